@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Runs margay IR: memory spaces, warps of 32 lanes, barriers, scheduling.
+//!
+//! The border towards the runtime is small: an [`mem::AddressSpace`] that holds every allocation a
+//! guest may touch, a [`program::Program`] linked from a loaded module for one kernel, and
+//! [`launch::launch`], which runs a grid to its end or to its first fault.
+
+pub mod fault;
+pub mod launch;
+pub mod mem;
+pub mod program;

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Memory that a guest can reach.
+//!
+//! Generic addresses of global, constant, parameter, managed and mapped host memory are real host
+//! addresses (unified virtual addressing holds by construction). Shared and local memory lie in
+//! two reserved windows of the address space that no allocation ever overlaps.
+
+pub mod space;
+
+pub use space::{AddressSpace, AllocError, AllocKind, AllocationInfo, FreeError};

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! margay's IR: about a hundred operations on typed virtual registers over basic blocks, for one
+//! lane of a warp. Registers are mutable, as in PTX: this is not SSA.
+//!
+//! Invariant: verified IR never panics an engine. The crate does no I/O and runs nothing.
+
+pub mod builtin;
+pub mod inst;
+pub mod module;
+pub mod ops;
+pub mod types;
+
+pub use builtin::Builtin;
+pub use inst::*;
+pub use module::*;
+pub use ops::{AttrKind, Op, OpInfo, Slot};
+pub use types::{Cache, Class, Round, Scope, Sem, Space, Ty};
