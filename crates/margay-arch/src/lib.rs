@@ -1,1 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! NVIDIA's compute capabilities: what each allows, and the named cards that have it.
+//!
+//! No state and no I/O. Every figure says where it comes from ([`Source`]); [`occupancy`] and the
+//! limits are what launches are checked against, so a figure here decides which launches fail.
+
+pub mod capability;
+pub mod card;
+pub mod figure;
+pub mod gpu;
+pub mod occupancy;
+
+pub use capability::{ComputeCapability, Limits};
+pub use card::{Card, Gpu, cards, find};
+pub use figure::{Figure, Source};
+pub use occupancy::{LaunchResources, Limiter, Occupancy, occupancy};

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Compute capability 6.0 (Pascal).
+
+use crate::capability::{ComputeCapability, Limits};
+use crate::figure::manual;
+
+/// Limits of 6.0.
+pub static LIMITS: Limits = BASE;
+
+pub(super) const BASE: Limits = Limits {
+    cc: ComputeCapability::new(6, 0),
+    architecture: "Pascal",
+    warp_unit: manual(2),
+    concurrent_kernels: manual(128),
+    single_to_double_ratio: manual(2),
+    async_engines: manual(2),
+    constant_cache: manual(4 << 10),
+    cooperative_launch: manual(true),
+    concurrent_managed_access: manual(true),
+    compute_preemption: manual(true),
+    ..super::sm_50::BASE
+};
