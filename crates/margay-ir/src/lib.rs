@@ -8,6 +8,7 @@ pub mod builtin;
 pub mod inst;
 pub mod module;
 pub mod ops;
+pub mod text;
 pub mod types;
 
 pub use builtin::Builtin;
