@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Runs a suite of other people's CUDA programs on margay, from a checkout that you name.
+
+    tests/suites/run.py cuda-samples  ../cuda-samples
+    tests/suites/run.py polybench     ../PolyBench-ACC
+    tests/suites/run.py llvm          ../llvm-test-suite
+
+Each program is built with `margay cc` from its unmodified sources, in a temporary directory, and run
+with `margay run` under a time limit. The verdict is the suite's own: exit code, standard output, or a
+reference file. Known failures stand in `<suite>.expected`, each with its reason; a failure that is not
+listed fails the run, and so does a listed program that passes, and a run that checked nothing.
+
+The last line is `N passed, N failed, N waived`; the exit code is 0 only if all went as expected.
+"""
+
+import argparse
+import dataclasses
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+@dataclasses.dataclass
+class Program:
+    """A program of a suite: how it is built, run and judged."""
+
+    name: str
+    source_dir: pathlib.Path
+    builds: list  # argument lists for `margay cc`; {out} is the build directory
+    executable: str
+    arguments: list = dataclasses.field(default_factory=list)
+    reference: pathlib.Path | None = None
+    # Called with (exit code, stdout, stderr); returns None or what is wrong.
+    verdict: object = None
+
+
+def exit_code_zero(code, _stdout, _stderr):
+    if code == 2:
+        return "waived itself (exit code 2)"
+    return None if code == 0 else f"exit code {code}"
+
+
+def cuda_samples(checkout):
+    samples = checkout / "Samples"
+    common = checkout / "Common"
+    intro, concepts = samples / "0_Introduction", samples / "2_Concepts_and_Techniques"
+    features = samples / "3_CUDA_Features"
+
+    def one(folder, name, *sources, extra=(), arguments=(), before=()):
+        directory = folder / name
+        sources = sources or (f"{name}.cu",)
+        build = ["-std=c++17", "-I", str(common), *extra, *sources, "-o", "{out}/" + name]
+        return Program(name, directory, [*before, build], name, list(arguments), verdict=exit_code_zero)
+
+    fatbin = ["-fatbin", "vectorAdd_kernel.cu", "-o", "{out}/vectorAdd_kernel64.fatbin"]
+    ptx = ["-ptx", "ptxjit_kernel.cu", "-o", "{out}/ptxjit_kernel64.ptx"]
+    return [
+        one(intro, "vectorAdd"),
+        one(intro, "simpleTemplates"),
+        one(intro, "vectorAddDrv", "vectorAddDrv.cpp", extra=["-lcuda"], before=[fatbin]),
+        one(intro, "simpleDrvRuntime", "simpleDrvRuntime.cpp", extra=["-lcuda"], before=[fatbin]),
+        one(concepts, "inlinePTX"),
+        one(features, "ptxjit", "ptxjit.cpp", extra=["-lcuda"], before=[ptx]),
+        one(intro, "simpleVoteIntrinsics"),
+        one(intro, "simpleAtomicIntrinsics", "simpleAtomicIntrinsics.cu", "simpleAtomicIntrinsics_cpu.cpp"),
+        one(intro, "simpleAssert"),
+        one(intro, "simpleCooperativeGroups"),
+        one(intro, "fp16ScalarProduct"),
+        one(concepts, "shfl_scan"),
+        one(concepts, "threadFenceReduction", arguments=["--n=65536"]),
+        one(concepts, "reduction", "reduction.cpp", "reduction_kernel.cu", arguments=["--n=65536"]),
+        one(concepts, "scalarProd", "scalarProd.cu", "scalarProd_cpu.cpp"),
+    ]
+
+
+def polybench(checkout):
+    utilities = checkout / "CUDA" / "utilities"
+    defines = ["-DMINI_DATASET", "-DcudaThreadSynchronize=cudaDeviceSynchronize"]
+
+    def verdict(code, stdout, _stderr):
+        if code != 0:
+            return f"exit code {code}"
+        lines = [line for line in stdout.splitlines() if line.startswith("Non-Matching")]
+        if not lines:
+            return "printed no comparison"
+        wrong = [line for line in lines if line.rsplit(":", 1)[1].strip() != "0"]
+        return wrong[0] if wrong else None
+
+    programs = []
+    for source in sorted((checkout / "CUDA").rglob("*.cu")):
+        build = ["-O3", *defines, "-I", str(utilities), source.name, "-lm", "-o", "{out}/program"]
+        programs.append(Program(source.stem, source.parent, [build], "program", verdict=verdict))
+    return programs
+
+
+def llvm(checkout):
+    directory = checkout / "External" / "CUDA"
+    programs = []
+    for source in sorted(directory.glob("*.cu")):
+        reference = source.with_suffix(".reference_output")
+        build = ["-std=c++14", source.name, "-lm", "-o", "{out}/program"]
+        verdict = against(reference) if reference.exists() else exit_code_zero
+        programs.append(Program(source.stem, directory, [build], "program", verdict=verdict))
+    return programs
+
+
+def against(reference):
+    """The output of both streams, then `exit N`, is what the reference file has."""
+
+    def verdict(code, stdout, stderr):
+        wanted = reference.read_text().rstrip("\n").splitlines()
+        got = (stderr + stdout).rstrip("\n").splitlines() + [f"exit {code}"]
+        if got == wanted:
+            return None
+        for number, (a, b) in enumerate(zip(got, wanted), 1):
+            if a != b:
+                return f"line {number} is `{a}`, the reference has `{b}`"
+        return f"{len(got)} lines, the reference has {len(wanted)}"
+
+    return verdict
+
+
+SUITES = {"cuda-samples": cuda_samples, "polybench": polybench, "llvm": llvm}
+
+
+def limited(command, directory, seconds, environment):
+    """Runs a command; returns (exit code or None on time-out, stdout, stderr)."""
+    try:
+        done = subprocess.run(
+            command, cwd=directory, env=environment, capture_output=True, timeout=seconds,
+            stdin=subprocess.DEVNULL, check=False)
+        return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+    except subprocess.TimeoutExpired as late:
+        return None, (late.stdout or b"").decode(errors="replace"), (late.stderr or b"").decode(errors="replace")
+
+
+def run_one(program, margay, seconds, environment, verbose):
+    """Builds and runs one program; returns None if it passed, else the reason."""
+    with tempfile.TemporaryDirectory(prefix="margay-suite-") as out:
+        for build in program.builds:
+            arguments = [a.replace("{out}", out) for a in build]
+            code, stdout, stderr = limited([margay, "cc", *arguments], program.source_dir, 300, environment)
+            if code != 0:
+                if verbose:
+                    print(stdout + stderr)
+                first = next((l for l in stderr.splitlines() if "error" in l), stderr.strip()[:200])
+                return "does not build: " + ("time limit" if code is None else first)
+        executable = os.path.join(out, program.executable)
+        code, stdout, stderr = limited([margay, "run", executable, *program.arguments], out, seconds, environment)
+        if verbose:
+            print(stdout + stderr)
+        if code is None:
+            return f"no end within {seconds} s"
+        return program.verdict(code, stdout, stderr)
+
+
+def expectations(suite):
+    """Reads `<suite>.expected`: lines of `name  fail|waive  reason`."""
+    table = {}
+    path = HERE / f"{suite}.expected"
+    if path.exists():
+        for line in path.read_text().splitlines():
+            if line.strip() and not line.startswith("#"):
+                name, kind, reason = line.split(None, 2)
+                table[name] = (kind, reason)
+    return table
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suite", choices=sorted(SUITES))
+    parser.add_argument("checkout", type=pathlib.Path)
+    parser.add_argument("--margay", default=os.environ.get("MARGAY", str(ROOT / "target/release/margay")))
+    parser.add_argument("--only", action="append", help="run only programs of this name")
+    parser.add_argument("--seconds", type=int, default=120, help="time limit for each program (default 120)")
+    parser.add_argument("--verbose", action="store_true", help="show what the programs print")
+    parser.add_argument("--table", type=pathlib.Path, help="write the results as a Markdown table")
+    options = parser.parse_args()
+
+    margay = str(pathlib.Path(options.margay).resolve())
+    if not os.access(margay, os.X_OK):
+        sys.exit(f"{margay}: not found; build it with `make build` or name it with --margay")
+    programs = SUITES[options.suite](options.checkout.resolve())
+    if options.only:
+        programs = [p for p in programs if p.name in options.only]
+    known = expectations(options.suite)
+    passed = failed = waived = unexpected = 0
+    rows = []
+    for program in programs:
+        kind, why = known.get(program.name, (None, None))
+        if kind == "waive":
+            waived += 1
+            rows.append((program.name, "waived", why))
+            print(f"waived  {program.name}: {why}")
+            continue
+        start = time.monotonic()
+        problem = run_one(program, margay, options.seconds, dict(os.environ), options.verbose)
+        took = time.monotonic() - start
+        if problem is None:
+            passed += 1
+            note = " (listed as a failure: take it off the list)" if kind == "fail" else ""
+            unexpected += kind == "fail"
+            rows.append((program.name, "passed", ""))
+            print(f"passed  {program.name} ({took:.1f} s){note}", flush=True)
+        else:
+            failed += 1
+            unexpected += kind != "fail"
+            rows.append((program.name, "failed", why or problem))
+            print(f"FAILED  {program.name}: {problem}" + (f" [known: {why}]" if why else ""), flush=True)
+    if options.table:
+        text = f"# {options.suite}: {passed} passed, {failed} failed, {waived} waived\n\n"
+        text += "| program | result | reason |\n|---|---|---|\n"
+        text += "".join(f"| {n} | {r} | {w} |\n" for n, r, w in rows)
+        options.table.write_text(text)
+    print(f"{passed} passed, {failed} failed, {waived} waived")
+    if passed == 0:
+        print("nothing was checked", file=sys.stderr)
+        return 1
+    return 1 if unexpected else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

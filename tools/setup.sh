@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# Installs what margay needs beside Rust on Debian or Ubuntu, and nothing that is there already.
+set -eu
+
+missing=""
+need() { # command package
+    command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
+}
+need clang-19 clang-19
+need g++ g++
+need ld binutils
+
+if [ -n "$missing" ]; then
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "setup: please install:$missing (this script knows apt only)" >&2
+        exit 1
+    fi
+    as_root=""
+    if [ "$(id -u)" -ne 0 ]; then
+        as_root="sudo"
+        command -v sudo >/dev/null 2>&1 || {
+            echo "setup: run as root: apt-get install$missing" >&2
+            exit 1
+        }
+    fi
+    echo "setup: installing$missing"
+    $as_root apt-get update -q
+    # shellcheck disable=SC2086 # one word a package
+    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -q --no-install-recommends $missing
+fi
+
+command -v cargo >/dev/null 2>&1 || {
+    echo "setup: Rust is missing: install rustup (https://rustup.rs) or apt's rustup package" >&2
+    exit 1
+}
