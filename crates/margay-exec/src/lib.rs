@@ -9,3 +9,4 @@ pub mod fault;
 pub mod launch;
 pub mod mem;
 pub mod program;
+pub mod semantics;
