@@ -5,6 +5,10 @@
 //! addresses (unified virtual addressing holds by construction). Shared and local memory lie in
 //! two reserved windows of the address space that no allocation ever overlaps.
 
+mod arena;
 pub mod space;
 
-pub use space::{AddressSpace, AllocError, AllocKind, AllocationInfo, FreeError};
+pub use space::{
+    AddressSpace, AllocError, AllocKind, AllocationInfo, Bounds, Extent, FreeError, LOCAL_WINDOW,
+    SHARED_WINDOW,
+};

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The table of allocations: who may touch which bytes.
+//!
+//! Invariant: an address that no entry covers is not dereferenced on behalf of a guest. Kernels
+//! look a range up once and keep it while [`AddressSpace::epoch`] stands still: only taking memory
+//! away changes the epoch, since new entries cannot make a known range wrong.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use parking_lot::RwLock;
+
+use super::arena::{Arena, CHUNK, Reservation};
 use crate::fault::Fault;
 
 /// What an allocation is, which decides what a kernel may do with it.
@@ -22,6 +31,20 @@ pub enum AllocKind {
     Param,
     /// The device heap of `malloc`.
     Heap,
+}
+
+impl AllocKind {
+    /// Whether a kernel may write there.
+    pub const fn writable(self) -> bool {
+        match self {
+            AllocKind::Device
+            | AllocKind::Managed
+            | AllocKind::HostPinned
+            | AllocKind::HostRegistered
+            | AllocKind::Heap => true,
+            AllocKind::Constant | AllocKind::Param => false,
+        }
+    }
 }
 
 /// One allocation, as messages and `cudaPointerGetAttributes` need it.
@@ -53,32 +76,100 @@ pub enum FreeError {
     NotAllocated(u64),
 }
 
+/// How strictly accesses are held to the size that was asked for (`MARGAY_BOUNDS`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Bounds {
+    /// The exact size.
+    #[default]
+    Exact,
+    /// The card's pages: whatever shares a 2 MiB page with a live allocation is reachable.
+    Page,
+}
+
+/// A range that a guest may touch, as kernels cache it. Empty (`lo == hi`) means nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Extent {
+    pub lo: u64,
+    pub hi: u64,
+    pub writable: bool,
+    /// Whether `ld.const` reaches it.
+    pub constant: bool,
+}
+
+/// Bytes of the window that stands for shared memory in generic addresses (own block, then the
+/// cluster's peers at `(rank + 1) << 24`).
+pub const SHARED_WINDOW: u64 = 1 << 30;
+/// Bytes of the window that stands for a thread's local memory in generic addresses.
+pub const LOCAL_WINDOW: u64 = 1 << 30;
+
+struct Table {
+    arena: Arena,
+    entries: BTreeMap<u64, AllocationInfo>,
+}
+
 /// All guest-reachable memory of the process (every device: addresses are unified).
 pub struct AddressSpace {
-    _private: (),
+    table: RwLock<Table>,
+    /// Never committed: only its addresses matter.
+    windows: Reservation,
+    epoch: AtomicU64,
+    next_id: AtomicU64,
+    page_bounds: AtomicBool,
 }
 
 impl AddressSpace {
     /// Reserves the arenas. Fails only if the host refuses to reserve address space.
     pub fn new() -> std::io::Result<AddressSpace> {
-        todo!()
+        Ok(AddressSpace {
+            table: RwLock::new(Table { arena: Arena::new()?, entries: BTreeMap::new() }),
+            windows: Reservation::new(SHARED_WINDOW + LOCAL_WINDOW)?,
+            epoch: AtomicU64::new(1),
+            next_id: AtomicU64::new(1),
+            page_bounds: AtomicBool::new(false),
+        })
+    }
+
+    /// Chooses exact or page-wide bounds; kernels that run already see it at once.
+    pub fn set_bounds(&self, bounds: Bounds) {
+        self.page_bounds.store(bounds == Bounds::Page, Ordering::Release);
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The bounds in force.
+    pub fn bounds(&self) -> Bounds {
+        if self.page_bounds.load(Ordering::Acquire) { Bounds::Page } else { Bounds::Exact }
     }
 
     /// Allocates zero-filled memory. `align` is a power of two (at least 256 is used).
     pub fn alloc(
         &self,
-        _size: u64,
-        _align: u64,
-        _kind: AllocKind,
-        _device: u32,
-        _label: &str,
+        size: u64,
+        align: u64,
+        kind: AllocKind,
+        device: u32,
+        label: &str,
     ) -> Result<u64, AllocError> {
-        todo!()
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let mut table = self.table.write();
+        let Some(base) = table.arena.alloc(size, align.max(1).next_power_of_two()) else {
+            return Err(AllocError::OutOfMemory { asked: size, free: table.arena.free_bytes() });
+        };
+        let info = AllocationInfo { base, size, kind, device, label: label.into(), id };
+        table.entries.insert(base, info);
+        Ok(base)
     }
 
     /// Frees what `alloc` gave.
-    pub fn free(&self, _base: u64) -> Result<AllocationInfo, FreeError> {
-        todo!()
+    pub fn free(&self, base: u64) -> Result<AllocationInfo, FreeError> {
+        let mut table = self.table.write();
+        match table.entries.get(&base) {
+            Some(info) if info.kind != AllocKind::HostRegistered => {}
+            _ => return Err(FreeError::NotAllocated(base)),
+        }
+        let info = table.entries.remove(&base).ok_or(FreeError::NotAllocated(base))?;
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+        table.arena.free(base);
+        Ok(info)
     }
 
     /// Makes a range of the host program's memory reachable (`cudaHostRegister`), or a read-only view of it.
@@ -87,38 +178,171 @@ impl AddressSpace {
     /// The range must stay mapped and writable until unregistered.
     pub unsafe fn register(
         &self,
-        _base: u64,
-        _size: u64,
-        _device: u32,
-        _label: &str,
+        base: u64,
+        size: u64,
+        device: u32,
+        label: &str,
     ) -> Result<(), AllocError> {
-        todo!()
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let mut table = self.table.write();
+        let end = base.checked_add(size).ok_or(AllocError::AlreadyRegistered)?;
+        let clash = table
+            .entries
+            .range(..end)
+            .next_back()
+            .is_some_and(|(&b, e)| b + e.size > base || b == base);
+        if clash || size == 0 {
+            return Err(AllocError::AlreadyRegistered);
+        }
+        let kind = AllocKind::HostRegistered;
+        table
+            .entries
+            .insert(base, AllocationInfo { base, size, kind, device, label: label.into(), id });
+        Ok(())
     }
 
-    pub fn unregister(&self, _base: u64) -> Result<(), FreeError> {
-        todo!()
+    pub fn unregister(&self, base: u64) -> Result<(), FreeError> {
+        let mut table = self.table.write();
+        match table.entries.get(&base) {
+            Some(info) if info.kind == AllocKind::HostRegistered => {
+                table.entries.remove(&base);
+                self.epoch.fetch_add(1, Ordering::AcqRel);
+                Ok(())
+            }
+            _ => Err(FreeError::NotAllocated(base)),
+        }
     }
 
     /// The allocation that holds `address`, if any.
-    pub fn find(&self, _address: u64) -> Option<AllocationInfo> {
-        todo!()
+    pub fn find(&self, address: u64) -> Option<AllocationInfo> {
+        self.nearest(address).filter(|info| address - info.base < info.size)
     }
 
     /// The allocation that holds or most closely precedes `address` (for messages).
-    pub fn nearest(&self, _address: u64) -> Option<AllocationInfo> {
-        todo!()
+    pub fn nearest(&self, address: u64) -> Option<AllocationInfo> {
+        let table = self.table.read();
+        table.entries.range(..=address).next_back().map(|(_, info)| info.clone())
     }
 
     /// Live allocations, by address.
     pub fn allocations(&self) -> Vec<AllocationInfo> {
-        todo!()
+        self.table.read().entries.values().cloned().collect()
     }
 
     /// Whether `bytes` bytes from `address` lie within one live allocation.
-    pub fn contains(&self, _address: u64, _bytes: u64) -> bool {
-        todo!()
+    pub fn contains(&self, address: u64, bytes: u64) -> bool {
+        self.find(address).is_some_and(|info| bytes <= info.size - (address - info.base))
     }
+
+    /// Changes whenever some memory stops being reachable.
+    #[inline]
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Start of the window of generic addresses that stands for shared memory.
+    pub fn shared_window(&self) -> u64 {
+        self.windows.base()
+    }
+
+    /// Start of the window of generic addresses that stands for local memory.
+    pub fn local_window(&self) -> u64 {
+        self.windows.base() + SHARED_WINDOW
+    }
+
+    /// What a guest may touch round `address`; an empty extent if nothing.
+    pub fn extent(&self, address: u64) -> Extent {
+        let table = self.table.read();
+        let page = self.page_bounds.load(Ordering::Acquire);
+        let before = table.entries.range(..=address).next_back().map(|(_, info)| info);
+        if let Some(info) = before
+            && address - info.base < info.size
+        {
+            return extent_of(info, page);
+        }
+        if !page {
+            return Extent::default();
+        }
+        // No exact owner: whoever shares the card's page lends it.
+        let after = table.entries.range(address..).next().map(|(_, info)| info);
+        [before, after]
+            .into_iter()
+            .flatten()
+            .map(|info| extent_of(info, true))
+            .find(|e| e.lo <= address && address < e.hi)
+            .unwrap_or_default()
+    }
+}
+
+fn extent_of(info: &AllocationInfo, page: bool) -> Extent {
+    let writable = info.kind.writable();
+    let constant = info.kind == AllocKind::Constant;
+    let (lo, hi) = (info.base, info.base + info.size);
+    if !page || !writable {
+        return Extent { lo, hi, writable, constant };
+    }
+    // Host memory is only known to be mapped to the end of its host page.
+    let unit = if info.kind == AllocKind::HostRegistered { 4096 } else { CHUNK };
+    Extent { lo: lo / unit * unit, hi: hi.next_multiple_of(unit), writable, constant }
 }
 
 /// Result of a checked access.
 pub type Checked<T> = Result<T, Box<Fault>>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_exact_unless_told() {
+        let space = AddressSpace::new().unwrap();
+        let a = space.alloc(100, 1, AllocKind::Device, 0, "a").unwrap();
+        let b = space.alloc(100, 1, AllocKind::Constant, 0, "b").unwrap();
+        assert!(space.contains(a, 100) && !space.contains(a, 101));
+        assert!(space.contains(a + 99, 1) && !space.contains(a + 100, 1));
+        assert_eq!(
+            space.extent(a + 5),
+            Extent { lo: a, hi: a + 100, writable: true, constant: false }
+        );
+        assert_eq!(space.extent(a + 100), Extent::default());
+        assert!(!space.extent(b).writable);
+        space.set_bounds(Bounds::Page);
+        assert!(space.extent(a + 100).hi > a + 100);
+        assert!(!space.extent(b).writable, "constants stay read-only");
+    }
+
+    #[test]
+    fn freeing_is_exact_and_final() {
+        let space = AddressSpace::new().unwrap();
+        let a = space.alloc(100, 1, AllocKind::Device, 3, "a").unwrap();
+        assert_eq!(space.free(a + 1), Err(FreeError::NotAllocated(a + 1)));
+        let epoch = space.epoch();
+        assert_eq!(space.free(a).unwrap().device, 3);
+        assert_ne!(space.epoch(), epoch);
+        assert_eq!(space.free(a), Err(FreeError::NotAllocated(a)));
+        assert_eq!(space.find(a), None);
+    }
+
+    #[test]
+    fn host_memory_registers_once() {
+        let space = AddressSpace::new().unwrap();
+        let mut host = vec![0u8; 4096];
+        let base = host.as_mut_ptr() as u64;
+        // SAFETY: `host` outlives the registration.
+        unsafe {
+            space.register(base, 4096, 0, "host").unwrap();
+            assert_eq!(space.register(base + 8, 8, 0, "again"), Err(AllocError::AlreadyRegistered));
+        }
+        assert_eq!(space.free(base), Err(FreeError::NotAllocated(base)));
+        space.unregister(base).unwrap();
+        assert_eq!(space.unregister(base), Err(FreeError::NotAllocated(base)));
+    }
+
+    #[test]
+    fn zero_bytes_can_be_allocated_and_freed() {
+        let space = AddressSpace::new().unwrap();
+        let a = space.alloc(0, 1, AllocKind::Device, 0, "empty").unwrap();
+        assert!(!space.contains(a, 1));
+        space.free(a).unwrap();
+    }
+}
