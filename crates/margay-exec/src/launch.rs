@@ -43,6 +43,10 @@ pub struct LaunchConfig {
     /// Fixes the order of blocks and of atomics.
     pub seed: Option<u64>,
     pub grid_id: u64,
+    /// Address of 64 zeroed bytes in device memory for grid-wide synchronisation, read by the guest
+    /// as `%envreg1` (low word) and `%envreg2` (high word); 0 without a cooperative launch. The
+    /// headers' `grid.sync()` spins there with `nanosleep`, which makes the engine run other blocks.
+    pub grid_workspace: u64,
 }
 
 /// Services of the device run time that reach out of the engine.
