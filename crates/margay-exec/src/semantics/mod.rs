@@ -14,4 +14,5 @@
 
 pub mod bits;
 pub mod int;
+pub mod libdevice;
 pub mod logic;

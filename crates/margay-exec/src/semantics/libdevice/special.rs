@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Error, gamma and Bessel functions.
+
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, SQRT_2};
+
+use super::lane::lane_functions;
+use super::roots::Wide;
+
+/// What the double nearest to √½ lacks.
+const FRAC_1_SQRT_2_LOW: f64 = -4.833646656726457e-17;
+
+/// Φ(x) = ½ erfc(-x/√2). Far to the left erfc's argument must be known beyond double precision,
+/// since the result's relative error is the square of the argument times its own.
+fn normal_cdf(x: f64) -> f64 {
+    if !(-40.0..=10.0).contains(&x) {
+        return if x.is_nan() {
+            x
+        } else if x > 0.0 {
+            1.0
+        } else {
+            0.0
+        };
+    }
+    let t = Wide::product(-x, FRAC_1_SQRT_2);
+    let low = t.lo + -x * FRAC_1_SQRT_2_LOW;
+    let slope = -FRAC_2_SQRT_PI * pxfm::f_exp(-t.hi * t.hi);
+    0.5 * (pxfm::f_erfc(t.hi) + slope * low)
+}
+
+/// Φ⁻¹(p) = -√2 erfcinv(2p); doubling is exact.
+fn normal_cdf_inverse(p: f64) -> f64 {
+    -SQRT_2 * pxfm::f_erfcinv(2.0 * p)
+}
+
+/// Orders below 0 are undefined for CUDA, unlike C's.
+fn bessel_j(n: i32, x: f64) -> f64 {
+    match n {
+        ..0 => f64::NAN,
+        0 => pxfm::f_j0(x),
+        1 => pxfm::f_j1(x),
+        2.. => libm::jn(n, x),
+    }
+}
+
+fn bessel_y(n: i32, x: f64) -> f64 {
+    match n {
+        ..0 => f64::NAN,
+        _ if x < 0.0 => f64::NAN,
+        _ if x == 0.0 => f64::NEG_INFINITY,
+        0 => pxfm::f_y0(x),
+        1 => pxfm::f_y1(x),
+        2.. => libm::yn(n, x),
+    }
+}
+
+lane_functions! {
+    erf(x: f64) -> f64 { pxfm::f_erf(x) }
+    erff(x: f32) -> f32 { pxfm::f_erff(x) }
+    erfc(x: f64) -> f64 { pxfm::f_erfc(x) }
+    erfcf(x: f32) -> f32 { pxfm::f_erfcf(x) }
+    erfcx(x: f64) -> f64 { pxfm::f_erfcx(x) }
+    erfcxf(x: f32) -> f32 { pxfm::f_erfcxf(x) }
+    erfinv(x: f64) -> f64 { pxfm::f_erfinv(x) }
+    erfinvf(x: f32) -> f32 { pxfm::f_erfinvf(x) }
+    erfcinv(x: f64) -> f64 { pxfm::f_erfcinv(x) }
+    erfcinvf(x: f32) -> f32 { pxfm::f_erfcinvf(x) }
+    normcdf(x: f64) -> f64 { normal_cdf(x) }
+    normcdff(x: f32) -> f32 { normal_cdf(f64::from(x)) as f32 }
+    normcdfinv(p: f64) -> f64 { normal_cdf_inverse(p) }
+    normcdfinvf(p: f32) -> f32 { normal_cdf_inverse(f64::from(p)) as f32 }
+    tgamma(x: f64) -> f64 { pxfm::f_tgamma(x) }
+    tgammaf(x: f32) -> f32 { pxfm::f_tgammaf(x) }
+    lgamma(x: f64) -> f64 { pxfm::f_lgamma(x) }
+    lgammaf(x: f32) -> f32 { pxfm::f_lgammaf(x) }
+    cyl_bessel_i0(x: f64) -> f64 { pxfm::f_i0(x) }
+    cyl_bessel_i0f(x: f32) -> f32 { pxfm::f_i0f(x) }
+    cyl_bessel_i1(x: f64) -> f64 { pxfm::f_i1(x) }
+    cyl_bessel_i1f(x: f32) -> f32 { pxfm::f_i1f(x) }
+    j0(x: f64) -> f64 { pxfm::f_j0(x) }
+    j0f(x: f32) -> f32 { pxfm::f_j0f(x) }
+    j1(x: f64) -> f64 { pxfm::f_j1(x) }
+    j1f(x: f32) -> f32 { pxfm::f_j1f(x) }
+    jn(n: i32, x: f64) -> f64 { bessel_j(n, x) }
+    jnf(n: i32, x: f32) -> f32 { bessel_j(n, f64::from(x)) as f32 }
+    y0(x: f64) -> f64 { bessel_y(0, x) }
+    y0f(x: f32) -> f32 { bessel_y(0, f64::from(x)) as f32 }
+    y1(x: f64) -> f64 { bessel_y(1, x) }
+    y1f(x: f32) -> f32 { bessel_y(1, f64::from(x)) as f32 }
+    yn(n: i32, x: f64) -> f64 { bessel_y(n, x) }
+    ynf(n: i32, x: f32) -> f32 { bessel_y(n, f64::from(x)) as f32 }
+}
