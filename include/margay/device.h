@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The device functions: clang's resource headers in the order that they need, and margay's.
+//
+// Both passes parse all device functions, so that a host pass sees the same overloads; MARGAY_ARCH
+// is the real architecture and is not defined in the host pass, where __CUDA_ARCH__ stands at 9999
+// while these headers are read.
+#ifndef MARGAY_DEVICE_H
+#define MARGAY_DEVICE_H
+#if defined(__CUDA_ARCH__)
+#define MARGAY_ARCH __CUDA_ARCH__
+#endif
+
+#define __DEVICE_LAUNCH_PARAMETERS_H__
+#define __DEVICE_FUNCTIONS_H__
+#define __DEVICE_FUNCTIONS_DECLS_H__
+#define __DEVICE_DOUBLE_FUNCTIONS_H__
+#define __SM_30_INTRINSICS_H__
+
+// Names that clang's headers expect from cuda.h.
+typedef uint32_t cuuint32_t;
+typedef uint64_t cuuint64_t;
+
+#include <__clang_cuda_builtin_vars.h>
+
+#pragma push_macro("__CUDA_ARCH__")
+#if !defined(__CUDA_ARCH__)
+#define __CUDA_ARCH__ 9999
+#endif
+#pragma push_macro("__THROW")
+#undef __THROW
+#define __THROW
+
+#include <__clang_cuda_libdevice_declares.h>
+#include <__clang_cuda_device_functions.h>
+#include <__clang_cuda_math.h>
+#pragma pop_macro("__THROW")
+
+#include "atomics.h"
+#include "memory_hints.h"
+#include "device_runtime.h"
+#include "math_overloads.h"
+
+#include <__clang_cuda_cmath.h>
+// clang's vector atomics lack `.global` and the memory clobber; margay/atomics.h has them.
+#define atomicAdd margay_unused_atomicAdd
+#define atomicAdd_block margay_unused_atomicAdd_block
+#define atomicAdd_system margay_unused_atomicAdd_system
+#include <__clang_cuda_intrinsics.h>
+#undef atomicAdd
+#undef atomicAdd_block
+#undef atomicAdd_system
+#include <__clang_cuda_complex_builtins.h>
+
+#include "warp.h"
+#include "integer.h"
+#pragma pop_macro("__CUDA_ARCH__")
+
+#include <new>
+
+#endif
