@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The names under which one function is known: the plain name, its numbered versions, and the variants
+//! for the per-thread default stream (`_ptsz` for functions that take a stream, `_ptds` for the others).
+//!
+//! Limit: the bindings were made after the preprocessor had replaced the plain names, so the mapping is
+//! derived: a plain name that a version's bindings lack stands for the lowest numbered one they have,
+//! because a header never changes a plain name's meaning between two minor versions.
+
+use crate::condition::Version;
+use crate::model::{Model, Type};
+use crate::source::{Source, SourceError};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Splits `cuMemAlloc_v2` into `cuMemAlloc` and 2.
+pub fn split_version(name: &str) -> Option<(&str, u32)> {
+    let (plain, number) = name.rsplit_once("_v")?;
+    Some((plain, number.parse().ok()?))
+}
+
+/// What `cuGetProcAddress` gives for a plain name: `symbol` from CUDA `since` on, until a later row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub plain: String,
+    pub since: Version,
+    pub symbol: String,
+}
+
+/// The rows for `cuGetProcAddress`, sorted by plain name, then from the oldest form to the newest. A caller that
+/// asks with version V gets the last row of the name whose `since` is at most V, so unlike a
+/// header's macros this follows every minor version. `since` is 0 for what the oldest bindings have.
+pub fn entries(source: &Source) -> Result<Vec<Entry>, SourceError> {
+    let mut first_seen: BTreeMap<String, Version> = BTreeMap::new();
+    let oldest = source.versions().next();
+    for version in source.versions() {
+        for function in source.model(version)?.functions {
+            let since = if Some(version) == oldest { 0 } else { version };
+            first_seen.entry(function.name).or_insert(since);
+        }
+    }
+    let numbered_plain: BTreeSet<String> =
+        first_seen.keys().filter_map(|name| Some(split_version(name)?.0.to_owned())).collect();
+    let mut rows: Vec<(u32, Entry)> = first_seen
+        .into_iter()
+        .map(|(symbol, since)| {
+            let (plain, number) = split_version(&symbol)
+                .filter(|(plain, _)| numbered_plain.contains(*plain))
+                .unwrap_or((&symbol, 1));
+            (number, Entry { plain: plain.to_owned(), since, symbol: symbol.clone() })
+        })
+        .collect();
+    rows.sort_by(|(number, row), (other_number, other)| {
+        (&row.plain, number).cmp(&(&other.plain, other_number))
+    });
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
+}
+
+/// Plain names that stand for a numbered function in a header of `version`, as (plain, numbered).
+pub fn renamed(model: &Model, version: Version) -> Vec<(String, String)> {
+    let mut lowest: BTreeMap<&str, (u32, &str)> = BTreeMap::new();
+    for function in &model.functions {
+        if let Some((plain, number)) = split_version(&function.name) {
+            let entry = lowest.entry(plain).or_insert((number, &function.name));
+            if number < entry.0 {
+                *entry = (number, &function.name);
+            }
+        }
+    }
+    lowest
+        .into_iter()
+        .filter(|(plain, _)| model.function(plain).is_none() || keeps_old_symbol(plain, version))
+        .map(|(plain, (_, numbered))| (plain.to_owned(), numbered.to_owned()))
+        .collect()
+}
+
+/// Functions whose plain symbol remained in the library though the header of 12.x renames them.
+fn keeps_old_symbol(plain: &str, version: Version) -> bool {
+    plain == "cudaGetDeviceProperties" && (12000..13000).contains(&version)
+}
+
+/// Functions without a stream parameter that work in the default stream.
+const IN_DEFAULT_STREAM: &[&str] = &[
+    "cudaMemcpy",
+    "cudaMemcpyToSymbol",
+    "cudaMemcpyFromSymbol",
+    "cudaMemcpy2D",
+    "cudaMemcpyToArray",
+    "cudaMemcpy2DToArray",
+    "cudaMemcpyFromArray",
+    "cudaMemcpy2DFromArray",
+    "cudaMemcpyArrayToArray",
+    "cudaMemcpy2DArrayToArray",
+    "cudaMemcpy3D",
+    "cudaMemcpy3DPeer",
+    "cudaMemset",
+    "cudaMemset2D",
+    "cudaMemset3D",
+    "cuMemcpy",
+    "cuMemcpyPeer",
+    "cuMemcpyHtoD_v2",
+    "cuMemcpyDtoH_v2",
+    "cuMemcpyDtoD_v2",
+    "cuMemcpyDtoA_v2",
+    "cuMemcpyAtoD_v2",
+    "cuMemcpyHtoA_v2",
+    "cuMemcpyAtoH_v2",
+    "cuMemcpyAtoA_v2",
+    "cuMemcpy2D_v2",
+    "cuMemcpy2DUnaligned_v2",
+    "cuMemcpy3D_v2",
+    "cuMemcpy3DPeer",
+    "cuMemsetD8_v2",
+    "cuMemsetD16_v2",
+    "cuMemsetD32_v2",
+    "cuMemsetD2D8_v2",
+    "cuMemsetD2D16_v2",
+    "cuMemsetD2D32_v2",
+];
+
+/// Functions that take a stream and yet have no variant: destroying the default stream is an error.
+const WITHOUT_VARIANT: &[&str] = &["cudaStreamDestroy", "cuStreamDestroy_v2"];
+
+/// Functions whose variant reads the stream from elsewhere than from a parameter.
+const STREAM_ELSEWHERE: &[&str] = &[
+    "cudaLaunchKernelExC",
+    "cuLaunchKernelEx",
+    "cudaGetDriverEntryPoint",
+    "cudaGetDriverEntryPointByVersion",
+];
+
+/// How a function's per-thread variant differs from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PerThread {
+    /// `_ptsz`: the parameter of this index is the stream, whose 0 means the thread's own.
+    Parameter(usize),
+    /// `_ptsz`: a structure behind a pointer names the stream, or a flag does.
+    Elsewhere,
+    /// `_ptds`: it works in the thread's default stream.
+    Implied,
+}
+
+impl PerThread {
+    pub fn suffix(self) -> &'static str {
+        match self {
+            PerThread::Parameter(_) | PerThread::Elsewhere => "_ptsz",
+            PerThread::Implied => "_ptds",
+        }
+    }
+}
+
+/// The per-thread variant that a function has, if any.
+pub fn per_thread(function: &crate::model::Function) -> Option<PerThread> {
+    let name = function.name.as_str();
+    if IN_DEFAULT_STREAM.contains(&name) {
+        return Some(PerThread::Implied);
+    }
+    if STREAM_ELSEWHERE.contains(&name) {
+        return Some(PerThread::Elsewhere);
+    }
+    if WITHOUT_VARIANT.contains(&name) {
+        return None;
+    }
+    let is_stream =
+        |ty: &Type| matches!(ty, Type::Named(name) if name == "cudaStream_t" || name == "CUstream");
+    function
+        .signature
+        .parameters
+        .iter()
+        .position(|parameter| is_stream(&parameter.ty))
+        .map(PerThread::Parameter)
+}
