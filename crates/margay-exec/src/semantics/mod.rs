@@ -13,6 +13,10 @@
 //! Results do not depend on the host: fused operations round once on every CPU.
 
 pub mod bits;
+pub mod compare;
+pub mod float;
+pub mod half_float;
 pub mod int;
 pub mod libdevice;
 pub mod logic;
+pub mod rounding;
