@@ -1,1 +1,34 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! Devices, contexts, streams, modules and memory of the virtual GPU: what an API crate needs
+//! between its C functions and the engine.
+//!
+//! Invariant: everything here returns the driver's error codes and none of it trusts a handle or
+//! a device address that came from the program. Objects are found in tables, ranges in records.
+
+pub mod context;
+pub mod copy;
+pub mod device;
+mod device_heap;
+pub mod error;
+pub mod event;
+pub mod fatbin;
+pub mod function;
+pub mod handle;
+pub mod image;
+pub mod launch;
+pub mod library;
+pub mod memory;
+pub mod module;
+pub mod pool;
+mod print_fifo;
+mod queue;
+pub mod report;
+pub mod runtime;
+pub mod settings;
+pub mod stream;
+pub mod thread;
+
+pub use context::Context;
+pub use error::{CudaError, Result};
+pub use handle::Handle;
+pub use runtime::{Runtime, init, initialized};

@@ -106,6 +106,11 @@ impl Arena {
         Err(last.unwrap_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory)))
     }
 
+    /// Whether the reservation covers the address.
+    pub fn covers(&self, address: u64) -> bool {
+        address.wrapping_sub(self.range.base()) < self.range.size()
+    }
+
     pub fn free_bytes(&self) -> u64 {
         self.range.size() - self.used
     }

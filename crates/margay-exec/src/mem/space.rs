@@ -234,6 +234,12 @@ impl AddressSpace {
         self.find(address).is_some_and(|info| bytes <= info.size - (address - info.base))
     }
 
+    /// Whether the address lies where allocations are made, live or not: nothing else of the host
+    /// program is there.
+    pub fn in_arena(&self, address: u64) -> bool {
+        self.table.read().arena.covers(address)
+    }
+
     /// Changes whenever some memory stops being reachable.
     #[inline]
     pub fn epoch(&self) -> u64 {

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Copies and fills, in one to three dimensions, at once or in stream order.
+//!
+//! Invariant: device addresses are checked against the allocations before a byte moves. Pageable
+//! host memory may be anywhere in the program. What is asynchronous follows the driver API's
+//! "API synchronization behavior": pageable sources are read before the call returns, and copies
+//! to pageable memory have ended when it does.
+
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::error::{CudaError, Result};
+use crate::runtime::{self, Runtime};
+use crate::stream::Stream;
+
+/// What the API says an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Where {
+    /// Must lie in an allocation.
+    Device,
+    /// The program's own memory; pinned and managed memory is welcome too.
+    Host,
+    /// Found out by unified addressing.
+    Any,
+}
+
+/// One side of a copy. Pitches are in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Side {
+    pub address: u64,
+    pub place: Where,
+    /// From row to row.
+    pub pitch: u64,
+    /// From slice to slice.
+    pub slice: u64,
+}
+
+impl Side {
+    /// A side of a one-dimensional copy.
+    pub fn linear(address: u64, place: Where) -> Side {
+        Side { address, place, pitch: 0, slice: 0 }
+    }
+}
+
+/// Bytes a row, rows a slice, slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    pub width: u64,
+    pub height: u64,
+    pub depth: u64,
+}
+
+impl Extent {
+    pub fn linear(bytes: u64) -> Extent {
+        Extent { width: bytes, height: 1, depth: 1 }
+    }
+
+    fn is_empty(self) -> bool {
+        self.width == 0 || self.height == 0 || self.depth == 0
+    }
+
+    /// Bytes from the first to the last that is touched.
+    fn span(self, side: &Side) -> Result<u64> {
+        let rows = side.pitch.checked_mul(self.height - 1);
+        let slices = side.slice.checked_mul(self.depth - 1);
+        let sum = rows.zip(slices).and_then(|(r, s)| r.checked_add(s)?.checked_add(self.width));
+        sum.ok_or(CudaError::InvalidValue)
+    }
+}
+
+/// A checked copy.
+#[derive(Clone, Copy)]
+struct Plan {
+    to: Side,
+    from: Side,
+    extent: Extent,
+}
+
+/// Checks one side; `true` if it is pageable host memory.
+fn check_side(rt: &Runtime, side: &Side, extent: Extent) -> Result<bool> {
+    let span = extent.span(side)?;
+    if extent.height > 1 && side.pitch < extent.width {
+        return Err(CudaError::InvalidValue);
+    }
+    if side.address == 0 || side.address.checked_add(span).is_none() {
+        return Err(CudaError::InvalidValue);
+    }
+    match rt.allocation(side.address) {
+        Some(_) if rt.records.holds(side.address, span) => Ok(false),
+        // Registered memory that goes on as pageable memory of the program.
+        Some(record) if record.origin.is_host() && side.place != Where::Device => Ok(true),
+        Some(_) => Err(CudaError::InvalidValue),
+        None => match side.place {
+            Where::Device => Err(CudaError::InvalidValue),
+            // Where allocations are made, but none is: freed memory, or beyond an end.
+            Where::Host | Where::Any if rt.memory.in_arena(side.address) => {
+                Err(CudaError::InvalidValue)
+            }
+            Where::Host | Where::Any => Ok(true),
+        },
+    }
+}
+
+impl Plan {
+    fn run(&self) {
+        for z in 0..self.extent.depth {
+            for y in 0..self.extent.height {
+                let to = self.to.address + z * self.to.slice + y * self.to.pitch;
+                let from = self.from.address + z * self.from.slice + y * self.from.pitch;
+                // SAFETY: the range was checked against the allocations, or is host memory that
+                // the program vouches for; `ptr::copy` allows overlap.
+                unsafe {
+                    std::ptr::copy(from as *const u8, to as *mut u8, self.extent.width as usize);
+                }
+            }
+        }
+    }
+
+    /// Whether the checked sides are still there (an asynchronous free may have come between).
+    fn still_valid(&self, rt: &Runtime, pageable: (bool, bool)) -> bool {
+        let holds = |side: &Side| {
+            self.extent.span(side).is_ok_and(|span| rt.records.holds(side.address, span))
+        };
+        (pageable.0 || holds(&self.to)) && (pageable.1 || holds(&self.from))
+    }
+}
+
+impl Context {
+    /// A copy that has ended when this returns, in the order of `stream`.
+    pub fn copy(&self, stream: &Stream, to: Side, from: Side, extent: Extent) -> Result<()> {
+        self.check()?;
+        if extent.is_empty() {
+            return Ok(());
+        }
+        let rt = runtime::get();
+        check_side(rt, &to, extent)?;
+        check_side(rt, &from, extent)?;
+        self.wait_turn(stream);
+        self.fifo.flush();
+        self.check()?;
+        Plan { to, from, extent }.run();
+        Ok(())
+    }
+
+    /// A copy in stream order.
+    pub fn copy_async(
+        self: &Arc<Self>,
+        stream: &Stream,
+        to: Side,
+        from: Side,
+        extent: Extent,
+    ) -> Result<()> {
+        self.check()?;
+        if extent.is_empty() {
+            return Ok(());
+        }
+        let rt = runtime::get();
+        let to_pageable = check_side(rt, &to, extent)?;
+        let from_pageable = check_side(rt, &from, extent)?;
+        if to_pageable {
+            return self.copy(stream, to, from, extent);
+        }
+        let mut plan = Plan { to, from, extent };
+        let staged = from_pageable.then(|| stage(&mut plan));
+        let context = self.clone();
+        let work = move || {
+            if context.check().is_err() {
+                return;
+            }
+            let pageable = (false, staged.is_some());
+            match plan.still_valid(runtime::get(), pageable) {
+                true => plan.run(),
+                false => context.fail(CudaError::IllegalAddress),
+            }
+            drop(staged);
+        };
+        self.push(stream, None, Box::new(work));
+        self.after_enqueue(stream)
+    }
+
+    /// Fills rows with a repeated element of 1, 2 or 4 bytes. `width` counts elements.
+    pub fn fill(
+        self: &Arc<Self>,
+        stream: &Stream,
+        address: u64,
+        pitch: u64,
+        value: Element,
+        (width, height): (u64, u64),
+        blocking: bool,
+    ) -> Result<()> {
+        self.check()?;
+        let bytes = width.checked_mul(value.size()).ok_or(CudaError::InvalidValue)?;
+        let extent = Extent { width: bytes, height, depth: 1 };
+        if extent.is_empty() {
+            return Ok(());
+        }
+        let aligned = |v: u64| v.is_multiple_of(value.size());
+        if !aligned(address) || (height > 1 && !aligned(pitch)) {
+            return Err(CudaError::InvalidValue);
+        }
+        let side = Side { address, place: Where::Device, pitch, slice: 0 };
+        check_side(runtime::get(), &side, extent)?;
+        let context = self.clone();
+        let work = move || {
+            if context.check().is_err() {
+                return;
+            }
+            let plan = Plan { to: side, from: side, extent };
+            if !plan.still_valid(runtime::get(), (false, true)) {
+                return context.fail(CudaError::IllegalAddress);
+            }
+            for y in 0..height {
+                value.fill(address + y * pitch, width);
+            }
+        };
+        if blocking {
+            self.wait_turn(stream);
+            self.check()?;
+            work();
+            return self.check();
+        }
+        self.push(stream, None, Box::new(work));
+        self.after_enqueue(stream)
+    }
+
+    /// `CUDA_LAUNCH_BLOCKING`.
+    pub(crate) fn after_enqueue(&self, stream: &Stream) -> Result<()> {
+        if runtime::get().settings.launch_blocking {
+            stream.wait();
+            self.fifo.flush();
+            return self.check();
+        }
+        Ok(())
+    }
+}
+
+/// Reads a pageable source now, and makes the plan copy from what was read.
+fn stage(plan: &mut Plan) -> Vec<u8> {
+    let Extent { width, height, depth } = plan.extent;
+    let mut bytes = Vec::with_capacity((width * height * depth) as usize);
+    for z in 0..depth {
+        for y in 0..height {
+            let row = plan.from.address + z * plan.from.slice + y * plan.from.pitch;
+            // SAFETY: host memory of the program, which it vouches for by passing it.
+            bytes.extend_from_slice(unsafe {
+                std::slice::from_raw_parts(row as *const u8, width as usize)
+            });
+        }
+    }
+    plan.from.address = bytes.as_ptr() as u64;
+    plan.from.pitch = width;
+    plan.from.slice = width * height;
+    bytes
+}
+
+/// What a fill repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    Byte(u8),
+    Half(u16),
+    Word(u32),
+}
+
+impl Element {
+    fn size(self) -> u64 {
+        match self {
+            Element::Byte(_) => 1,
+            Element::Half(_) => 2,
+            Element::Word(_) => 4,
+        }
+    }
+
+    fn fill(self, address: u64, count: u64) {
+        let count = count as usize;
+        // SAFETY: the caller checked that the row lies in an allocation and is aligned.
+        unsafe {
+            match self {
+                Element::Byte(v) => std::ptr::write_bytes(address as *mut u8, v, count),
+                Element::Half(v) => {
+                    std::slice::from_raw_parts_mut(address as *mut u16, count).fill(v);
+                }
+                Element::Word(v) => {
+                    std::slice::from_raw_parts_mut(address as *mut u32, count).fill(v);
+                }
+            }
+        }
+    }
+}

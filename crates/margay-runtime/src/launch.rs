@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Launching: the checks that a card's driver makes, then the grid in stream order.
+//!
+//! Invariant: what passes the checks is within the device's limits, so the engine makes none. Error
+//! codes are those that an H200 gave (`tests/contract/errors.h200.txt`).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use margay_exec::launch::{self as engine, Host, LaunchConfig, LaunchFailure, Machine};
+
+use crate::context::Context;
+use crate::error::{CudaError, Result};
+use crate::function::Function;
+use crate::runtime;
+use crate::stream::Stream;
+
+/// A launch as the API describes it.
+#[derive(Clone, Debug)]
+pub struct LaunchRequest {
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    /// Blocks a cluster, if the launch says so.
+    pub cluster: Option<[u32; 3]>,
+    pub dynamic_shared: u32,
+    pub cooperative: bool,
+    /// Exactly the kernel's parameter block.
+    pub params: Vec<u8>,
+}
+
+/// Device code's way to the outside.
+struct Services<'a>(&'a Context);
+
+impl Host for Services<'_> {
+    fn print(&self, text: &[u8]) {
+        self.0.fifo.push(text);
+    }
+
+    fn malloc(&self, bytes: u64) -> u64 {
+        self.0.heap.malloc(bytes)
+    }
+
+    fn free(&self, address: u64) -> bool {
+        self.0.heap.free(address)
+    }
+}
+
+/// The product of three dimensions, which may exceed 32 bits.
+fn volume(d: [u32; 3]) -> u64 {
+    d.iter().fold(1u64, |p, n| p.saturating_mul(u64::from(*n)))
+}
+
+/// Checks the shape; the clusters' dimensions come out.
+fn check(function: &Function, request: &LaunchRequest) -> Result<[u32; 3]> {
+    let limits = function.limits();
+    let LaunchRequest { grid, block, dynamic_shared, .. } = request;
+    let within =
+        |d: &[u32; 3], most: &[u32; 3]| d.iter().zip(most).all(|(n, most)| (1..=*most).contains(n));
+    if !within(grid, &limits.max_grid.value) || !within(block, &limits.max_block.value) {
+        return Err(CudaError::InvalidValue);
+    }
+    let threads = volume(*block);
+    if threads > u64::from(limits.max_threads_per_block.value) {
+        return Err(CudaError::InvalidValue);
+    }
+    let directives = &function.code().limits;
+    if directives.reqntid.is_some_and(|required| required != *block) {
+        return Err(CudaError::InvalidValue);
+    }
+    if directives.maxntid.is_some_and(|most| threads > volume(most.map(|n| n.max(1)))) {
+        return Err(CudaError::InvalidValue);
+    }
+    let optin = limits.shared_per_block_optin.value.max(limits.shared_per_block.value);
+    if function.fixed_shared()? > optin || *dynamic_shared > function.dynamic_shared_limit()? {
+        return Err(CudaError::InvalidValue);
+    }
+    if request.params.len() != function.info()?.param_size as usize {
+        return Err(CudaError::InvalidValue);
+    }
+    check_cluster(function, request)
+}
+
+fn check_cluster(function: &Function, request: &LaunchRequest) -> Result<[u32; 3]> {
+    let limits = function.limits();
+    let directives = &function.code().limits;
+    let set = function.settings.lock().required_cluster;
+    let required = directives.reqnctapercluster.or((set != [0; 3]).then_some(set));
+    let required = required.map(|d| d.map(|n| n.max(1)));
+    let cluster = match (request.cluster, required) {
+        (Some(asked), Some(required)) if asked != required => {
+            return Err(CudaError::InvalidClusterSize);
+        }
+        (Some(asked), _) => asked,
+        (None, Some(required)) => required,
+        (None, None) => return Ok([1; 3]),
+    };
+    let size = volume(cluster);
+    let portable = u64::from(limits.max_cluster.value);
+    if size == 0 || (portable == 0 && size > 1) {
+        return Err(CudaError::InvalidValue);
+    }
+    // Beyond the portable size a kernel must allow it; 16 is the most that any device has.
+    let most = if function.settings.lock().non_portable_cluster { 16 } else { portable.max(1) };
+    let ranked = directives.maxclusterrank.is_some_and(|most| size > u64::from(most));
+    let divides = request.grid.iter().zip(cluster).all(|(g, c)| c > 0 && g.is_multiple_of(c));
+    if size > most || ranked || !divides {
+        return Err(CudaError::InvalidClusterSize);
+    }
+    Ok(cluster)
+}
+
+impl Context {
+    /// `cuLaunchKernel` and its relatives.
+    pub fn launch(
+        self: &Arc<Self>,
+        function: &Arc<Function>,
+        stream: &Stream,
+        request: LaunchRequest,
+    ) -> Result<()> {
+        self.check()?;
+        if function.module.context != self.handle || stream.context != self.handle {
+            return Err(CudaError::InvalidHandle);
+        }
+        let rt = runtime::get();
+        let gpu = rt.device(self.device)?.gpu;
+        let program = function.program()?.clone();
+        let cluster = check(function, &request)?;
+        let threads = volume(request.block) as u32;
+        let blocks_per_sm = function.blocks_per_sm(threads, request.dynamic_shared)?;
+        if blocks_per_sm == 0 {
+            return Err(CudaError::LaunchOutOfResources);
+        }
+        let sm_count = gpu.card.sm_count.value;
+        if request.cooperative {
+            if !gpu.limits.cooperative_launch.value {
+                return Err(CudaError::NotSupported);
+            }
+            if volume(request.grid) > u64::from(blocks_per_sm) * u64::from(sm_count) {
+                return Err(CudaError::CooperativeLaunchTooLarge);
+            }
+        }
+        static GRIDS: AtomicU64 = AtomicU64::new(1);
+        let machine = Machine {
+            sm: gpu.cc().sm(),
+            sm_count,
+            blocks_per_sm,
+            clock_khz: gpu.card.clock_khz.value,
+            reserved_shared: gpu.limits.shared_reserved.value,
+        };
+        let config = LaunchConfig {
+            grid: request.grid,
+            block: request.block,
+            cluster,
+            dynamic_shared: request.dynamic_shared,
+            params: request.params,
+            cooperative: request.cooperative,
+            stack_limit: u32::try_from(self.limits().stack).unwrap_or(u32::MAX),
+            timeout: rt.settings.timeout,
+            threads: rt.settings.threads,
+            seed: rt.settings.seed,
+            grid_id: GRIDS.fetch_add(1, Ordering::Relaxed),
+        };
+        self.fifo.flush();
+        self.launched.store(true, Ordering::Release);
+        let context = self.clone();
+        let work = move || {
+            if context.check().is_err() {
+                return;
+            }
+            let services = Services(&context);
+            let never = AtomicBool::new(false);
+            let memory = &runtime::get().memory;
+            let run = || engine::launch(&program, &machine, &config, memory, &services, &never);
+            match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
+                Ok(Ok(_stats)) => {}
+                Ok(Err(LaunchFailure::Fault(fault))) => {
+                    context.fail(CudaError::of_fault(&fault.kind));
+                    crate::report::fault(&fault);
+                }
+                Ok(Err(LaunchFailure::Cancelled)) => context.fail(CudaError::LaunchTimeout),
+                Err(_) => {
+                    crate::report::warn("internal error in the engine; please report it");
+                    context.fail(CudaError::Unknown);
+                }
+            }
+        };
+        self.push(stream, None, Box::new(work));
+        self.after_enqueue(stream)
+    }
+
+    /// `cuLaunchHostFunc`: not called once the context has failed.
+    pub fn launch_host(
+        self: &Arc<Self>,
+        stream: &Stream,
+        call: Box<dyn FnOnce() + Send>,
+    ) -> Result<()> {
+        self.check()?;
+        let context = self.clone();
+        let work = move || {
+            context.fifo.flush();
+            if context.check().is_ok() {
+                crate::thread::as_callback(call);
+            }
+        };
+        self.push(stream, None, Box::new(work));
+        Ok(())
+    }
+
+    /// `cuStreamAddCallback`: called in any case, with the context's state.
+    pub fn add_callback(
+        self: &Arc<Self>,
+        stream: &Stream,
+        call: Box<dyn FnOnce(Result<()>) + Send>,
+    ) -> Result<()> {
+        self.check()?;
+        let context = self.clone();
+        let work = move || {
+            context.fifo.flush();
+            let state = context.check();
+            crate::thread::as_callback(|| call(state));
+        };
+        self.push(stream, None, Box::new(work));
+        Ok(())
+    }
+}

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Allocations as the API sees them: who owns which, and how each may be freed.
+//!
+//! Invariant: every allocation that a kernel can reach through a pointer of the program's, except
+//! device-heap blocks, has a record here. Records and the engine's table change together.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use margay_exec::mem::{AllocError, AllocKind};
+use parking_lot::{Mutex, RwLock};
+
+use crate::context::Context;
+use crate::error::{CudaError, Result};
+use crate::handle::Handle;
+use crate::runtime::{self, Runtime};
+
+/// How a piece of memory came to be, which says how it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// `cuMemAlloc`, `cuMemAllocPitch`.
+    Alloc,
+    /// `cuMemAllocManaged`.
+    Managed,
+    /// `cuMemAllocAsync` and pools.
+    Pool(Handle),
+    /// `cuMemHostAlloc`, `cuMemAllocHost`.
+    HostAlloc,
+    /// `cuMemHostRegister`.
+    HostRegister,
+    /// A module's `__device__` or `__constant__` variable.
+    Variable,
+    /// A module's `__managed__` variable.
+    ManagedVariable,
+}
+
+impl Origin {
+    /// Whether the host may use the address directly.
+    pub fn host_accessible(self) -> bool {
+        match self {
+            Origin::Managed | Origin::ManagedVariable => true,
+            Origin::HostAlloc | Origin::HostRegister => true,
+            Origin::Alloc | Origin::Pool(_) | Origin::Variable => false,
+        }
+    }
+
+    /// Whether it is host memory, for `cuPointerGetAttribute`'s memory type.
+    pub fn is_host(self) -> bool {
+        match self {
+            Origin::HostAlloc | Origin::HostRegister => true,
+            Origin::Alloc | Origin::Managed | Origin::Pool(_) => false,
+            Origin::Variable | Origin::ManagedVariable => false,
+        }
+    }
+}
+
+/// One allocation.
+#[derive(Clone, Debug)]
+pub struct Record {
+    pub base: u64,
+    /// Bytes asked for.
+    pub size: u64,
+    pub origin: Origin,
+    pub context: Handle,
+    pub device: u32,
+    /// `CU_MEMHOSTALLOC_*` or `CU_MEMHOSTREGISTER_*` or `CU_MEM_ATTACH_*`.
+    pub flags: u32,
+    /// Never repeats in the process.
+    pub buffer_id: u64,
+    /// Charged to the card's memory.
+    charged: u64,
+    /// `cuMemFreeAsync` is under way.
+    dying: bool,
+}
+
+impl Record {
+    fn contains(&self, address: u64, bytes: u64) -> bool {
+        let offset = address - self.base;
+        offset <= self.size && bytes <= self.size - offset
+    }
+}
+
+/// All records, by base address.
+#[derive(Default)]
+pub struct Records {
+    map: RwLock<BTreeMap<u64, Record>>,
+    hints: Mutex<HashSet<u64>>,
+}
+
+/// Card memory is handed out in pieces of this size.
+const GRANULE: u64 = 512;
+
+impl Context {
+    fn allocate(&self, size: u64, origin: Origin, flags: u32, label: &str) -> Result<u64> {
+        self.allocate_aligned(size, 256, origin, flags, label)
+    }
+
+    /// Allocates and records memory of this context.
+    pub(crate) fn allocate_aligned(
+        &self,
+        size: u64,
+        align: u64,
+        origin: Origin,
+        flags: u32,
+        label: &str,
+    ) -> Result<u64> {
+        let rt = runtime::get();
+        let kind = match origin {
+            Origin::Alloc | Origin::Pool(_) | Origin::Variable => AllocKind::Device,
+            Origin::Managed | Origin::ManagedVariable => AllocKind::Managed,
+            Origin::HostAlloc | Origin::HostRegister => AllocKind::HostPinned,
+        };
+        self.allocate_kind(rt, size, align, (origin, kind), flags, label)
+    }
+
+    /// As [`Context::allocate_aligned`], for a variable in constant memory.
+    pub(crate) fn allocate_constant(&self, size: u64, align: u64, label: &str) -> Result<u64> {
+        let kinds = (Origin::Variable, AllocKind::Constant);
+        self.allocate_kind(runtime::get(), size, align, kinds, 0, label)
+    }
+
+    fn allocate_kind(
+        &self,
+        rt: &Runtime,
+        size: u64,
+        align: u64,
+        (origin, kind): (Origin, AllocKind),
+        flags: u32,
+        label: &str,
+    ) -> Result<u64> {
+        let device = rt.device(self.device)?;
+        let charged = match origin {
+            // Managed memory may exceed the card's; host memory is not the card's.
+            Origin::Managed | Origin::HostAlloc | Origin::HostRegister => 0,
+            Origin::Alloc | Origin::Pool(_) | Origin::Variable | Origin::ManagedVariable => {
+                size.checked_next_multiple_of(GRANULE).ok_or(CudaError::OutOfMemory)?
+            }
+        };
+        device.reserve(charged)?;
+        let base = match rt.memory.alloc(size, align, kind, self.device, label) {
+            Ok(base) => base,
+            Err(AllocError::OutOfMemory { .. } | AllocError::AlreadyRegistered) => {
+                device.give_back(charged);
+                return Err(CudaError::OutOfMemory);
+            }
+        };
+        rt.records.insert(rt, self, base, size, origin, flags, charged);
+        Ok(base)
+    }
+
+    /// `cuMemAlloc`.
+    pub fn mem_alloc(&self, size: u64) -> Result<u64> {
+        self.check()?;
+        match size {
+            0 => Err(CudaError::InvalidValue),
+            size => self.allocate(size, Origin::Alloc, 0, "cudaMalloc"),
+        }
+    }
+
+    /// `cuMemAllocPitch`: address and pitch.
+    pub fn mem_alloc_pitch(&self, width: u64, height: u64, element: u32) -> Result<(u64, u64)> {
+        self.check()?;
+        if width == 0 || height == 0 || !matches!(element, 4 | 8 | 16) {
+            return Err(CudaError::InvalidValue);
+        }
+        let pitch = width.checked_next_multiple_of(512).ok_or(CudaError::OutOfMemory)?;
+        let size = pitch.checked_mul(height).ok_or(CudaError::OutOfMemory)?;
+        Ok((self.allocate(size, Origin::Alloc, 0, "cudaMallocPitch")?, pitch))
+    }
+
+    /// `cuMemAllocManaged`; `flags` is `CU_MEM_ATTACH_GLOBAL` (1) or `HOST` (2).
+    pub fn mem_alloc_managed(&self, size: u64, flags: u32) -> Result<u64> {
+        self.check()?;
+        if size == 0 || !matches!(flags, 1 | 2) {
+            return Err(CudaError::InvalidValue);
+        }
+        let gpu = runtime::get().device(self.device)?.gpu;
+        if !gpu.limits.managed_memory.value {
+            return Err(CudaError::NotSupported);
+        }
+        self.allocate(size, Origin::Managed, flags, "cudaMallocManaged")
+    }
+
+    /// `cuMemHostAlloc`; flags: portable 1, device map 2, write combined 4.
+    pub fn mem_host_alloc(&self, size: u64, flags: u32) -> Result<u64> {
+        self.check()?;
+        if size == 0 || flags & !7 != 0 {
+            return Err(CudaError::InvalidValue);
+        }
+        self.allocate(size, Origin::HostAlloc, flags, "cudaHostAlloc")
+    }
+
+    /// `cuMemAllocAsync`: the address at once; its life begins for the program in stream order.
+    pub(crate) fn mem_alloc_pool(&self, size: u64, pool: Handle) -> Result<u64> {
+        self.check()?;
+        match size {
+            0 => Err(CudaError::InvalidValue),
+            size => self.allocate(size, Origin::Pool(pool), 0, "cudaMallocAsync"),
+        }
+    }
+
+    /// `cuMemHostRegister`.
+    ///
+    /// # Safety
+    /// The program promises, by the API's contract, that the range stays mapped until it is
+    /// unregistered.
+    pub unsafe fn mem_host_register(&self, base: u64, size: u64, flags: u32) -> Result<()> {
+        self.check()?;
+        if base == 0 || size == 0 || flags & !15 != 0 || base.checked_add(size).is_none() {
+            return Err(CudaError::InvalidValue);
+        }
+        let rt = runtime::get();
+        let mut records = rt.records.map.write();
+        let before = records.range(..base + size).next_back();
+        if before.is_some_and(|(_, r)| r.base + r.size > base) {
+            return Err(CudaError::HostMemoryAlreadyRegistered);
+        }
+        if !is_mapped(base, size) {
+            return Err(CudaError::InvalidValue);
+        }
+        // SAFETY: mapped now, and the caller promises the rest.
+        match unsafe { rt.memory.register(base, size, self.device, "cudaHostRegister") } {
+            Ok(()) => {}
+            Err(AllocError::AlreadyRegistered) => {
+                return Err(CudaError::HostMemoryAlreadyRegistered);
+            }
+            Err(AllocError::OutOfMemory { .. }) => return Err(CudaError::OutOfMemory),
+        }
+        let origin = Origin::HostRegister;
+        let (context, device) = (self.handle, self.device);
+        let buffer_id = rt.memory.find(base).map_or(base, |info| info.id);
+        let (charged, dying) = (0, false);
+        let record =
+            Record { base, size, origin, context, device, flags, buffer_id, charged, dying };
+        records.insert(base, record);
+        Ok(())
+    }
+}
+
+/// Whether every page of the range is mapped.
+fn is_mapped(base: u64, size: u64) -> bool {
+    const PAGE: u64 = 4096;
+    let start = base & !(PAGE - 1);
+    let pages = (base + size - start).div_ceil(PAGE) as usize;
+    let mut resident = vec![0u8; pages];
+    // SAFETY: mincore reads page tables only, and writes one byte a page into `resident`.
+    let result =
+        unsafe { libc::mincore(start as *mut _, pages * PAGE as usize, resident.as_mut_ptr()) };
+    result == 0
+}
+
+impl Records {
+    #[expect(clippy::too_many_arguments, reason = "one row of the table, written in one place")]
+    fn insert(
+        &self,
+        rt: &Runtime,
+        owner: &Context,
+        base: u64,
+        size: u64,
+        origin: Origin,
+        flags: u32,
+        charged: u64,
+    ) {
+        let record = Record {
+            base,
+            size,
+            origin,
+            context: owner.handle,
+            device: owner.device,
+            flags,
+            buffer_id: rt.memory.find(base).map_or(base, |info| info.id),
+            charged,
+            dying: false,
+        };
+        self.map.write().insert(base, record);
+    }
+
+    /// The record that holds `address`.
+    pub fn find(&self, address: u64) -> Option<Record> {
+        let map = self.map.read();
+        let (_, record) = map.range(..=address).next_back()?;
+        // One past the end belongs to no allocation, except that empty ones have no inside.
+        record.contains(address, 1).then(|| record.clone())
+    }
+
+    /// Whether the range lies in one allocation.
+    pub fn holds(&self, address: u64, bytes: u64) -> bool {
+        self.find(address).is_some_and(|r| r.contains(address, bytes))
+    }
+}
+
+impl Runtime {
+    /// The allocation that holds `address`, if the program made one there.
+    pub fn allocation(&self, address: u64) -> Option<Record> {
+        self.records.find(address)
+    }
+
+    fn take(&self, base: u64, may: impl Fn(&Record) -> bool) -> Result<Record> {
+        let mut map = self.records.map.write();
+        match map.get(&base) {
+            Some(record) if may(record) => map.remove(&base).ok_or(CudaError::InvalidValue),
+            Some(_) | None => Err(CudaError::InvalidValue),
+        }
+    }
+
+    fn release(&self, record: &Record) {
+        let result = match record.origin {
+            Origin::HostRegister => self.memory.unregister(record.base),
+            Origin::Alloc | Origin::Managed | Origin::Pool(_) | Origin::HostAlloc => {
+                self.memory.free(record.base).map(drop)
+            }
+            Origin::Variable | Origin::ManagedVariable => self.memory.free(record.base).map(drop),
+        };
+        if let Err(error) = result {
+            eprintln!("margay: internal error: the engine's table lost an allocation: {error}");
+        }
+        if let Ok(device) = self.device(record.device) {
+            device.give_back(record.charged);
+        }
+    }
+
+    /// `cuMemFree`: waits for the context's work, as the driver does, then frees.
+    pub fn mem_free(&self, base: u64) -> Result<()> {
+        self.current()?.check()?;
+        let freeable = |r: &Record| match r.origin {
+            Origin::Alloc | Origin::Managed | Origin::Pool(_) => !r.dying,
+            Origin::HostAlloc | Origin::HostRegister => false,
+            Origin::Variable | Origin::ManagedVariable => false,
+        };
+        let record = self.allocation(base).filter(|r| r.base == base && freeable(r));
+        let record = record.ok_or(CudaError::InvalidValue)?;
+        if let Some(owner) = self.contexts.get(record.context) {
+            owner.drain();
+        }
+        let record = self.take(base, freeable)?;
+        self.release(&record);
+        Ok(())
+    }
+
+    /// `cuMemFreeHost`.
+    pub fn mem_free_host(&self, base: u64) -> Result<()> {
+        self.free_host_kind(base, Origin::HostAlloc, CudaError::InvalidValue)
+    }
+
+    /// `cuMemHostUnregister`.
+    pub fn mem_host_unregister(&self, base: u64) -> Result<()> {
+        self.free_host_kind(base, Origin::HostRegister, CudaError::HostMemoryNotRegistered)
+    }
+
+    fn free_host_kind(&self, base: u64, origin: Origin, otherwise: CudaError) -> Result<()> {
+        self.current()?.check()?;
+        let record = self.allocation(base).filter(|r| r.base == base && r.origin == origin);
+        let record = record.ok_or(otherwise)?;
+        if let Some(owner) = self.contexts.get(record.context) {
+            owner.drain();
+        }
+        let record = self.take(base, |r| r.origin == origin).map_err(|_| otherwise)?;
+        self.release(&record);
+        Ok(())
+    }
+
+    /// Marks for `cuMemFreeAsync`: from now on a second free is an error.
+    pub(crate) fn begin_free_async(&self, base: u64) -> Result<Record> {
+        let mut map = self.records.map.write();
+        let record = map.get_mut(&base).ok_or(CudaError::InvalidValue)?;
+        match record.origin {
+            Origin::Pool(_) | Origin::Alloc if !record.dying => {}
+            Origin::Pool(_) | Origin::Alloc | Origin::Managed => {
+                return Err(CudaError::InvalidValue);
+            }
+            Origin::HostAlloc | Origin::HostRegister => return Err(CudaError::InvalidValue),
+            Origin::Variable | Origin::ManagedVariable => return Err(CudaError::InvalidValue),
+        }
+        record.dying = true;
+        Ok(record.clone())
+    }
+
+    /// Frees in stream order what [`Runtime::begin_free_async`] marked.
+    pub(crate) fn end_free_async(&self, base: u64) {
+        if let Ok(record) = self.take(base, |r| r.dying) {
+            self.release(&record);
+        }
+    }
+
+    /// Frees a module's variable.
+    pub(crate) fn free_variable(&self, base: u64) {
+        let variable = |r: &Record| match r.origin {
+            Origin::Variable | Origin::ManagedVariable => true,
+            Origin::Alloc | Origin::Managed | Origin::Pool(_) => false,
+            Origin::HostAlloc | Origin::HostRegister => false,
+        };
+        if let Ok(record) = self.take(base, variable) {
+            self.release(&record);
+        }
+    }
+
+    /// Frees all that a context still owns.
+    pub(crate) fn release_context_memory(&self, context: Handle) {
+        let mine: Vec<Record> = {
+            let mut map = self.records.map.write();
+            let bases: Vec<u64> =
+                map.values().filter(|r| r.context == context).map(|r| r.base).collect();
+            bases.iter().filter_map(|base| map.remove(base)).collect()
+        };
+        mine.iter().for_each(|record| self.release(record));
+    }
+
+    /// `cuMemHostGetDevicePointer`.
+    pub fn host_device_pointer(&self, address: u64) -> Result<u64> {
+        let record = self.allocation(address).ok_or(CudaError::InvalidValue)?;
+        match record.origin.is_host() {
+            true => Ok(address),
+            false => Err(CudaError::InvalidValue),
+        }
+    }
+
+    /// Bytes live in a pool.
+    pub(crate) fn pool_bytes(&self, pool: Handle) -> u64 {
+        let map = self.records.map.read();
+        map.values().filter(|r| r.origin == Origin::Pool(pool)).map(|r| r.size).sum()
+    }
+
+    /// Remembers `cuMemAdvise`'s read-mostly hint, which only the getter sees.
+    pub fn set_read_mostly(&self, base: u64, on: bool) {
+        let mut hints = self.records.hints.lock();
+        match on {
+            true => hints.insert(base),
+            false => hints.remove(&base),
+        };
+    }
+
+    pub fn is_read_mostly(&self, base: u64) -> bool {
+        self.records.hints.lock().contains(&base)
+    }
+
+    /// A managed allocation that holds the whole range, for prefetch and advice.
+    pub fn managed_range(&self, address: u64, bytes: u64) -> Result<Record> {
+        let record = self.allocation(address).ok_or(CudaError::InvalidValue)?;
+        let managed = matches!(record.origin, Origin::Managed | Origin::ManagedVariable);
+        match managed && bytes > 0 && record.contains(address, bytes) {
+            true => Ok(record),
+            false => Err(CudaError::InvalidValue),
+        }
+    }
+
+    /// Records that are live now, for tests and leak reports.
+    pub fn live_allocations(&self) -> Vec<Arc<Record>> {
+        self.records.map.read().values().cloned().map(Arc::new).collect()
+    }
+}

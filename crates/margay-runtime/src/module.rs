@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Modules: compiled device code in a context, with its variables in memory.
+//!
+//! Invariant: a variable is one object for the life of its module in its context, initialised at
+//! load. Shared variables have no address: each block has its own.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use margay_exec::program::{LoadedModule, function_handle};
+use margay_ir as ir;
+use parking_lot::Mutex;
+
+use crate::context::Context;
+use crate::error::{CudaError, Result};
+use crate::fatbin::Image;
+use crate::function::Function;
+use crate::handle::{self, Handle};
+use crate::image::{self, LoadFailure};
+use crate::memory::Origin;
+use crate::runtime::{self, Runtime};
+
+/// A module in a context.
+pub struct Module {
+    pub handle: Handle,
+    pub context: Handle,
+    pub device: u32,
+    pub loaded: Arc<LoadedModule>,
+    /// Handles already given out, so that a name always gives the same one.
+    functions: Mutex<HashMap<ir::FuncId, Handle>>,
+    /// Bytes of constant variables.
+    pub const_bytes: u64,
+}
+
+/// A variable as the host sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variable {
+    pub address: u64,
+    pub size: u64,
+    pub managed: bool,
+}
+
+impl Context {
+    /// Loads device code in any form.
+    pub fn load_image(&self, image: &Image) -> std::result::Result<Arc<Module>, LoadFailure> {
+        self.check()?;
+        let sm = runtime::get().device(self.device)?.gpu.cc().sm();
+        let text = image.ptx(sm)?;
+        self.load_ir(image::compile(&text, sm)?)
+    }
+
+    /// Loads compiled code: gives its variables memory and values.
+    pub fn load_ir(&self, code: Arc<ir::Module>) -> std::result::Result<Arc<Module>, LoadFailure> {
+        let limits = runtime::get().device(self.device)?.gpu.limits;
+        check_sizes(&code, limits)?;
+        let addresses = self.place_variables(&code)?;
+        static UIDS: AtomicU32 = AtomicU32::new(1);
+        let uid = UIDS.fetch_add(1, Ordering::Relaxed);
+        initialise(&code, &addresses, uid);
+        let is_const = |g: &&ir::Global| g.space == ir::Space::Const;
+        let const_bytes = code.globals.iter().filter(is_const).map(|g| g.size).sum();
+        let module = Arc::new(Module {
+            handle: handle::fresh(),
+            context: self.handle,
+            device: self.device,
+            loaded: Arc::new(LoadedModule { ir: code, addresses, uid }),
+            functions: Mutex::default(),
+            const_bytes,
+        });
+        runtime::get().modules.insert(module.handle, module.clone());
+        self.fifo.flush();
+        Ok(module)
+    }
+
+    fn place_variables(&self, code: &ir::Module) -> Result<Vec<u64>> {
+        let mut addresses: Vec<u64> = Vec::with_capacity(code.globals.len());
+        for global in &code.globals {
+            let (size, align, name) = (global.size, global.align.max(1), &global.name);
+            let address = match global.space {
+                ir::Space::Const => self.allocate_constant(size, align, name),
+                ir::Space::Global | ir::Space::Generic => {
+                    let origin = match global.managed {
+                        true => Origin::ManagedVariable,
+                        false => Origin::Variable,
+                    };
+                    self.allocate_aligned(size, align, origin, 0, name)
+                }
+                ir::Space::Shared | ir::Space::Local | ir::Space::Param => Ok(0),
+            };
+            match address {
+                Ok(address) => addresses.push(address),
+                Err(error) => {
+                    for address in addresses.into_iter().filter(|a| *a != 0) {
+                        runtime::get().free_variable(address);
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(addresses)
+    }
+}
+
+/// Limits that ptxas holds a module to.
+fn check_sizes(
+    code: &ir::Module,
+    limits: &margay_arch::Limits,
+) -> std::result::Result<(), LoadFailure> {
+    let mut log = String::new();
+    let constants = code.globals.iter().filter(|g| g.space == ir::Space::Const);
+    let constants: u64 = constants.map(|g| g.size).sum();
+    let most = limits.constant_memory.value;
+    if constants > u64::from(most) {
+        log += &format!(
+            "error   : the module has {constants} bytes of constant variables, the most is {most}\n"
+        );
+    }
+    let most = limits.max_parameters.value;
+    for f in code.functions.iter().filter(|f| f.is_entry && f.param_size > most) {
+        let (name, size) = (&f.name, f.param_size);
+        log += &format!("error   : '{name}' has {size} bytes of parameters, the most is {most}\n");
+    }
+    match log.is_empty() {
+        true => Ok(()),
+        false => Err(LoadFailure { error: CudaError::InvalidPtx, log }),
+    }
+}
+
+/// Writes initial bytes and the addresses in them.
+fn initialise(code: &ir::Module, addresses: &[u64], uid: u32) {
+    for (global, &address) in code.globals.iter().zip(addresses) {
+        if address == 0 {
+            continue;
+        }
+        let mut bytes = global.init.clone();
+        bytes.truncate(global.size as usize);
+        for reloc in &global.relocs {
+            let target = match reloc.target {
+                ir::RelocTarget::Global(id) => addresses.get(id.0 as usize).copied().unwrap_or(0),
+                ir::RelocTarget::Func(id) => function_handle(uid, id),
+            };
+            let value = target.wrapping_add_signed(reloc.addend);
+            let value = value.checked_shr(reloc.shift.into()).unwrap_or(0).to_le_bytes();
+            let width = usize::from(reloc.width).min(8);
+            let end = reloc.offset as usize + width;
+            if end as u64 > global.size {
+                continue;
+            }
+            if bytes.len() < end {
+                bytes.resize(end, 0);
+            }
+            bytes[end - width..end].copy_from_slice(&value[..width]);
+        }
+        // SAFETY: the variable's memory was allocated with `size` bytes, and `bytes` is no longer.
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len());
+        }
+    }
+}
+
+impl Module {
+    /// `cuModuleGetFunction`: kernels only.
+    pub fn function(self: &Arc<Self>, name: &str) -> Result<Arc<Function>> {
+        let id = self.loaded.ir.function(name).ok_or(CudaError::NotFound)?;
+        self.function_by_id(id)
+    }
+
+    fn function_by_id(self: &Arc<Self>, id: ir::FuncId) -> Result<Arc<Function>> {
+        let code = self.loaded.ir.functions.get(id.0 as usize).ok_or(CudaError::NotFound)?;
+        if !code.is_entry || code.blocks.is_empty() {
+            return Err(CudaError::NotFound);
+        }
+        let functions = &runtime::get().functions;
+        let mut handles = self.functions.lock();
+        if let Some(function) = handles.get(&id).and_then(|h| functions.get(*h)) {
+            return Ok(function);
+        }
+        let function = Arc::new(Function::of(self, id));
+        functions.insert(function.handle, function.clone());
+        handles.insert(id, function.handle);
+        Ok(function)
+    }
+
+    /// Names of the kernels, in the module's order.
+    pub fn kernel_names(&self) -> Vec<String> {
+        let functions = self.loaded.ir.functions.iter();
+        let kernels = functions.filter(|f| f.is_entry && !f.blocks.is_empty());
+        kernels.map(|f| f.name.to_string()).collect()
+    }
+
+    /// `cuModuleGetGlobal`.
+    pub fn variable(&self, name: &str) -> Result<Variable> {
+        let id = self.loaded.ir.global(name).ok_or(CudaError::NotFound)?;
+        let address = self.loaded.addresses.get(id.0 as usize).copied().unwrap_or(0);
+        let global = &self.loaded.ir.globals[id.0 as usize];
+        match address {
+            0 => Err(CudaError::NotFound),
+            address => Ok(Variable { address, size: global.size, managed: global.managed }),
+        }
+    }
+
+    /// Frees the variables.
+    pub(crate) fn release(&self) {
+        for &address in self.loaded.addresses.iter().filter(|a| **a != 0) {
+            runtime::get().free_variable(address);
+        }
+    }
+}
+
+impl Runtime {
+    /// `cuModuleUnload`.
+    pub fn unload_module(&self, handle: Handle) -> Result<()> {
+        let module = self.modules.get(handle).ok_or(CudaError::InvalidHandle)?;
+        if let Some(context) = self.contexts.get(module.context) {
+            context.drain();
+            context.fifo.flush();
+        }
+        let module = self.modules.remove(handle).ok_or(CudaError::InvalidHandle)?;
+        self.functions.drain_where(|f| f.module.handle == handle);
+        module.release();
+        Ok(())
+    }
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the user reads on stderr. `MARGAY_LOG=off` silences all of it.
+
+use std::fmt::Write;
+
+use margay_exec::fault::{Access, Fault, FaultKind};
+use margay_exec::mem::AllocationInfo;
+use margay_ir::Space;
+
+use crate::error::CudaError;
+use crate::runtime;
+
+/// One line of advice.
+pub fn warn(text: &str) {
+    if runtime::initialized().map_or(true, |rt| rt.settings.log) {
+        eprintln!("margay: {text}");
+    }
+}
+
+/// Reports a kernel's fault.
+pub(crate) fn fault(fault: &Fault) {
+    if runtime::get().settings.log {
+        eprint!("{}", describe(fault, true));
+    }
+}
+
+fn space_name(space: Space) -> &'static str {
+    match space {
+        Space::Generic => "generic",
+        Space::Global => "global",
+        Space::Shared => "shared",
+        Space::Local => "local",
+        Space::Const => "constant",
+        Space::Param => "parameter",
+    }
+}
+
+fn access_name(access: Access) -> &'static str {
+    match access {
+        Access::Read => "read",
+        Access::Write => "write",
+        Access::Atomic => "atomic access",
+    }
+}
+
+/// Where an address lies relative to an allocation, in words.
+fn relation(address: u64, bytes: u32, near: &AllocationInfo) -> String {
+    let AllocationInfo { base, size, label, id, .. } = near;
+    let name = format!("`{label}` #{id} of {size} bytes at {base:#x}");
+    let offset = address.wrapping_sub(*base);
+    if address < *base {
+        format!("{} bytes before {name}", base - address)
+    } else if offset < *size && offset + u64::from(bytes) > *size {
+        format!("starts {} bytes before the end of {name}", size - offset)
+    } else if offset < *size {
+        format!("at byte {offset} of {name}")
+    } else if offset == *size {
+        format!("just past the end of {name}")
+    } else {
+        format!("{} bytes past the end of {name}", offset - size)
+    }
+}
+
+/// The whole message; `hint` adds what could be done.
+pub fn describe(fault: &Fault, hint: bool) -> String {
+    let error = CudaError::of_fault(&fault.kind);
+    let mut out = format!("margay: {} ({}): {}\n", error.name(), error.code(), error.text());
+    let mut line = |text: String| {
+        let _ = writeln!(out, "  {text}");
+    };
+    let mut advice: Option<&str> = None;
+    match &fault.kind {
+        FaultKind::IllegalAddress { space, address, bytes, access, nearest, why } => {
+            let (access, space) = (access_name(*access), space_name(*space));
+            line(format!("{access} of {bytes} bytes at {space} address {address:#x}: {why}"));
+            if let Some(near) = nearest {
+                line(format!("which is {}", relation(*address, *bytes, near)));
+                let past = address.wrapping_sub(near.base);
+                if *address >= near.base && past < near.size.next_multiple_of(2 << 20) {
+                    advice = Some(
+                        "a card notices only accesses outside its pages; MARGAY_BOUNDS=page does \
+                         as it does",
+                    );
+                }
+            }
+        }
+        FaultKind::Misaligned { space, address, bytes, access } => {
+            let (access, space) = (access_name(*access), space_name(*space));
+            let off = address % u64::from((*bytes).max(1));
+            line(format!(
+                "{access} of {bytes} bytes at {space} address {address:#x}, which is {off} past \
+                 a multiple of {bytes}"
+            ));
+        }
+        FaultKind::InvalidAddressSpace { address, why } => line(format!("{address:#x}: {why}")),
+        FaultKind::InvalidPc { target } => {
+            line(format!("an indirect call or branch to {target:#x}, where no function is"));
+        }
+        FaultKind::IllegalInstruction { why } => line(why.clone()),
+        FaultKind::Trap => line("the kernel executed `trap`".to_owned()),
+        FaultKind::Assert { message, file, line: number, function } => {
+            line(format!("{file}:{number}: {function}: assertion `{message}` failed"));
+        }
+        FaultKind::StackOverflow { needed, limit } => {
+            line(format!("a thread's stack needs {needed} bytes, the limit is {limit}"));
+            advice = Some("cudaDeviceSetLimit(cudaLimitStackSize, bytes) raises it");
+        }
+        FaultKind::Timeout { after } => {
+            line(format!("the kernel still ran after {:.1} s", after.as_secs_f64()));
+            advice = Some("MARGAY_TIMEOUT (seconds; `margay run --timeout`) sets the limit");
+        }
+        FaultKind::Deadlock { who } => {
+            for text in std::iter::once("no thread can make progress:").chain(who.lines()) {
+                line(text.to_owned());
+            }
+        }
+    }
+    let ([bx, by, bz], [tx, ty, tz]) = (fault.block, fault.thread);
+    line(format!("in kernel {}, block ({bx},{by},{bz}), thread ({tx},{ty},{tz})", fault.kernel));
+    let place = &fault.place;
+    let mut at = String::new();
+    if let Some(file) = &place.file {
+        at = format!("{file}:{}:{}, ", place.line, place.column);
+    }
+    if place.ptx_line != 0 {
+        at += &format!("PTX line {}", place.ptx_line);
+    }
+    if !at.is_empty() {
+        line(format!("at {} in {}", at.trim_end_matches(", "), place.function));
+    }
+    if !place.instruction.is_empty() {
+        line(format!("instruction: {}", place.instruction));
+    }
+    if let Some(advice) = advice.filter(|_| hint) {
+        line(format!("hint: {advice}"));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use margay_exec::fault::Place;
+    use margay_exec::mem::AllocKind;
+
+    #[test]
+    fn says_who_where_and_how_far() {
+        let near = AllocationInfo {
+            base: 0x1000,
+            size: 400,
+            kind: AllocKind::Device,
+            device: 0,
+            label: "cudaMalloc".into(),
+            id: 7,
+        };
+        let kind = FaultKind::IllegalAddress {
+            space: Space::Global,
+            address: 0x1000 + 404,
+            bytes: 4,
+            access: Access::Write,
+            nearest: Some(near),
+            why: "no allocation",
+        };
+        let place = Place {
+            file: Some("add.cu".into()),
+            line: 7,
+            column: 3,
+            ptx_line: 41,
+            function: "add".into(),
+            instruction: "st.global.i32".into(),
+        };
+        let fault =
+            Fault { kind, kernel: "add".into(), block: [1, 0, 0], thread: [3, 0, 0], place };
+        let text = describe(&fault, true);
+        for part in [
+            "CUDA_ERROR_ILLEGAL_ADDRESS (700)",
+            "write of 4 bytes at global address 0x1194",
+            "4 bytes past the end of `cudaMalloc` #7 of 400 bytes",
+            "kernel add, block (1,0,0), thread (3,0,0)",
+            "add.cu:7:3, PTX line 41",
+            "MARGAY_BOUNDS=page",
+        ] {
+            assert!(text.contains(part), "{part:?} is not in:\n{text}");
+        }
+    }
+}

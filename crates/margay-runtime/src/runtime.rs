@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The process's one runtime: devices, memory, and the tables of everything with a handle.
+//!
+//! Invariant: made once by [`init`] and never destroyed, so that calls from destructors at process
+//! exit find it alive.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use margay_exec::mem::AddressSpace;
+
+use crate::context::Context;
+use crate::device::Device;
+use crate::error::{CudaError, Result};
+use crate::event::Event;
+use crate::function::Function;
+use crate::handle::Table;
+use crate::library::{Kernel, Library};
+use crate::memory::Records;
+use crate::module::Module;
+use crate::pool::Pool;
+use crate::settings::Settings;
+use crate::stream::Stream;
+
+/// See the module's header.
+pub struct Runtime {
+    pub settings: Settings,
+    pub devices: Vec<Device>,
+    /// All memory that kernels can reach.
+    pub memory: AddressSpace,
+    pub contexts: Table<Context>,
+    pub streams: Table<Stream>,
+    pub events: Table<Event>,
+    pub modules: Table<Module>,
+    pub functions: Table<Function>,
+    pub libraries: Table<Library>,
+    pub kernels: Table<Kernel>,
+    pub pools: Table<Pool>,
+    pub(crate) records: Records,
+}
+
+static RUNTIME: OnceLock<Option<Runtime>> = OnceLock::new();
+/// The process that initialised: after a fork the child has no worker threads.
+static OWNER: AtomicU32 = AtomicU32::new(0);
+
+/// `cuInit`: reads the settings and creates the devices. Further calls do nothing.
+pub fn init() -> Result<&'static Runtime> {
+    let made = RUNTIME.get_or_init(|| {
+        let settings = Settings::from_env();
+        let memory = match AddressSpace::new() {
+            Ok(memory) => memory,
+            Err(error) => {
+                eprintln!("margay: the system refuses the virtual GPU's address space: {error}");
+                return None;
+            }
+        };
+        let gpus = settings.gpus.iter().enumerate();
+        let device = |(ordinal, &(physical, gpu))| Device::new(ordinal as u32, physical, gpu);
+        let devices = gpus.map(device).collect();
+        OWNER.store(std::process::id(), Ordering::Relaxed);
+        Some(Runtime {
+            settings,
+            devices,
+            memory,
+            contexts: Table::default(),
+            streams: Table::default(),
+            events: Table::default(),
+            modules: Table::default(),
+            functions: Table::default(),
+            libraries: Table::default(),
+            kernels: Table::default(),
+            pools: Table::default(),
+            records: Records::default(),
+        })
+    });
+    let runtime = made.as_ref().ok_or(CudaError::OperatingSystem)?;
+    if OWNER.load(Ordering::Relaxed) != std::process::id() {
+        return Err(CudaError::NotInitialized);
+    }
+    match runtime.devices.is_empty() {
+        true => Err(CudaError::NoDevice),
+        false => Ok(runtime),
+    }
+}
+
+/// The runtime, for calls before which `cuInit` is required.
+pub fn initialized() -> Result<&'static Runtime> {
+    let runtime = RUNTIME.get().and_then(Option::as_ref).ok_or(CudaError::NotInitialized)?;
+    match OWNER.load(Ordering::Relaxed) == std::process::id() {
+        true => Ok(runtime),
+        false => Err(CudaError::NotInitialized),
+    }
+}
+
+/// The runtime inside itself, where objects prove that it exists.
+pub(crate) fn get() -> &'static Runtime {
+    RUNTIME.get().and_then(Option::as_ref).expect("objects exist only after init")
+}
+
+impl Runtime {
+    pub fn device(&self, ordinal: u32) -> Result<&Device> {
+        self.devices.get(ordinal as usize).ok_or(CudaError::InvalidDevice)
+    }
+}
