@@ -8,12 +8,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use margay_exec::launch::{self as engine, Host, LaunchConfig, LaunchFailure, Machine};
+use margay_exec::mem::AllocKind;
 
 use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::function::Function;
 use crate::runtime;
 use crate::stream::Stream;
+
+/// Bytes of device memory that a cooperative grid synchronises through.
+const GRID_WORKSPACE: u64 = 64;
 
 /// A launch as the API describes it.
 #[derive(Clone, Debug)]
@@ -147,7 +151,7 @@ impl Context {
             clock_khz: gpu.card.clock_khz.value,
             reserved_shared: gpu.limits.shared_reserved.value,
         };
-        let config = LaunchConfig {
+        let mut config = LaunchConfig {
             grid: request.grid,
             block: request.block,
             cluster,
@@ -159,6 +163,7 @@ impl Context {
             threads: rt.settings.threads,
             seed: rt.settings.seed,
             grid_id: GRIDS.fetch_add(1, Ordering::Relaxed),
+            grid_workspace: 0,
         };
         self.fifo.flush();
         self.launched.store(true, Ordering::Release);
@@ -170,8 +175,20 @@ impl Context {
             let services = Services(&context);
             let never = AtomicBool::new(false);
             let memory = &runtime::get().memory;
+            if config.cooperative {
+                let (kind, device) = (AllocKind::Device, context.device);
+                match memory.alloc(GRID_WORKSPACE, 64, kind, device, "grid workspace") {
+                    Ok(address) => config.grid_workspace = address,
+                    Err(_) => return context.fail(CudaError::OutOfMemory),
+                }
+            }
             let run = || engine::launch(&program, &machine, &config, memory, &services, &never);
-            match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+            if config.grid_workspace != 0 {
+                // It came from `alloc` just now.
+                let _ = memory.free(config.grid_workspace);
+            }
+            match outcome {
                 Ok(Ok(_stats)) => {}
                 Ok(Err(LaunchFailure::Fault(fault))) => {
                     context.fail(CudaError::of_fault(&fault.kind));
