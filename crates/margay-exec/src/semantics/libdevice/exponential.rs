@@ -8,6 +8,23 @@ fn fast_pow(x: f32, y: f32) -> f32 {
     pxfm::f_exp2f(y * pxfm::f_log2f(x))
 }
 
+/// Where C99 has a result for zeros, ones and NaN of its own (F.9.4.4); elsewhere `otherwise`.
+fn power(x: f64, y: f64, otherwise: impl Fn(f64, f64) -> f64) -> f64 {
+    if x == 1.0 || y == 0.0 {
+        1.0
+    } else if x == 0.0 && y < 0.0 {
+        // 2^53 and above are even.
+        let odd = y % 2.0 == -1.0;
+        if odd { 1.0 / x } else { f64::INFINITY }
+    } else {
+        otherwise(x, y)
+    }
+}
+
+fn power_f32(x: f32, y: f32) -> f32 {
+    power(x.into(), y.into(), |_, _| pxfm::f_powf(x, y).into()) as f32
+}
+
 lane_functions! {
     exp(x: f64) -> f64 { pxfm::f_exp(x) }
     expf(x: f32) -> f32 { pxfm::f_expf(x) }
@@ -31,8 +48,8 @@ lane_functions! {
     log10f(x: f32) -> f32 { pxfm::f_log10f(x) }
     log1p(x: f64) -> f64 { pxfm::f_log1p(x) }
     log1pf(x: f32) -> f32 { pxfm::f_log1pf(x) }
-    pow(x: f64, y: f64) -> f64 { pxfm::f_pow(x, y) }
-    powf(x: f32, y: f32) -> f32 { pxfm::f_powf(x, y) }
-    powi(x: f64, n: i32) -> f64 { pxfm::f_pow(x, f64::from(n)) }
-    powif(x: f32, n: i32) -> f32 { pxfm::f_pow(f64::from(x), f64::from(n)) as f32 }
+    pow(x: f64, y: f64) -> f64 { power(x, y, pxfm::f_pow) }
+    powf(x: f32, y: f32) -> f32 { power_f32(x, y) }
+    powi(x: f64, n: i32) -> f64 { power(x, f64::from(n), pxfm::f_pow) }
+    powif(x: f32, n: i32) -> f32 { power(f64::from(x), f64::from(n), pxfm::f_pow) as f32 }
 }

@@ -27,9 +27,28 @@ fn normal_cdf(x: f64) -> f64 {
     0.5 * (pxfm::f_erfc(t.hi) + slope * low)
 }
 
+/// The upper half is the lower one mirrored, exactly. Small arguments are refined by one step of
+/// Halley's iteration, on the logarithm where `erfc` itself would be subnormal.
+fn erfc_inverse(p: f64) -> f64 {
+    if p > 1.0 {
+        return -erfc_inverse(2.0 - p);
+    }
+    let x = pxfm::f_erfcinv(p);
+    if p <= 0.0 || p.is_nan() || p > 1e-5 {
+        x
+    } else if p > 1e-290 {
+        let newton = (pxfm::f_erfc(x) - p) / (FRAC_2_SQRT_PI * pxfm::f_exp(-x * x));
+        x + newton / (1.0 - x * newton)
+    } else {
+        let scaled = pxfm::f_erfcx(x);
+        let difference = pxfm::f_log(scaled) - x * x - pxfm::f_log(p);
+        x + difference * scaled / FRAC_2_SQRT_PI
+    }
+}
+
 /// Φ⁻¹(p) = -√2 erfcinv(2p); doubling is exact.
 fn normal_cdf_inverse(p: f64) -> f64 {
-    -SQRT_2 * pxfm::f_erfcinv(2.0 * p)
+    0.0 - SQRT_2 * erfc_inverse(2.0 * p)
 }
 
 /// Orders below 0 are undefined for CUDA, unlike C's.
@@ -60,16 +79,16 @@ lane_functions! {
     erfcf(x: f32) -> f32 { pxfm::f_erfcf(x) }
     erfcx(x: f64) -> f64 { pxfm::f_erfcx(x) }
     erfcxf(x: f32) -> f32 { pxfm::f_erfcxf(x) }
-    erfinv(x: f64) -> f64 { pxfm::f_erfinv(x) }
-    erfinvf(x: f32) -> f32 { pxfm::f_erfinvf(x) }
-    erfcinv(x: f64) -> f64 { pxfm::f_erfcinv(x) }
-    erfcinvf(x: f32) -> f32 { pxfm::f_erfcinvf(x) }
+    erfinv(x: f64) -> f64 { if x == 0.0 { x } else { pxfm::f_erfinv(x) } }
+    erfinvf(x: f32) -> f32 { if x == 0.0 { x } else { pxfm::f_erfinvf(x) } }
+    erfcinv(p: f64) -> f64 { erfc_inverse(p) }
+    erfcinvf(p: f32) -> f32 { erfc_inverse(f64::from(p)) as f32 }
     normcdf(x: f64) -> f64 { normal_cdf(x) }
     normcdff(x: f32) -> f32 { normal_cdf(f64::from(x)) as f32 }
     normcdfinv(p: f64) -> f64 { normal_cdf_inverse(p) }
     normcdfinvf(p: f32) -> f32 { normal_cdf_inverse(f64::from(p)) as f32 }
-    tgamma(x: f64) -> f64 { pxfm::f_tgamma(x) }
-    tgammaf(x: f32) -> f32 { pxfm::f_tgammaf(x) }
+    tgamma(x: f64) -> f64 { if x == 0.0 { 1.0 / x } else { pxfm::f_tgamma(x) } }
+    tgammaf(x: f32) -> f32 { if x == 0.0 { 1.0 / x } else { pxfm::f_tgammaf(x) } }
     lgamma(x: f64) -> f64 { pxfm::f_lgamma(x) }
     lgammaf(x: f32) -> f32 { pxfm::f_lgammaf(x) }
     cyl_bessel_i0(x: f64) -> f64 { pxfm::f_i0(x) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Trigonometric and hyperbolic functions. The `fast` ones are as accurate as the others, which is
-//! within the bounds of `__sinf` and its like.
+//! within the bounds of `__sinf` and its like. Adding 0 turns -0 into +0: the cosine's zeros are positive.
 
 use super::lane::lane_functions;
 
@@ -23,8 +23,8 @@ lane_functions! {
     cosf(x: f32) -> f32 { pxfm::f_cosf(x) }
     cosh(x: f64) -> f64 { pxfm::f_cosh(x) }
     coshf(x: f32) -> f32 { pxfm::f_coshf(x) }
-    cospi(x: f64) -> f64 { pxfm::f_cospi(x) }
-    cospif(x: f32) -> f32 { pxfm::f_cospif(x) }
+    cospi(x: f64) -> f64 { pxfm::f_cospi(x) + 0.0 }
+    cospif(x: f32) -> f32 { pxfm::f_cospif(x) + 0.0 }
     fast_cosf(x: f32) -> f32 { pxfm::f_cosf(x) }
     fast_sinf(x: f32) -> f32 { pxfm::f_sinf(x) }
     fast_sincosf(x: f32) -> (f32, f32) { (pxfm::f_sinf(x), pxfm::f_cosf(x)) }
@@ -33,9 +33,9 @@ lane_functions! {
     sinf(x: f32) -> f32 { pxfm::f_sinf(x) }
     sincos(x: f64) -> (f64, f64) { (pxfm::f_sin(x), pxfm::f_cos(x)) }
     sincosf(x: f32) -> (f32, f32) { (pxfm::f_sinf(x), pxfm::f_cosf(x)) }
-    sincospi(x: f64) -> (f64, f64) { (pxfm::f_sinpi(x), pxfm::f_cospi(x)) }
-    sincospif(x: f32) -> (f32, f32) { (pxfm::f_sinpif(x), pxfm::f_cospif(x)) }
-    sinh(x: f64) -> f64 { pxfm::f_sinh(x) }
+    sincospi(x: f64) -> (f64, f64) { (pxfm::f_sinpi(x), pxfm::f_cospi(x) + 0.0) }
+    sincospif(x: f32) -> (f32, f32) { (pxfm::f_sinpif(x), pxfm::f_cospif(x) + 0.0) }
+    sinh(x: f64) -> f64 { if x == 0.0 { x } else { pxfm::f_sinh(x) } }
     sinhf(x: f32) -> f32 { pxfm::f_sinhf(x) }
     sinpi(x: f64) -> f64 { pxfm::f_sinpi(x) }
     sinpif(x: f32) -> f32 { pxfm::f_sinpif(x) }
