@@ -270,6 +270,59 @@ pub enum Syscall {
     AssertFail,
 }
 
+impl Syscall {
+    /// Types of the arguments, and of the result if there is one. The result may be left unused:
+    /// then the instruction has no destination.
+    pub const fn signature(self) -> (&'static [Ty], Option<Ty>) {
+        match self {
+            Syscall::Vprintf => (&[Ty::I64, Ty::I64], Some(Ty::I32)),
+            Syscall::Malloc => (&[Ty::I64], Some(Ty::I64)),
+            Syscall::Free => (&[Ty::I64], None),
+            Syscall::AssertFail => (&[Ty::I64, Ty::I64, Ty::I32, Ty::I64, Ty::I64], None),
+        }
+    }
+}
+
+impl Sreg {
+    /// Width in which the register is read: 32, 64, or both for the performance counters.
+    pub const fn widths(self) -> &'static [Ty] {
+        match self {
+            Sreg::GridId | Sreg::Clock64 | Sreg::GlobalTimer | Sreg::CurrentGraphExec => &[Ty::I64],
+            Sreg::Pm(_) => &[Ty::I32, Ty::I64],
+            Sreg::Tid(_)
+            | Sreg::NTid(_)
+            | Sreg::CtaId(_)
+            | Sreg::NCtaId(_)
+            | Sreg::LaneId
+            | Sreg::WarpId
+            | Sreg::NWarpId
+            | Sreg::SmId
+            | Sreg::NSmId
+            | Sreg::ClusterId(_)
+            | Sreg::NClusterId(_)
+            | Sreg::ClusterCtaId(_)
+            | Sreg::ClusterNCtaId(_)
+            | Sreg::ClusterCtaRank
+            | Sreg::ClusterNCtaRank
+            | Sreg::IsExplicitCluster
+            | Sreg::LaneMaskEq
+            | Sreg::LaneMaskLe
+            | Sreg::LaneMaskLt
+            | Sreg::LaneMaskGe
+            | Sreg::LaneMaskGt
+            | Sreg::Clock
+            | Sreg::ClockHi
+            | Sreg::GlobalTimerLo
+            | Sreg::GlobalTimerHi
+            | Sreg::EnvReg(_)
+            | Sreg::TotalSmemSize
+            | Sreg::AggrSmemSize
+            | Sreg::DynamicSmemSize
+            | Sreg::ReservedSmemOffset(_) => &[Ty::I32],
+        }
+    }
+}
+
 /// What an op carries beyond its operands; which variant is fixed by the op's row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Attr {

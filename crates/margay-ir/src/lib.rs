@@ -4,8 +4,10 @@
 //!
 //! Invariant: verified IR never panics an engine. The crate does no I/O and runs nothing.
 
+pub mod analysis;
 pub mod builtin;
 pub mod inst;
+pub mod lower;
 pub mod module;
 pub mod ops;
 pub mod text;
@@ -13,6 +15,7 @@ pub mod types;
 
 pub use builtin::Builtin;
 pub use inst::*;
+pub use lower::{LowerError, lower};
 pub use module::*;
 pub use ops::{AttrKind, Op, OpInfo, Slot};
 pub use types::{Cache, Class, Round, Scope, Sem, Space, Ty};

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Initialisers to bytes and relocations (PTX ISA, "Initializers").
+
+use margay_ptx::ast::{self, Init, InitKind};
+
+use super::module::ModuleCx;
+use super::names::ModuleName;
+use super::operand::immediate;
+use crate::module::{Global, Reloc, RelocTarget};
+
+/// Number of elements of an open array: how many its initialiser gives, in whole rows.
+pub(super) fn open_elements(init: &Init, var: &ast::Variable) -> u64 {
+    let inner: u64 = var.dims.iter().skip(1).map(|d| d.unwrap_or(1)).product();
+    let row = inner.max(1) * u64::from(var.vector.unwrap_or(1));
+    match &init.kind {
+        InitKind::List(items) if items.iter().any(|i| matches!(i.kind, InitKind::List(_))) => {
+            items.len() as u64 * row
+        }
+        InitKind::List(items) => (items.len() as u64).next_multiple_of(row),
+        InitKind::Immediate(_)
+        | InitKind::Address { .. }
+        | InitKind::Mask { .. }
+        | InitKind::Field { .. } => row,
+    }
+}
+
+/// Deepest array that is accepted.
+const MAX_EXTENTS: usize = 32;
+
+impl ModuleCx<'_> {
+    /// Fills in a variable's bytes and relocations.
+    pub(super) fn initialise(&mut self, global: &mut Global, var: &ast::Variable, init: &Init) {
+        if global.space == crate::types::Space::Shared {
+            return self.error(init.span, "a shared variable cannot be initialised");
+        }
+        // Extents from the outside in, the vector last; an open extent takes what comes.
+        let mut extents: Vec<u64> = var.dims.iter().map(|d| d.unwrap_or(u64::MAX)).collect();
+        extents.extend(var.vector.map(u64::from));
+        if extents.len() > MAX_EXTENTS {
+            return self.error(init.span, "an array of more dimensions than margay takes");
+        }
+        self.level(global, var, init, &extents, 0);
+    }
+
+    /// Writes `init` from element `at` on. A list fills one row of the extents, in elements or in
+    /// nested rows, and leaves the rest zero.
+    fn level(
+        &mut self,
+        global: &mut Global,
+        var: &ast::Variable,
+        init: &Init,
+        extents: &[u64],
+        at: u64,
+    ) {
+        let InitKind::List(items) = &init.kind else {
+            return self.element(global, var, init, at);
+        };
+        let Some((_, inner)) = extents.split_first() else {
+            // `{ 5 }` for a scalar.
+            return match &items[..] {
+                [one] if !matches!(one.kind, InitKind::List(_)) => {
+                    self.element(global, var, one, at);
+                }
+                _ => self.error(init.span, "the initialiser is nested too deeply"),
+            };
+        };
+        let row: u64 = inner.iter().copied().fold(1, u64::saturating_mul);
+        let mut next = at;
+        for item in items {
+            if matches!(item.kind, InitKind::List(_)) {
+                self.level(global, var, item, inner, next);
+                next = next.saturating_add(row);
+            } else {
+                self.element(global, var, item, next);
+                next = next.saturating_add(1);
+            }
+        }
+    }
+
+    fn element(&mut self, global: &mut Global, var: &ast::Variable, init: &Init, at: u64) {
+        let width = u64::from(var.ty.bits().div_ceil(8));
+        let Some(offset) = at.checked_mul(width).filter(|o| o + width <= global.size) else {
+            return self.error(init.span, "the initialiser has more values than the variable");
+        };
+        match &init.kind {
+            InitKind::Immediate(imm) => match immediate(*imm, var.ty, init.span) {
+                Ok(bits) => {
+                    let end = (offset + width) as usize;
+                    if global.init.len() < end {
+                        global.init.resize(end, 0);
+                    }
+                    let bytes = &mut global.init[offset as usize..end];
+                    let sign = match imm.as_i64() {
+                        Some(v) if v < 0 && width > 8 => 0xff,
+                        _ => 0,
+                    };
+                    for (i, byte) in bytes.iter_mut().enumerate() {
+                        *byte = bits.to_le_bytes().get(i).copied().unwrap_or(sign);
+                    }
+                }
+                Err(super::Stop::Error { message, span }) => self.error(span, message),
+                Err(super::Stop::Unsupported { reason }) => self.error(init.span, reason),
+            },
+            InitKind::Address { symbol, offset: addend, generic } => {
+                self.reloc(global, init, (*symbol, *addend, *generic), offset, width, 0);
+            }
+            InitKind::Mask { mask, value } => {
+                let shift = mask.trailing_zeros();
+                if *mask == 0 || mask >> shift != 0xff || shift % 8 != 0 || width != 1 {
+                    return self
+                        .error(init.span, "a mask picks one byte, for a byte-sized element");
+                }
+                match &value.kind {
+                    InitKind::Address { symbol, offset: addend, generic } => {
+                        let target = (*symbol, *addend, *generic);
+                        self.reloc(global, init, target, offset, width, shift as u8);
+                    }
+                    InitKind::Immediate(imm) => {
+                        let Some(bits) = imm.as_u64() else {
+                            return self.error(init.span, "a mask of a floating-point constant");
+                        };
+                        let end = offset as usize + 1;
+                        if global.init.len() < end {
+                            global.init.resize(end, 0);
+                        }
+                        global.init[offset as usize] = (bits >> shift) as u8;
+                    }
+                    InitKind::List(_) | InitKind::Mask { .. } | InitKind::Field { .. } => {
+                        self.error(init.span, "a mask takes an address or a constant");
+                    }
+                }
+            }
+            InitKind::List(_) => self.error(init.span, "the initialiser is nested too deeply"),
+            InitKind::Field { .. } => {
+                self.error(init.span, "fields are for texture, sampler and surface references");
+            }
+        }
+    }
+
+    fn reloc(
+        &mut self,
+        global: &mut Global,
+        init: &Init,
+        (symbol, addend, generic): (margay_ptx::ast::Symbol, i64, bool),
+        offset: u64,
+        width: u64,
+        shift: u8,
+    ) {
+        let target = match self.module_name(symbol) {
+            Some(ModuleName::Global(id)) => RelocTarget::Global(*id),
+            Some(ModuleName::Func(id)) => RelocTarget::Func(*id),
+            Some(ModuleName::Unusable(why)) => {
+                let message = format!("an initialiser refers to {why}");
+                return self.error(init.span, message);
+            }
+            None => {
+                let message = format!("`{}` is not declared", self.ast.name(symbol));
+                return self.error(init.span, message);
+            }
+        };
+        if !matches!(width, 1 | 2 | 4 | 8) {
+            return self.error(init.span, "an address needs an integer element of up to 8 bytes");
+        }
+        if let RelocTarget::Func(id) = target {
+            self.module.functions[id.0 as usize].address_taken = true;
+        }
+        global.relocs.push(Reloc { offset, width: width as u8, shift, target, addend, generic });
+    }
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `mov`: registers, constants, addresses, special registers, packing and unpacking of vectors.
+
+use margay_ptx::ast::{Instruction, ModifierCursor, Operand, OperandKind, ScalarType, Span};
+
+use super::function::Lower;
+use super::names::Entity;
+use super::operand::{bits_type, int_ty, ir_ty};
+use super::{Lowered, Stop};
+use crate::inst::*;
+use crate::ops::Op;
+use crate::types::Ty;
+
+pub(super) fn lower(
+    l: &mut Lower<'_, '_>,
+    inst: &Instruction,
+    m: &mut ModifierCursor<'_>,
+) -> Lowered {
+    let elements = m.vector();
+    let Some(ty) = m.next_type() else {
+        return Err(Stop::error(inst.opcode_span, "`mov` needs a type"));
+    };
+    let (dst, src) = (l.operand(inst, 0)?, l.operand(inst, 1)?);
+    if elements > 1 {
+        return l.mov_vector(dst, src, ty);
+    }
+    if let OperandKind::Vector(parts) = &dst.kind {
+        return l.unpack(parts, src, ty.bits());
+    }
+    if ty.bits() == 128 {
+        let value = l.src_wide(src)?;
+        let to = l.dst_wide(dst)?;
+        return l.mov_all(&to, &value, ScalarType::B64);
+    }
+    // PTX 1.x reads the 16-bit special registers of its day, and newer code 32 bits of them, in
+    // either width; the register itself is 32 bits wide, and zero-extends into a wider result.
+    if let OperandKind::Name(_) | OperandKind::Member { .. } = &src.kind {
+        if let Some((value, bits)) = l.special_operand(src)? {
+            if bits < ty.bits() {
+                let reg = l.dst(dst, ty)?;
+                l.emit_from(
+                    Op::ZExt,
+                    int_ty(ty.bits()),
+                    int_ty(bits),
+                    &[reg],
+                    &[value],
+                    Attr::None,
+                );
+                return Ok(());
+            }
+        }
+    }
+    let value = l.src(src, ty)?;
+    let reg = l.dst(dst, ty)?;
+    l.mov(ir_ty(ty), reg, value);
+    Ok(())
+}
+
+impl Lower<'_, '_> {
+    /// A special register that is narrower than the `mov`; `None` for everything else.
+    fn special_operand(&mut self, src: &Operand) -> Lowered<Option<(Value, u32)>> {
+        let (base, member) = match &src.kind {
+            OperandKind::Name(name) => (*name, None),
+            OperandKind::Member { base, member } => (*base, Some(*member)),
+            _ => return Ok(None),
+        };
+        if !self.name(base).starts_with('%') || self.find(base).is_some() {
+            return Ok(None);
+        }
+        let member = member.map(|m| self.name(m));
+        self.special(self.name(base), member, src.span)
+    }
+
+    /// `mov.v4.u32 {a, b, c, d}, v` and `mov.v4.u32 v, %tid`.
+    fn mov_vector(&mut self, dst: &Operand, src: &Operand, ty: ScalarType) -> Lowered {
+        let special = match &src.kind {
+            OperandKind::Name(name) if self.find(*name).is_none() => {
+                self.special_vector(self.name(*name))
+            }
+            _ => None,
+        };
+        let values = match special {
+            Some(values) if ty.bits() == 32 => values,
+            Some(values) => {
+                let narrow = |l: &mut Self, v| {
+                    l.value_from(Op::Trunc, int_ty(ty.bits()), Ty::I32, &[v], Attr::None)
+                };
+                values.into_iter().map(|v| narrow(self, v)).collect()
+            }
+            None => self.src_elements(src, ty)?,
+        };
+        let regs = self.dst_elements(dst, ty)?;
+        if regs.len() > values.len() {
+            return Err(Stop::error(src.span, "the source has fewer elements"));
+        }
+        self.mov_all(&regs, &values[..regs.len()], ty)
+    }
+
+    /// Parallel moves: sources may be among the destinations.
+    fn mov_all(&mut self, dsts: &[Reg], srcs: &[Value], ty: ScalarType) -> Lowered {
+        let ty = ir_ty(ty);
+        let clash = srcs
+            .iter()
+            .enumerate()
+            .any(|(i, src)| dsts[..i.min(dsts.len())].iter().any(|d| *src == Value::Reg(*d)));
+        let values: Vec<Value> = if clash {
+            srcs.iter().map(|v| self.value(Op::Mov, ty, &[*v], Attr::None)).collect()
+        } else {
+            srcs.to_vec()
+        };
+        for (dst, value) in dsts.iter().zip(values) {
+            self.mov(ty, *dst, value);
+        }
+        Ok(())
+    }
+
+    /// `{a, b, …}` as one value of `bits` bits, or two for 128. The first element is lowest.
+    pub(super) fn pack(&mut self, parts: &[Operand], bits: u32, span: Span) -> Lowered<[Value; 2]> {
+        let each = self.part_bits(parts.len(), bits, span)?;
+        let ty = bits_type(each / 8);
+        let mut values = Vec::with_capacity(parts.len());
+        for part in parts {
+            // An element may be `.pred`-free, of any type of its width.
+            values.push(self.src(part, ty)?);
+        }
+        let half = bits.min(64);
+        let per_word = (half / each) as usize;
+        let mut words = [Value::Imm(0); 2];
+        for (word, chunk) in words.iter_mut().zip(values.chunks(per_word)) {
+            *word = self.join(chunk, each, half);
+        }
+        Ok(words)
+    }
+
+    /// Joins values of `each` bits into one of `total` bits, lowest first.
+    pub(super) fn join(&mut self, values: &[Value], each: u32, total: u32) -> Value {
+        let (from, ty) = (int_ty(each), int_ty(total));
+        let mut joined = None;
+        for (i, value) in values.iter().enumerate() {
+            let wide = match value {
+                Value::Imm(_) => *value,
+                Value::Reg(_) if from == ty => *value,
+                Value::Reg(_) => self.value_from(Op::ZExt, ty, from, &[*value], Attr::None),
+            };
+            let shift = each * i as u32;
+            let placed = match wide {
+                Value::Imm(bits) => Value::Imm(bits << shift),
+                Value::Reg(_) if shift == 0 => wide,
+                Value::Reg(_) => {
+                    self.value(Op::Shl, ty, &[wide, Value::Imm(shift.into())], Attr::None)
+                }
+            };
+            joined = Some(match (joined, placed) {
+                (None, placed) => placed,
+                (Some(Value::Imm(a)), Value::Imm(b)) => Value::Imm(a | b),
+                (Some(low), placed) => self.value(Op::Or, ty, &[low, placed], Attr::None),
+            });
+        }
+        joined.unwrap_or(Value::Imm(0))
+    }
+
+    /// Splits a value of `total` bits: bits `each * i` on, `each` wide.
+    pub(super) fn part(&mut self, value: Value, i: u32, each: u32, total: u32) -> Value {
+        let (ty, from) = (int_ty(each), int_ty(total));
+        if let Value::Imm(bits) = value {
+            return Value::Imm(bits >> (each * i) & super::operand::mask(each));
+        }
+        let shifted = if i == 0 {
+            value
+        } else {
+            self.value(Op::ShrU, from, &[value, Value::Imm((each * i).into())], Attr::None)
+        };
+        if ty == from {
+            return shifted;
+        }
+        self.value_from(Op::Trunc, ty, from, &[shifted], Attr::None)
+    }
+
+    fn unpack(&mut self, parts: &[Operand], src: &Operand, bits: u32) -> Lowered {
+        let each = self.part_bits(parts.len(), bits, src.span)?;
+        let ty = bits_type(each / 8);
+        let words = if bits == 128 {
+            self.src_wide(src)?
+        } else {
+            [self.src(src, bits_type(bits / 8))?, Value::Imm(0)]
+        };
+        let half = bits.min(64);
+        let per_word = half / each;
+        let mut values = Vec::with_capacity(parts.len());
+        for (i, part) in parts.iter().enumerate() {
+            let i = i as u32;
+            if part.kind == OperandKind::Sink {
+                values.push(None);
+                continue;
+            }
+            let word = words[usize::from(i >= per_word)];
+            values.push(Some(self.part(word, i % per_word, each, half)));
+        }
+        for (part, value) in parts.iter().zip(values) {
+            if let Some(value) = value {
+                let reg = self.dst(part, ty)?;
+                self.mov(ir_ty(ty), reg, value);
+            }
+        }
+        Ok(())
+    }
+
+    fn part_bits(&self, parts: usize, bits: u32, span: Span) -> Lowered<u32> {
+        match (parts, bits) {
+            (2, 16 | 32 | 64 | 128) | (4, 32 | 64 | 128) | (8, 64) => Ok(bits / parts as u32),
+            _ => Err(Stop::error(span, format!("{parts} elements do not make {bits} bits"))),
+        }
+    }
+
+    /// Whether a name is a label or function here, for messages of branches and calls.
+    pub(super) fn label(&mut self, operand: &Operand) -> Lowered<BlockId> {
+        match &operand.kind {
+            OperandKind::Name(name) => match self.find(*name) {
+                Some(Entity::Label(id)) => Ok(id),
+                Some(_) => Err(Stop::error(operand.span, "a label is needed here")),
+                None => Err(self.undeclared(*name, operand.span)),
+            },
+            _ => Err(Stop::error(operand.span, "a label is needed here")),
+        }
+    }
+}
