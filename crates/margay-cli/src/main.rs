@@ -1,2 +1,53 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-fn main() {}
+//! The `margay` command.
+//!
+//! Exit codes, the same for every subcommand: 0 success; 1 the work failed (a compile error has clang's
+//! own code, which is 1); 2 a wrong command line; 124 a time limit; 125 margay itself could not do it;
+//! 126 and 127 a program that cannot be executed or found. `margay run` ends with the program's own
+//! code, or 128 + N where signal N killed it.
+
+mod commands;
+mod failure;
+mod toolchain;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// A GPU in software: compile and run CUDA C++ and PTX on this machine's CPU.
+#[derive(Parser)]
+#[command(
+    name = "margay",
+    version,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 success, 1 failed, 2 wrong command line, 124 time limit, 125 margay could not, \
+                  126/127 program not executable/not found. `margay run` gives the program's own."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(commands::run::Args),
+    Cc(commands::cc::Args),
+    Ptx(commands::ptx::Args),
+    Gpus(commands::gpus::Args),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Run(args) => commands::run::run(args),
+        Command::Cc(args) => commands::cc::run(args),
+        Command::Ptx(args) => commands::ptx::run(args),
+        Command::Gpus(args) => commands::gpus::run(args),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            failure.report();
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

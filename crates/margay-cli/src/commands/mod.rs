@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The subcommands: each reads its arguments, asks the toolchain or the libraries, and prints.
+
+pub mod cc;
+pub mod gpus;
+pub mod ptx;
+pub mod run;

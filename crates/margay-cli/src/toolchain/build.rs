@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A whole compilation: each source to an object (through the cache), then the link.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use std::{env, fs, thread};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::arch::Arch;
+use super::cache::{self, Cache};
+use super::clang::Clang;
+use super::options::{Kind, Options, Phase, kind_of};
+use super::{container, device, headers, libraries};
+use crate::failure::{At, Failure};
+
+/// The tools of one compilation.
+pub struct Session {
+    pub clang: Clang,
+    pub include: PathBuf,
+    pub cache: Cache,
+    verbose: bool,
+    dry_run: bool,
+}
+
+/// What a compilation made.
+pub struct Built {
+    pub outputs: Vec<PathBuf>,
+    /// Sources whose result came from the cache.
+    pub cached: usize,
+}
+
+/// An object, and where it came from.
+struct Object {
+    path: PathBuf,
+    cached: bool,
+}
+
+impl Session {
+    /// Finds clang and unpacks the headers.
+    pub fn open(options: &Options) -> Result<Session, Failure> {
+        let cache = Cache::open();
+        let include = headers::directory(&cache.root)?;
+        Ok(Session {
+            clang: Clang::find()?,
+            include,
+            cache,
+            verbose: options.verbose,
+            dry_run: options.dry_run,
+        })
+    }
+
+    /// A directory for intermediate files.
+    pub fn scratch(&self) -> Result<tempfile::TempDir, Failure> {
+        tempfile::Builder::new().prefix("margay-").tempdir().at(&env::temp_dir(), "cannot write")
+    }
+
+    /// clang writes into a pipe; it colours as if it were the terminal behind.
+    pub fn colour(&self) -> &'static [&'static str] {
+        if std::io::stderr().is_terminal() { &["-fcolor-diagnostics"] } else { &[] }
+    }
+
+    /// Runs a pass. Returns what it said; fails, having printed that, if it failed.
+    pub fn run(&self, command: &mut Command, source: &Path) -> Result<String, Failure> {
+        if self.verbose || self.dry_run {
+            eprintln!("{}", shown(command));
+        }
+        if self.dry_run {
+            return Ok(String::new());
+        }
+        let output = command
+            .stdin(Stdio::inherit())
+            .stdout(Stdio::inherit())
+            .stderr(Stdio::piped())
+            .spawn()
+            .and_then(|child| child.wait_with_output())
+            .map_err(|error| Failure::Start { program: command.get_program().into(), error })?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.success() {
+            return Ok(said);
+        }
+        eprint!("{said}");
+        let code = output.status.code().and_then(|c| u8::try_from(c).ok()).unwrap_or(1);
+        Err(Failure::Compile { source_file: source.to_path_buf(), code })
+    }
+}
+
+/// Compiles as the options say.
+pub fn build(options: &Options) -> Result<Built, Failure> {
+    for note in &options.notes {
+        eprintln!("margay: note: {note}");
+    }
+    if options.inputs.is_empty() {
+        return Err(Failure::Usage("no input file".into()));
+    }
+    for input in &options.inputs {
+        if !input.exists() && !options.dry_run {
+            return Err(Failure::File {
+                path: input.clone(),
+                what: "cannot read",
+                error: std::io::ErrorKind::NotFound.into(),
+            });
+        }
+    }
+    let sources: Vec<&PathBuf> = options
+        .inputs
+        .iter()
+        .filter(|i| kind_of(i, options.language.as_deref()) != Kind::Linked)
+        .collect();
+    if options.phase != Phase::Link && options.output.is_some() && sources.len() > 1 {
+        return Err(Failure::Usage("-o names one file, and there are several sources".into()));
+    }
+    let cuda =
+        sources.iter().filter(|s| kind_of(s, options.language.as_deref()) == Kind::Cuda).count();
+    if options.relocatable && (cuda > 1 || options.phase == Phase::Object) {
+        return Err(Failure::Unsupported(
+            "-rdc=true: device code of several files is not linked yet; put the device code into one .cu file, \
+             or #include the others from it"
+                .into(),
+        ));
+    }
+    let session = Session::open(options)?;
+    match options.phase {
+        Phase::Link => link(&session, options, &sources),
+        Phase::Object => {
+            let mut built = Built { outputs: Vec::new(), cached: 0 };
+            for source in sources {
+                let target = options.output.clone().unwrap_or_else(|| output_beside(source, "o"));
+                let object = object(&session, options, source, &target)?;
+                built.cached += usize::from(object.cached);
+                if !options.dry_run {
+                    fs::copy(&object.path, &target).at(&target, "cannot write")?;
+                }
+                built.outputs.push(target);
+            }
+            Ok(built)
+        }
+        Phase::Ptx | Phase::FatBinary => device_outputs(&session, options, &sources),
+        Phase::Preprocess | Phase::Dependencies => {
+            for source in sources {
+                let mut pass = host_command(&session, options, source);
+                match options.phase {
+                    Phase::Preprocess => pass.arg("-E"),
+                    _ => pass.arg(if options.omit_system_headers { "-MM" } else { "-M" }),
+                };
+                if let Some(target) = &options.dependency_target {
+                    pass.arg("-MT").arg(target);
+                }
+                if let Some(output) = options.output.as_ref().or(options.dependency_file.as_ref()) {
+                    pass.arg("-o").arg(output);
+                }
+                eprint!("{}", session.run(pass.arg(source), source)?);
+            }
+            Ok(Built { outputs: Vec::new(), cached: 0 })
+        }
+    }
+}
+
+/// `-ptx` and `-fatbin`.
+fn device_outputs(
+    session: &Session,
+    options: &Options,
+    sources: &[&PathBuf],
+) -> Result<Built, Failure> {
+    let mut outputs = Vec::new();
+    for source in sources {
+        if kind_of(source, options.language.as_deref()) != Kind::Cuda {
+            return Err(Failure::Usage(format!(
+                "{}: no device code; expected a .cu file",
+                source.display()
+            )));
+        }
+        let modules = device_passes(session, options, source)?;
+        let (ending, bytes) = if options.phase == Phase::Ptx {
+            if modules.len() > 1 {
+                return Err(Failure::Usage("-ptx takes one architecture".into()));
+            }
+            eprint!("{}", modules[0].1.diagnostics);
+            ("ptx", modules[0].1.ptx.clone().into_bytes())
+        } else {
+            eprint!("{}", modules[0].1.diagnostics);
+            let list: Vec<(Arch, String)> = modules.into_iter().map(|(a, m)| (a, m.ptx)).collect();
+            ("fatbin", container::pack(&list))
+        };
+        let target = options.output.clone().unwrap_or_else(|| output_beside(source, ending));
+        if !options.dry_run {
+            fs::write(&target, bytes).at(&target, "cannot write")?;
+        }
+        outputs.push(target);
+    }
+    Ok(Built { outputs, cached: 0 })
+}
+
+/// All architectures at once.
+fn device_passes(
+    session: &Session,
+    options: &Options,
+    source: &Path,
+) -> Result<Vec<(Arch, device::DeviceCode)>, Failure> {
+    let archs = options.architectures();
+    for arch in &archs {
+        let known = device::known_to_clang(session, *arch);
+        if known != *arch {
+            eprintln!(
+                "margay: note: clang {} has no {arch}; its PTX is for {known}",
+                session.clang.major
+            );
+        }
+    }
+    thread::scope(|scope| {
+        let passes: Vec<_> = archs
+            .iter()
+            .map(|arch| (*arch, scope.spawn(|| device::compile(session, options, source, *arch))))
+            .collect();
+        let mut done = Vec::new();
+        let mut failure = None;
+        for (arch, pass) in passes {
+            match pass.join().expect("a pass does not panic") {
+                Ok(code) => done.push((device::known_to_clang(session, arch), code)),
+                Err(e) => failure = failure.or(Some(e)),
+            }
+        }
+        failure.map_or(Ok(done), Err)
+    })
+}
+
+/// The arguments of the host pass of a source, without its output.
+fn host_command(session: &Session, options: &Options, source: &Path) -> Command {
+    let mut command = Command::new(&session.clang.program);
+    match kind_of(source, options.language.as_deref()) {
+        Kind::Cuda => {
+            let sm = device::known_to_clang(session, options.architectures()[0]);
+            command.args(device::cuda_arguments(session, options, sm)).arg("--cuda-host-only");
+        }
+        kind @ (Kind::Cxx | Kind::C | Kind::Ptx | Kind::Linked) => {
+            if kind == Kind::C {
+                command.args(["-x", "c"]);
+            } else {
+                command.args(["-x", "c++"]);
+                command.arg(format!("-std={}", options.standard.as_deref().unwrap_or("c++17")));
+            }
+            command.arg(format!("-I{}", session.include.display())).args(&options.common);
+            if let Some(version) = options.cuda_version {
+                command.arg(format!("-DMARGAY_CUDA_VERSION={version}"));
+            }
+        }
+    }
+    command.arg(format!("-O{}", options.optimize.as_deref().unwrap_or("2")));
+    if options.debug_host || options.debug_device {
+        command.arg("-g");
+    }
+    command.args(&options.host).args(session.colour());
+    command
+}
+
+/// A source to an object in the cache.
+fn object(
+    session: &Session,
+    options: &Options,
+    source: &Path,
+    target: &Path,
+) -> Result<Object, Failure> {
+    if kind_of(source, options.language.as_deref()) == Kind::Ptx {
+        return Err(Failure::Unsupported(format!(
+            "{}: PTX as a source of an executable; load it with cuModuleLoad, or use `margay launch`",
+            source.display()
+        )));
+    }
+    let text = fs::read(source).unwrap_or_default();
+    let here = env::current_dir().unwrap_or_default();
+    let settings = format!("{:?}{:?}", cacheable(options), options.architectures());
+    let key = cache::key([
+        env!("CARGO_PKG_VERSION").as_bytes(),
+        headers::identity().as_bytes(),
+        session.clang.version.as_bytes(),
+        session.clang.program.as_os_str().as_encoded_bytes(),
+        here.as_os_str().as_encoded_bytes(),
+        source.as_os_str().as_encoded_bytes(),
+        settings.as_bytes(),
+        &text,
+    ]);
+    if !options.dry_run
+        && let Some(hit) = session.cache.find(&key)
+    {
+        eprint!("{}", hit.diagnostics);
+        write_dependencies(options, target, &hit.dependencies, session)?;
+        return Ok(Object { path: hit.result, cached: true });
+    }
+
+    let spinner = spinner(session, source);
+    let scratch = session.scratch()?;
+    let mut diagnostics = String::new();
+    let mut dependencies = Vec::new();
+    let mut host = host_command(session, options, source);
+    if kind_of(source, options.language.as_deref()) == Kind::Cuda {
+        let modules = device_passes(session, options, source)?;
+        for (_, module) in &modules {
+            merge(&mut diagnostics, &module.diagnostics);
+            dependencies.extend(module.dependencies.iter().cloned());
+        }
+        let list: Vec<(Arch, String)> = modules.into_iter().map(|(a, m)| (a, m.ptx)).collect();
+        let fatbin = scratch.path().join("device.fatbin");
+        fs::write(&fatbin, container::pack(&list)).at(&fatbin, "cannot write")?;
+        host.args(["-Xclang", "-fcuda-include-gpubinary", "-Xclang"]).arg(&fatbin);
+    }
+    let (out, deps) = (scratch.path().join("host.o"), scratch.path().join("host.d"));
+    host.arg("-c").arg(source).arg("-o").arg(&out).arg("-MD").arg("-MF").arg(&deps);
+    let said = session.run(&mut host, source).inspect_err(|_| spinner.finish_and_clear())?;
+    merge(&mut diagnostics, &said);
+    spinner.finish_and_clear();
+    eprint!("{diagnostics}");
+    if options.dry_run {
+        return Ok(Object { path: out, cached: false });
+    }
+    dependencies.extend(device::read_dependencies(&deps)?);
+    dependencies.sort();
+    dependencies.dedup();
+    write_dependencies(options, target, &dependencies, session)?;
+    let path = session.cache.store(&key, &out, &diagnostics, &dependencies)?;
+    Ok(Object { path, cached: false })
+}
+
+/// The options without what does not change an object.
+fn cacheable(options: &Options) -> Options {
+    Options {
+        inputs: Vec::new(),
+        output: None,
+        phase: Phase::Object,
+        link: Vec::new(),
+        notes: Vec::new(),
+        dependencies: false,
+        dependency_file: None,
+        dependency_target: None,
+        verbose: false,
+        ..options.clone()
+    }
+}
+
+/// Adds a pass's diagnostics unless an earlier pass said the same of the same source.
+fn merge(all: &mut String, said: &str) {
+    let body = |text: &str| -> String {
+        text.lines()
+            .filter(|l| !l.contains(" generated when compiling for "))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    if !said.is_empty() && !body(all).contains(&body(said)) {
+        all.push_str(said);
+    }
+}
+
+fn link(session: &Session, options: &Options, sources: &[&PathBuf]) -> Result<Built, Failure> {
+    let output = options.output.clone().unwrap_or_else(|| PathBuf::from("a.out"));
+    let mut cached = 0;
+    let mut command = Command::new(&session.clang.program);
+    for source in sources {
+        let object = object(session, options, source, &output)?;
+        cached += usize::from(object.cached);
+        // A cached object has no ending; clang would not take it for one after an earlier -x.
+        command.arg(object.path);
+    }
+    command.args(&options.link);
+    if options.debug_host || options.debug_device {
+        command.arg("-g");
+    }
+    let libraries = libraries::directory()?;
+    command.arg(format!("-L{}", libraries.display())).arg("-lcudart");
+    // So that the program also starts without `margay run`; LD_LIBRARY_PATH still goes first.
+    command.arg(format!("-Wl,--enable-new-dtags,-rpath,{}", libraries.display()));
+    command.arg("-o").arg(&output);
+    eprint!("{}", session.run(&mut command, &output)?);
+    Ok(Built { outputs: vec![output], cached })
+}
+
+/// `-MD`: the dependency file that the user asked for.
+fn write_dependencies(
+    options: &Options,
+    target: &Path,
+    files: &[PathBuf],
+    session: &Session,
+) -> Result<(), Failure> {
+    if !options.dependencies || options.dry_run {
+        return Ok(());
+    }
+    let path = options.dependency_file.clone().unwrap_or_else(|| target.with_extension("d"));
+    let escaped = |p: &Path| p.display().to_string().replace(' ', "\\ ");
+    let listed: Vec<String> = files
+        .iter()
+        .filter(|f| {
+            !options.omit_system_headers
+                || !(f.starts_with("/usr") || f.starts_with(&session.include))
+        })
+        .map(|f| escaped(f))
+        .collect();
+    let name = options.dependency_target.clone().unwrap_or_else(|| escaped(target));
+    let mut text = format!("{name}: {}\n", listed.join(" \\\n  "));
+    if options.phony_targets {
+        for file in &listed {
+            text.push_str(&format!("{file}:\n"));
+        }
+    }
+    fs::write(&path, text).at(&path, "cannot write")
+}
+
+/// A spinner on a terminal for compiles that take long enough to wonder.
+fn spinner(session: &Session, source: &Path) -> ProgressBar {
+    if !std::io::stderr().is_terminal() || session.verbose || session.dry_run {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} compiling {msg} ({elapsed})") {
+        bar.set_style(style);
+    }
+    bar.set_message(source.display().to_string());
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+fn output_beside(source: &Path, ending: &str) -> PathBuf {
+    PathBuf::from(source.file_name().unwrap_or_default()).with_extension(ending)
+}
+
+/// The command as one can type it.
+fn shown(command: &Command) -> String {
+    let quoted = |text: &std::ffi::OsStr| {
+        let text = text.to_string_lossy();
+        if !text.is_empty()
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_=./+,:@%".contains(&b))
+        {
+            text.into_owned()
+        } else {
+            format!("'{}'", text.replace('\'', "'\\''"))
+        }
+    };
+    std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(quoted)
+        .collect::<Vec<_>>()
+        .join(" ")
+}

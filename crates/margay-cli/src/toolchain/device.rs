@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The device pass: CUDA C++ to PTX for one architecture.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::arch::Arch;
+use super::build::Session;
+use super::options::Options;
+use super::ptx_edit::{self, Marks};
+use crate::failure::{At, Failure};
+
+/// The result of a device pass: PTX, what clang said, and the files that it read.
+pub struct DeviceCode {
+    pub ptx: String,
+    pub diagnostics: String,
+    pub dependencies: Vec<PathBuf>,
+}
+
+/// The arguments that every CUDA pass has.
+pub fn cuda_arguments(session: &Session, options: &Options, sm: Arch) -> Vec<String> {
+    let include = session.include.display();
+    let mut args: Vec<String> = [
+        "-x",
+        "cuda",
+        "-nocudainc",
+        "-nocudalib",
+        "-Wno-unknown-cuda-version",
+        // Without a version of the SDK clang does not lower <<<>>>.
+        "-Xclang",
+        "-target-sdk-version=12.4",
+    ]
+    .map(String::from)
+    .to_vec();
+    args.push(format!("--cuda-gpu-arch={sm}"));
+    args.push(format!("-I{include}"));
+    args.extend(["-include".into(), format!("{include}/cuda_runtime.h")]);
+    args.push(format!("-std={}", options.standard.as_deref().unwrap_or("c++17")));
+    if let Some(version) = options.cuda_version {
+        args.push(format!("-DMARGAY_CUDA_VERSION={version}"));
+    }
+    if options.relocatable {
+        args.push("-D__CUDACC_RDC__".into());
+    }
+    if options.per_thread_stream {
+        args.extend(["-Xclang".into(), "-fgpu-default-stream=per-thread".into()]);
+        args.push("-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1".into());
+    }
+    args.extend(options.common.iter().cloned());
+    args
+}
+
+/// The architecture that clang compiles for: what it does not know is replaced by the nearest one below,
+/// whose PTX runs on the wanted GPU as well.
+pub fn known_to_clang(session: &Session, arch: Arch) -> Arch {
+    let newest = session.clang.newest_sm();
+    if arch.number > newest {
+        Arch { number: newest, suffix: None }
+    } else if arch.number < 20 {
+        Arch { number: 20, suffix: None }
+    } else {
+        arch
+    }
+}
+
+fn command(session: &Session, options: &Options, source: &Path, sm: Arch) -> Command {
+    let mut command = Command::new(&session.clang.program);
+    command.args(cuda_arguments(session, options, sm));
+    command
+        .arg("--cuda-device-only")
+        .arg(format!("--cuda-feature={}", session.clang.ptx_feature()));
+    if options.debug_device {
+        command.args(["-O0", "-g", "-D__CUDACC_DEBUG__"]);
+    } else {
+        // `.loc` costs nothing at run time, and a fault's report names the source line.
+        command.args(["-O2", "-gline-directives-only"]);
+    }
+    if options.fast_math {
+        command.args([
+            "-fgpu-flush-denormals-to-zero",
+            "-fgpu-approx-transcendentals",
+            "-mllvm",
+            "-nvptx-prec-divf32=0",
+            "-mllvm",
+            "-nvptx-prec-sqrtf32=0",
+        ]);
+    }
+    command.args(&options.device);
+    command.args(session.colour());
+    command.arg("-S").arg(source);
+    command
+}
+
+/// Compiles `source` for `arch`.
+pub fn compile(
+    session: &Session,
+    options: &Options,
+    source: &Path,
+    arch: Arch,
+) -> Result<DeviceCode, Failure> {
+    let sm = known_to_clang(session, arch);
+    let scratch = session.scratch()?;
+    let (out, deps) = (scratch.path().join("device.ptx"), scratch.path().join("device.d"));
+    let mut pass = command(session, options, source, sm);
+    pass.arg("-o").arg(&out).arg("-MD").arg("-MF").arg(&deps);
+    let diagnostics = session.run(&mut pass, source)?;
+    if options.dry_run {
+        return Ok(DeviceCode { ptx: String::new(), diagnostics, dependencies: Vec::new() });
+    }
+    let ptx = std::fs::read_to_string(&out).at(&out, "cannot read clang's output")?;
+    let dependencies = read_dependencies(&deps)?;
+
+    let marked = dependencies
+        .iter()
+        .filter(|path| !path.starts_with(&session.include))
+        .filter_map(|path| std::fs::read(path).ok())
+        .any(|text| Marks::possible_in(&String::from_utf8_lossy(&text)));
+    let marks = if marked {
+        let ir = scratch.path().join("device.ll");
+        let mut pass = command(session, options, source, sm);
+        pass.args(["-emit-llvm", "-w", "-o"]).arg(&ir);
+        session.run(&mut pass, source)?;
+        Marks::from_ir(&std::fs::read_to_string(&ir).at(&ir, "cannot read clang's output")?)
+    } else {
+        Marks::default()
+    };
+    let ptx = ptx_edit::apply(&ptx, &marks, options.max_registers)
+        .map_err(|what| Failure::Work(format!("{}: {what}", source.display())))?;
+    Ok(DeviceCode { ptx, diagnostics, dependencies })
+}
+
+/// Reads the prerequisites of a dependency file that clang wrote.
+pub fn read_dependencies(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let text = std::fs::read_to_string(path).at(path, "cannot read")?;
+    let Some((_, list)) = text.split_once(": ") else { return Ok(Vec::new()) };
+    let mut files = Vec::new();
+    let mut name = String::new();
+    let mut characters = list.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '\\' if characters.peek() == Some(&'\n') => {
+                characters.next();
+            }
+            '\\' if matches!(characters.peek(), Some(' ' | '#')) => name.extend(characters.next()),
+            '$' if characters.peek() == Some(&'$') => name.extend(characters.next()),
+            c if c.is_whitespace() => {
+                if !name.is_empty() {
+                    files.push(PathBuf::from(std::mem::take(&mut name)));
+                }
+            }
+            c => name.push(c),
+        }
+    }
+    if !name.is_empty() {
+        files.push(PathBuf::from(name));
+    }
+    Ok(files)
+}
