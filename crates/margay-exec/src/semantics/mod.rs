@@ -14,6 +14,7 @@
 
 pub mod bits;
 pub mod compare;
+pub mod convert;
 pub mod float;
 pub mod half_float;
 pub mod int;
