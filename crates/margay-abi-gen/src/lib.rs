@@ -13,12 +13,14 @@
 //!
 //! Invariant: a declaration that the generator does not understand stops the build; none is left out.
 
+pub mod c;
 pub mod condition;
 pub mod model;
 pub mod names;
 pub mod rust;
 pub mod source;
 
+pub use c::c_headers;
 pub use condition::Version;
 pub use source::{Source, SourceError};
 use std::path::{Path, PathBuf};
