@@ -12,6 +12,7 @@
 //! Invariant: total functions; no input panics, no host floating-point state is read or changed.
 //! Results do not depend on the host: fused operations round once on every CPU.
 
+pub mod approx;
 pub mod bits;
 pub mod compare;
 pub mod convert;
