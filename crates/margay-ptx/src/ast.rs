@@ -5,7 +5,7 @@
 //! on everything that a message may want to point at. Names are [`Symbol`]s of [`Module::symbols`].
 //! Integer constant expressions are folded; the span still covers the expression as written.
 //! Nothing here is checked beyond syntax: names may be undeclared, types may disagree, labels may
-//! be missing. `==` compares spans as well.
+//! be missing. `==` compares spans as well; [`Module::erase_spans`] makes modules comparable.
 
 pub use crate::instruction::{
     Address, Base, Call, Guard, Instruction, Modifier, ModifierCursor, Operand, OperandKind,

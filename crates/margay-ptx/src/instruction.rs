@@ -4,7 +4,7 @@
 //! Lowering consumes modifiers by the row's slot name or by their own name through a
 //! [`ModifierCursor`], and asks at the end what was left, so that no modifier is dropped:
 //!
-//! ```ignore
+//! ```
 //! # let module = margay_ptx::parse(".version 7.0 .target sm_70 .address_size 64
 //! # .entry f() { .reg .f32 a; add.rn.ftz.f32 a, a, 0f3F800000; }").unwrap();
 //! # use margay_ptx::ast::{Statement, ScalarType};
@@ -21,7 +21,7 @@
 //! ```
 
 use crate::ast::{Immediate, Name};
-use crate::isa::Form;
+use crate::isa::{Form, matching};
 use crate::span::Span;
 use crate::symbol::Symbol;
 use crate::types::ScalarType;
@@ -86,6 +86,14 @@ impl Instruction {
     /// The modifiers that are scalar types, in order: `cvt.rn.f32.s32` gives `[F32, S32]`.
     pub fn types(&self) -> SmallVec<[ScalarType; 4]> {
         self.modifiers.iter().filter_map(Modifier::scalar_type).collect()
+    }
+
+    /// The operand in the row's place of this name (`"d"`, `"cache-policy"`, `"ctaMask"`), which
+    /// resolves optional operands; `None` when it is left out or the row has no such place.
+    pub fn operand(&self, name: &str) -> Option<&Operand> {
+        let slots = matching::assign(self.form, &self.operands, &|m| self.has(m)).ok()?;
+        let at = slots.iter().position(|&s| self.form.operands[s as usize].name == name)?;
+        self.operands.get(at)
     }
 
     /// The parts of a `call`; `None` for other instructions.
