@@ -105,6 +105,11 @@ impl Device {
         (primary.flags, primary.context.is_some())
     }
 
+    /// The primary context, if it exists now.
+    pub fn active_primary(&self) -> Option<Arc<Context>> {
+        self.primary.lock().context.clone()
+    }
+
     /// `cuDevicePrimaryCtxSetFlags`.
     pub fn set_primary_flags(&self, flags: u32) {
         let mut primary = self.primary.lock();

@@ -181,6 +181,14 @@ impl Stream {
         self.queue.tail().is_none()
     }
 
+    /// `cuStreamSynchronize`.
+    pub fn synchronize(&self) -> Result<()> {
+        let context = self.owner()?;
+        self.wait();
+        context.fifo.flush();
+        context.check()
+    }
+
     /// Waits for all work pushed so far.
     pub fn wait(&self) {
         if let Some(ticket) = self.queue.tail() {

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Stream-ordered allocation and memory pools.
+
+use std::collections::HashMap;
+use std::ffi::{c_int, c_void};
+use std::sync::{Arc, Mutex};
+
+use margay_runtime::pool::{POOL_MAX_SIZE, Pool};
+use margay_runtime::{CudaError, Handle, Result};
+
+use super::{device, give, handle, healthy, opaque, required, rt, stream_of};
+use crate::sys::*;
+
+/// Pools that replace a device's default, by device.
+static CURRENT: Mutex<Option<HashMap<u32, Handle>>> = Mutex::new(None);
+
+fn find(pool: CUmemoryPool) -> Result<Arc<Pool>> {
+    rt()?.pools.get(handle(pool)).ok_or(CudaError::InvalidValue)
+}
+
+fn current_pool(ordinal: u32) -> Result<Arc<Pool>> {
+    let chosen = {
+        let current = CURRENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        current.as_ref().and_then(|map| map.get(&ordinal).copied())
+    };
+    match chosen.and_then(|pool| rt().ok()?.pools.get(pool)) {
+        Some(pool) => Ok(pool),
+        None => rt()?.default_pool(ordinal),
+    }
+}
+
+pub unsafe fn cuMemAllocAsync(to: *mut CUdeviceptr, bytes: usize, stream: CUstream) -> Result<()> {
+    let context = healthy()?;
+    required(to)?;
+    let owner = stream_of(&context, stream)?.owner()?;
+    let pool = current_pool(owner.device)?;
+    unsafe { give(to, owner.alloc_async(bytes as u64, &pool)?) }
+}
+
+pub unsafe fn cuMemAllocFromPoolAsync(
+    to: *mut CUdeviceptr,
+    bytes: usize,
+    pool: CUmemoryPool,
+    stream: CUstream,
+) -> Result<()> {
+    let context = healthy()?;
+    required(to)?;
+    let pool = find(pool)?;
+    let owner = stream_of(&context, stream)?.owner()?;
+    unsafe { give(to, owner.alloc_async(bytes as u64, &pool)?) }
+}
+
+pub unsafe fn cuMemFreeAsync(address: CUdeviceptr, stream: CUstream) -> Result<()> {
+    let context = healthy()?;
+    let stream = stream_of(&context, stream)?;
+    stream.owner()?.free_async(address, &stream)
+}
+
+pub unsafe fn cuMemPoolCreate(to: *mut CUmemoryPool, props: *const CUmemPoolProps) -> Result<()> {
+    let rt = rt()?;
+    required(to)?;
+    required(props)?;
+    // SAFETY: not null, and the program's to read.
+    let props = unsafe { props.read_unaligned() };
+    if props.allocType != CU_MEM_ALLOCATION_TYPE_PINNED {
+        return Err(CudaError::InvalidValue);
+    }
+    if props.handleTypes != CU_MEM_HANDLE_TYPE_NONE {
+        // Memory of one process cannot be given to another.
+        return Err(CudaError::NotSupported);
+    }
+    let dev = super::memory::location_device(&props.location)?;
+    let dev = u32::try_from(dev).map_err(|_| CudaError::NotSupported)?;
+    let pool = rt.create_pool(dev, false)?;
+    if props.maxSize > 0 {
+        pool.attributes.lock().insert(POOL_MAX_SIZE, props.maxSize as u64);
+    }
+    unsafe { give(to, opaque(pool.handle)) }
+}
+
+pub unsafe fn cuMemPoolDestroy(pool: CUmemoryPool) -> Result<()> {
+    rt()?.destroy_pool(handle(pool))
+}
+
+/// A pool keeps nothing that could be given back.
+pub unsafe fn cuMemPoolTrimTo(pool: CUmemoryPool, _keep: usize) -> Result<()> {
+    find(pool).map(drop)
+}
+
+pub unsafe fn cuMemPoolGetAttribute(
+    pool: CUmemoryPool,
+    attribute: CUmemPool_attribute,
+    value: *mut c_void,
+) -> Result<()> {
+    let pool = find(pool)?;
+    required(value)?;
+    let set = pool.attributes.lock().get(&attribute).copied();
+    unsafe {
+        match attribute {
+            CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES
+            | CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC
+            | CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES => {
+                give(value.cast(), set.unwrap_or(1) as c_int)
+            }
+            CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => give(value.cast(), set.unwrap_or(0)),
+            CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT | CU_MEMPOOL_ATTR_USED_MEM_CURRENT => {
+                give(value.cast(), pool.used())
+            }
+            CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH | CU_MEMPOOL_ATTR_USED_MEM_HIGH => {
+                give(value.cast(), pool.high_water())
+            }
+            _ => Err(CudaError::InvalidValue),
+        }
+    }
+}
+
+pub unsafe fn cuMemPoolSetAttribute(
+    pool: CUmemoryPool,
+    attribute: CUmemPool_attribute,
+    value: *mut c_void,
+) -> Result<()> {
+    let pool = find(pool)?;
+    required(value)?;
+    match attribute {
+        CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES
+        | CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC
+        | CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES => {
+            // SAFETY: the manual has an int here.
+            let on = unsafe { value.cast::<c_int>().read_unaligned() } != 0;
+            pool.attributes.lock().insert(attribute, u64::from(on));
+        }
+        CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => {
+            // SAFETY: the manual has a 64-bit integer here.
+            let bytes = unsafe { value.cast::<u64>().read_unaligned() };
+            pool.attributes.lock().insert(attribute, bytes);
+        }
+        CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH | CU_MEMPOOL_ATTR_USED_MEM_HIGH => {
+            // SAFETY: the manual has a 64-bit integer here, and only allows 0.
+            if unsafe { value.cast::<u64>().read_unaligned() } != 0 {
+                return Err(CudaError::InvalidValue);
+            }
+            pool.reset_high_water();
+        }
+        _ => return Err(CudaError::InvalidValue),
+    }
+    Ok(())
+}
+
+/// Every device reaches all memory, so that access can be given and is never missing.
+pub unsafe fn cuMemPoolSetAccess(
+    pool: CUmemoryPool,
+    map: *const CUmemAccessDesc,
+    count: usize,
+) -> Result<()> {
+    let pool = find(pool)?;
+    required(map)?;
+    for at in 0..count {
+        // SAFETY: the program's array has `count` elements.
+        let access = unsafe { map.add(at).read_unaligned() };
+        let dev = super::memory::location_device(&access.location)?;
+        match access.flags {
+            // A device keeps access to its own pool.
+            CU_MEM_ACCESS_FLAGS_PROT_NONE if dev == pool.device as c_int => {
+                return Err(CudaError::InvalidDevice);
+            }
+            CU_MEM_ACCESS_FLAGS_PROT_READWRITE => {}
+            CU_MEM_ACCESS_FLAGS_PROT_NONE | CU_MEM_ACCESS_FLAGS_PROT_READ => {
+                // Restrictions are not kept.
+                return Err(CudaError::NotSupported);
+            }
+            _ => return Err(CudaError::InvalidValue),
+        }
+    }
+    Ok(())
+}
+
+pub unsafe fn cuMemPoolGetAccess(
+    flags: *mut CUmemAccess_flags,
+    pool: CUmemoryPool,
+    location: *mut CUmemLocation,
+) -> Result<()> {
+    find(pool)?;
+    required(flags)?;
+    required(location)?;
+    // SAFETY: not null, and the program's to read.
+    super::memory::location_device(&unsafe { location.read_unaligned() })?;
+    unsafe { give(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE) }
+}
+
+pub unsafe fn cuDeviceGetDefaultMemPool(to: *mut CUmemoryPool, dev: CUdevice) -> Result<()> {
+    let ordinal = device(dev)?.ordinal;
+    required(to)?;
+    unsafe { give(to, opaque(rt()?.default_pool(ordinal)?.handle)) }
+}
+
+pub unsafe fn cuDeviceGetMemPool(to: *mut CUmemoryPool, dev: CUdevice) -> Result<()> {
+    let ordinal = device(dev)?.ordinal;
+    required(to)?;
+    unsafe { give(to, opaque(current_pool(ordinal)?.handle)) }
+}
+
+pub unsafe fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool) -> Result<()> {
+    let ordinal = device(dev)?.ordinal;
+    let pool = find(pool)?;
+    if pool.device != ordinal {
+        return Err(CudaError::InvalidValue);
+    }
+    let mut current = CURRENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    current.get_or_insert_default().insert(ordinal, pool.handle);
+    Ok(())
+}

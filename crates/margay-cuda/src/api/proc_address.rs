@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Finding functions by name and version.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use margay_runtime::{CudaError, Result};
+
+use super::{offer, required, text};
+use crate::exports::{ENTRIES, SYMBOLS};
+use crate::sys::*;
+
+/// A symbol's address in this library.
+fn symbol(name: &str) -> Option<*const c_void> {
+    let at = SYMBOLS.binary_search_by(|(n, _)| (*n).cmp(name)).ok()?;
+    Some(SYMBOLS[at].1.0)
+}
+
+pub unsafe fn cuGetProcAddress_v2(
+    name: *const c_char,
+    to: *mut *mut c_void,
+    version: c_int,
+    flags: cuuint64_t,
+    status: *mut CUdriverProcAddressQueryResult,
+) -> Result<()> {
+    required(to)?;
+    let name = unsafe { text(name)? };
+    let per_thread = match flags {
+        f if f == CU_GET_PROC_ADDRESS_DEFAULT as u64 => false,
+        f if f == CU_GET_PROC_ADDRESS_LEGACY_STREAM as u64 => false,
+        f if f == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM as u64 => true,
+        _ => return Err(CudaError::InvalidValue),
+    };
+    let version = u32::try_from(version).map_err(|_| CudaError::InvalidValue)?;
+    let mut rows = ENTRIES.iter().filter(|(plain, ..)| *plain == name);
+    let known = rows.clone().next().is_some();
+    let row = rows.rfind(|(_, since, ..)| *since <= version);
+    let found = row
+        .and_then(|(_, _, plain, variant)| symbol(variant.filter(|_| per_thread).unwrap_or(plain)));
+    // SAFETY: checked for null, and the program's to write.
+    unsafe { to.write(found.unwrap_or(std::ptr::null()).cast_mut()) };
+    let (code, result) = match (found, known) {
+        (Some(_), _) => (CU_GET_PROC_ADDRESS_SUCCESS, Ok(())),
+        (None, true) => (CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT, Err(CudaError::NotFound)),
+        (None, false) => (CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND, Err(CudaError::NotFound)),
+    };
+    unsafe { offer(status, code) };
+    result
+}
+
+/// The undocumented tables of NVIDIA's own libraries: none is here.
+pub unsafe fn cuGetExportTable(table: *mut *const c_void, id: *const CUuuid) -> Result<()> {
+    required(id)?;
+    required(table)?;
+    // SAFETY: checked for null, and the program's to write.
+    unsafe { table.write(std::ptr::null()) };
+    Err(CudaError::NotFound)
+}

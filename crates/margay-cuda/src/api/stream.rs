@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Streams.
+
+use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
+
+use margay_runtime::stream::StreamKind;
+use margay_runtime::{CudaError, Result};
+
+use super::launch::UserData;
+use super::{give, handle, healthy, opaque, required, rt, stream_of};
+use crate::sys::*;
+
+pub unsafe fn cuStreamCreate(to: *mut CUstream, flags: c_uint) -> Result<()> {
+    unsafe { cuStreamCreateWithPriority(to, flags, 0) }
+}
+
+pub unsafe fn cuStreamCreateWithPriority(
+    to: *mut CUstream,
+    flags: c_uint,
+    priority: c_int,
+) -> Result<()> {
+    let context = healthy()?;
+    required(to)?;
+    let non_blocking = match flags {
+        CU_STREAM_DEFAULT => false,
+        CU_STREAM_NON_BLOCKING => true,
+        _ => return Err(CudaError::InvalidValue),
+    };
+    unsafe { give(to, opaque(context.create_stream(non_blocking, priority).handle)) }
+}
+
+/// Work that is under way goes on.
+pub unsafe fn cuStreamDestroy_v2(stream: CUstream) -> Result<()> {
+    healthy()?;
+    let gone = rt()?.streams.remove(handle(stream));
+    gone.map(drop).ok_or(CudaError::InvalidHandle)
+}
+
+pub unsafe fn cuStreamQuery(stream: CUstream) -> Result<()> {
+    let context = healthy()?;
+    let stream = stream_of(&context, stream)?;
+    match stream.is_idle() {
+        true => stream.owner()?.check(),
+        false => Err(CudaError::NotReady),
+    }
+}
+
+pub unsafe fn cuStreamSynchronize(stream: CUstream) -> Result<()> {
+    let context = healthy()?;
+    let stream = stream_of(&context, stream)?;
+    stream.synchronize()
+}
+
+pub unsafe fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint) -> Result<()> {
+    let context = healthy()?;
+    if flags & !CU_EVENT_WAIT_EXTERNAL != 0 {
+        return Err(CudaError::InvalidValue);
+    }
+    let stream = stream_of(&context, stream)?;
+    super::event::find(event)?.hold(&stream)
+}
+
+pub unsafe fn cuStreamAddCallback(
+    stream: CUstream,
+    call: CUstreamCallback,
+    data: *mut c_void,
+    flags: c_uint,
+) -> Result<()> {
+    let context = healthy()?;
+    let found = stream_of(&context, stream)?;
+    let call = call.ok_or(CudaError::InvalidValue)?;
+    if flags != 0 {
+        return Err(CudaError::InvalidValue);
+    }
+    let (data, named) = (UserData(data), UserData(stream.cast()));
+    let run = move |state: Result<()>| {
+        let (data, named) = (data, named);
+        let status = state.map_or_else(|error| error.code(), |()| 0);
+        // SAFETY: the program's function with the program's data, as the manual says.
+        unsafe { call(named.0.cast(), status, data.0) };
+    };
+    found.owner()?.add_callback(&found, Box::new(run))
+}
+
+pub unsafe fn cuStreamGetPriority(stream: CUstream, priority: *mut c_int) -> Result<()> {
+    let context = healthy()?;
+    unsafe { give(priority, stream_of(&context, stream)?.priority) }
+}
+
+pub unsafe fn cuStreamGetFlags(stream: CUstream, flags: *mut c_uint) -> Result<()> {
+    let context = healthy()?;
+    let answer = match stream_of(&context, stream)?.kind {
+        StreamKind::NonBlocking => CU_STREAM_NON_BLOCKING,
+        StreamKind::Legacy | StreamKind::PerThread | StreamKind::Blocking => CU_STREAM_DEFAULT,
+    };
+    unsafe { give(flags, answer) }
+}
+
+pub unsafe fn cuStreamGetId(stream: CUstream, id: *mut c_ulonglong) -> Result<()> {
+    let context = healthy()?;
+    unsafe { give(id, stream_of(&context, stream)?.handle) }
+}
+
+pub unsafe fn cuStreamGetCtx(stream: CUstream, to: *mut CUcontext) -> Result<()> {
+    let context = healthy()?;
+    unsafe { give(to, opaque(stream_of(&context, stream)?.context)) }
+}
+
+pub unsafe fn cuStreamGetDevice(stream: CUstream, to: *mut CUdevice) -> Result<()> {
+    let context = healthy()?;
+    unsafe { give(to, stream_of(&context, stream)?.device as c_int) }
+}
+
+/// Managed memory is visible to all streams and the host at all times, whatever it is attached to.
+pub unsafe fn cuStreamAttachMemAsync(
+    stream: CUstream,
+    address: CUdeviceptr,
+    length: usize,
+    flags: c_uint,
+) -> Result<()> {
+    let context = healthy()?;
+    stream_of(&context, stream)?;
+    if !matches!(flags, CU_MEM_ATTACH_GLOBAL | CU_MEM_ATTACH_HOST | CU_MEM_ATTACH_SINGLE) {
+        return Err(CudaError::InvalidValue);
+    }
+    if flags == CU_MEM_ATTACH_SINGLE && handle(stream) == 0 {
+        return Err(CudaError::InvalidValue);
+    }
+    let record = rt()?.managed_range(address, length.max(1) as u64)?;
+    // All of an allocation, or 0 for all of it.
+    match length == 0 || (record.base == address && record.size == length as u64) {
+        true => Ok(()),
+        false => Err(CudaError::InvalidValue),
+    }
+}
+
+/// There is no capture yet, so that no stream captures.
+pub unsafe fn cuStreamIsCapturing(
+    stream: CUstream,
+    status: *mut CUstreamCaptureStatus,
+) -> Result<()> {
+    let context = healthy()?;
+    stream_of(&context, stream)?;
+    unsafe { give(status, CU_STREAM_CAPTURE_STATUS_NONE) }
+}
+
+/// No attribute of a stream is kept, so that there is nothing to copy.
+pub unsafe fn cuStreamCopyAttributes(to: CUstream, from: CUstream) -> Result<()> {
+    let context = healthy()?;
+    stream_of(&context, to)?;
+    stream_of(&context, from).map(drop)
+}

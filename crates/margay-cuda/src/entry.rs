@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The list of implemented functions, and what stands between a C caller and each of them.
+//!
+//! To implement a function, move its name into the list behind the module of [`crate::api`] that
+//! has the Rust function of the same name; rustc then compares the signatures.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+
+use margay_runtime::stream::{self, DefaultStream};
+use margay_runtime::{CudaError, Result};
+
+/// Read by `build.rs`; expands to nothing.
+macro_rules! implemented {
+    ($($module:ident: $($name:ident)*;)*) => {};
+}
+
+implemented! {
+    init: cuInit cuDriverGetVersion cuProfilerInitialize cuProfilerStart cuProfilerStop;
+    error: cuGetErrorName cuGetErrorString;
+    proc_address: cuGetProcAddress_v2 cuGetExportTable;
+    device: cuDeviceGet cuDeviceGetCount cuDeviceGetName cuDeviceGetUuid cuDeviceGetUuid_v2
+        cuDeviceTotalMem_v2 cuDeviceComputeCapability cuDeviceGetProperties cuDeviceGetPCIBusId
+        cuDeviceGetByPCIBusId cuDeviceCanAccessPeer cuDeviceGetP2PAttribute
+        cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset_v2
+        cuDevicePrimaryCtxGetState cuDevicePrimaryCtxSetFlags_v2 cuDeviceGetExecAffinitySupport
+        cuDeviceGetTexture1DLinearMaxWidth;
+    attribute: cuDeviceGetAttribute;
+    context: cuCtxCreate_v2 cuCtxCreate_v3 cuCtxCreate_v4 cuCtxDestroy_v2 cuCtxPushCurrent_v2
+        cuCtxPopCurrent_v2 cuCtxSetCurrent cuCtxGetCurrent cuCtxGetDevice cuCtxGetDevice_v2
+        cuCtxSynchronize cuCtxSynchronize_v2 cuCtxGetFlags cuCtxSetFlags cuCtxGetId
+        cuCtxGetApiVersion cuCtxGetLimit cuCtxSetLimit cuCtxGetCacheConfig cuCtxSetCacheConfig
+        cuCtxGetSharedMemConfig cuCtxSetSharedMemConfig cuCtxGetStreamPriorityRange
+        cuCtxResetPersistingL2Cache cuCtxEnablePeerAccess cuCtxDisablePeerAccess;
+    module: cuModuleLoad cuModuleLoadData cuModuleLoadDataEx cuModuleLoadFatBinary cuModuleUnload
+        cuModuleGetFunction cuModuleGetGlobal_v2 cuModuleGetLoadingMode cuModuleGetFunctionCount
+        cuModuleEnumerateFunctions;
+    library: cuLibraryLoadData cuLibraryLoadFromFile cuLibraryUnload cuLibraryGetKernel
+        cuLibraryGetModule cuLibraryGetGlobal cuLibraryGetManaged cuLibraryGetKernelCount
+        cuLibraryEnumerateKernels cuKernelGetFunction cuKernelGetName cuKernelGetLibrary
+        cuKernelGetAttribute cuKernelSetAttribute cuKernelSetCacheConfig cuKernelGetParamInfo
+        cuKernelGetParamCount;
+    function: cuFuncGetAttribute cuFuncSetAttribute cuFuncSetCacheConfig cuFuncSetSharedMemConfig
+        cuFuncGetModule cuFuncGetName cuFuncGetParamInfo cuFuncGetParamCount cuFuncIsLoaded
+        cuFuncLoad;
+    occupancy: cuOccupancyMaxActiveBlocksPerMultiprocessor
+        cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags cuOccupancyMaxPotentialBlockSize
+        cuOccupancyMaxPotentialBlockSizeWithFlags cuOccupancyAvailableDynamicSMemPerBlock
+        cuOccupancyMaxPotentialClusterSize cuOccupancyMaxActiveClusters;
+    launch: cuLaunchKernel cuLaunchKernelEx cuLaunchCooperativeKernel cuLaunchHostFunc;
+    memory: cuMemGetInfo_v2 cuMemAlloc_v2 cuMemAllocPitch_v2 cuMemFree_v2 cuMemGetAddressRange_v2
+        cuMemAllocHost_v2 cuMemFreeHost cuMemHostAlloc cuMemHostGetDevicePointer_v2
+        cuMemHostGetFlags cuMemHostRegister_v2 cuMemHostUnregister cuMemAllocManaged
+        cuMemPrefetchAsync cuMemPrefetchAsync_v2 cuMemAdvise cuMemAdvise_v2 cuMemRangeGetAttribute
+        cuMemRangeGetAttributes;
+    copy: cuMemcpy cuMemcpyAsync cuMemcpyPeer cuMemcpyPeerAsync cuMemcpyHtoD_v2
+        cuMemcpyHtoDAsync_v2 cuMemcpyDtoH_v2 cuMemcpyDtoHAsync_v2 cuMemcpyDtoD_v2
+        cuMemcpyDtoDAsync_v2 cuMemcpy2D_v2 cuMemcpy2DUnaligned_v2 cuMemcpy2DAsync_v2
+        cuMemcpy3D_v2 cuMemcpy3DAsync_v2 cuMemcpy3DPeer cuMemcpy3DPeerAsync;
+    fill: cuMemsetD8_v2 cuMemsetD16_v2 cuMemsetD32_v2 cuMemsetD2D8_v2 cuMemsetD2D16_v2
+        cuMemsetD2D32_v2 cuMemsetD8Async cuMemsetD16Async cuMemsetD32Async cuMemsetD2D8Async
+        cuMemsetD2D16Async cuMemsetD2D32Async;
+    pool: cuMemAllocAsync cuMemFreeAsync cuMemAllocFromPoolAsync cuMemPoolCreate cuMemPoolDestroy
+        cuMemPoolTrimTo cuMemPoolGetAttribute cuMemPoolSetAttribute cuMemPoolSetAccess
+        cuMemPoolGetAccess cuDeviceGetDefaultMemPool cuDeviceGetMemPool cuDeviceSetMemPool;
+    pointer: cuPointerGetAttribute cuPointerGetAttributes cuPointerSetAttribute;
+    stream: cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamQuery
+        cuStreamSynchronize cuStreamWaitEvent cuStreamAddCallback cuStreamGetPriority
+        cuStreamGetFlags cuStreamGetId cuStreamGetCtx cuStreamGetDevice cuStreamAttachMemAsync
+        cuStreamIsCapturing cuStreamCopyAttributes;
+    event: cuEventCreate cuEventRecord cuEventRecordWithFlags cuEventQuery cuEventSynchronize
+        cuEventDestroy_v2 cuEventElapsedTime cuEventElapsedTime_v2;
+}
+
+thread_local! {
+    static DEFAULT: Cell<DefaultStream> = const { Cell::new(DefaultStream::Legacy) };
+}
+
+/// What stream 0 means in the call that is being made.
+pub fn default_stream() -> DefaultStream {
+    DEFAULT.with(Cell::get)
+}
+
+/// Runs an implementation: a panic becomes CUDA_ERROR_UNKNOWN and a line on stderr.
+pub fn guard(name: &'static str, call: impl FnOnce() -> Result<()>) -> u32 {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(())) => 0,
+        Ok(Err(error)) => error.code(),
+        Err(_) => {
+            eprintln!("margay: internal error in {name}; please report it");
+            CudaError::Unknown.code()
+        }
+    }
+}
+
+/// Answers for a function that is not implemented, and says so the first time.
+pub fn not_supported(name: &'static str) -> u32 {
+    static SAID: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
+    let first = SAID.lock().is_ok_and(|mut said| said.insert(name));
+    if first {
+        margay_runtime::report::warn(&format!(
+            "{name} is not supported yet and returns CUDA_ERROR_NOT_SUPPORTED (801); if a program \
+             needs it, please report the name and the program"
+        ));
+    }
+    CudaError::NotSupported.code()
+}
+
+/// For the `_ptsz` functions: stream 0 is the thread's own.
+pub fn per_thread_stream<T>(stream: *mut T) -> *mut T {
+    if stream.is_null() {
+        return std::ptr::without_provenance_mut(stream::PER_THREAD as usize);
+    }
+    stream
+}
+
+/// For the functions whose default stream is implied: it is the thread's own while `call` runs.
+pub fn with_per_thread_stream<T>(call: impl FnOnce() -> T) -> T {
+    /// Restores the meaning when the call ends, by a panic too.
+    struct Restore(DefaultStream);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            DEFAULT.with(|d| d.set(self.0));
+        }
+    }
+    let _restore = Restore(DEFAULT.with(|d| d.replace(DefaultStream::PerThread)));
+    call()
+}
