@@ -20,7 +20,7 @@ macro_rules! implemented {
 implemented! {
     init: cuInit cuDriverGetVersion cuProfilerInitialize cuProfilerStart cuProfilerStop;
     error: cuGetErrorName cuGetErrorString;
-    proc_address: cuGetProcAddress_v2 cuGetExportTable;
+    proc_address: cuGetProcAddress cuGetProcAddress_v2 cuGetExportTable;
     device: cuDeviceGet cuDeviceGetCount cuDeviceGetName cuDeviceGetUuid cuDeviceGetUuid_v2
         cuDeviceTotalMem_v2 cuDeviceComputeCapability cuDeviceGetProperties cuDeviceGetPCIBusId
         cuDeviceGetByPCIBusId cuDeviceCanAccessPeer cuDeviceGetP2PAttribute

@@ -47,6 +47,16 @@ pub unsafe fn cuGetProcAddress_v2(
     result
 }
 
+/// The form of CUDA 11, without a status.
+pub unsafe fn cuGetProcAddress(
+    name: *const c_char,
+    to: *mut *mut c_void,
+    version: c_int,
+    flags: cuuint64_t,
+) -> Result<()> {
+    unsafe { cuGetProcAddress_v2(name, to, version, flags, std::ptr::null_mut()) }
+}
+
 /// The undocumented tables of NVIDIA's own libraries: none is here.
 pub unsafe fn cuGetExportTable(table: *mut *const c_void, id: *const CUuuid) -> Result<()> {
     required(id)?;
