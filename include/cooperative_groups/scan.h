@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// cooperative_groups::inclusive_scan and exclusive_scan over a tile of at most a warp or over coalesced
+// threads.
+#ifndef MARGAY_CG_SCAN_H
+#define MARGAY_CG_SCAN_H
+#include "reduce.h"
+#if defined(MARGAY_CUDA_PASS)
+namespace cooperative_groups {
+template <class G, class T, class Op>
+__device__ __forceinline__ auto inclusive_scan(const G &g, T &&value, Op &&op)
+    -> typename details::remove_qualifiers<T>::type {
+  typename details::remove_qualifiers<T>::type r = value;
+  unsigned int rank = (unsigned int)g.thread_rank(), count = (unsigned int)g.size();
+  for (unsigned int step = 1; step < count; step *= 2) {
+    auto other = g.shfl_up(r, step);
+    if (rank >= step) r = op(other, r);
+  }
+  return r;
+}
+template <class G, class T>
+__device__ __forceinline__ auto inclusive_scan(const G &g, T &&value)
+    -> typename details::remove_qualifiers<T>::type {
+  return inclusive_scan(g, value, plus<typename details::remove_qualifiers<T>::type>());
+}
+// The first thread gets a value-initialised result.
+template <class G, class T, class Op>
+__device__ __forceinline__ auto exclusive_scan(const G &g, T &&value, Op &&op)
+    -> typename details::remove_qualifiers<T>::type {
+  auto r = g.shfl_up(inclusive_scan(g, value, op), 1u);
+  return g.thread_rank() == 0 ? typename details::remove_qualifiers<T>::type() : r;
+}
+template <class G, class T>
+__device__ __forceinline__ auto exclusive_scan(const G &g, T &&value)
+    -> typename details::remove_qualifiers<T>::type {
+  return exclusive_scan(g, value, plus<typename details::remove_qualifiers<T>::type>());
+}
+} // namespace cooperative_groups
+#endif
+#endif
