@@ -338,6 +338,7 @@ pub enum Attr {
     Clamp(bool),
     Lop3(u8),
     Mem(MemAttr),
+    /// `ftz`: subnormals flush where the address is in global memory; shared memory keeps them.
     Atom {
         op: AtomOp,
         mem: MemAttr,

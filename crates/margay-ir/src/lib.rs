@@ -12,6 +12,7 @@ pub mod module;
 pub mod ops;
 pub mod text;
 pub mod types;
+pub mod verify;
 
 pub use builtin::Builtin;
 pub use inst::*;
@@ -19,3 +20,4 @@ pub use lower::{LowerError, lower};
 pub use module::*;
 pub use ops::{AttrKind, Op, OpInfo, Slot};
 pub use types::{Cache, Class, Round, Scope, Sem, Space, Ty};
+pub use verify::{VerifyError, verify};

@@ -88,7 +88,8 @@ pub enum Space {
     /// Per-thread; offsets from the start of the thread's local window.
     Local,
     Const,
-    /// The kernel's parameters (read-only, one object a launch).
+    /// The kernel's parameters (read-only, one object a launch): offsets from the start of the
+    /// parameter block.
     Param,
 }
 

@@ -104,7 +104,7 @@ impl Liveness {
         let mut kill = vec![Set::new(bits); count];
         for (b, block) in function.blocks.iter().enumerate() {
             let (gen_, kill) = (&mut gen_[b], &mut kill[b]);
-            let mut used = |r: Reg, gen_: &mut Set| {
+            let used = |r: Reg, gen_: &mut Set| {
                 if let Some(i) = number[r.0 as usize] {
                     gen_.insert(i as usize);
                 }
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn values_around_a_loop_stay_live() {
         let f = function(
-            "w*4, p, d",
+            "w*4 p d",
             "b0:\n %0 = mov.i32 0x1\n %1 = mov.i32 0x2\n br b1\n\
              b1:\n %2 = add.i32 %0, %1\n %4 = icmp.i32 {eq} %2, 0x7\n condbr %4, b1, b2\n\
              b2:\n %3 = mov.i32 %2\n ret",
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn a_guarded_write_does_not_end_the_life_of_the_old_value() {
         let f = function(
-            "w*2, p, d",
+            "w*2 p d",
             "b0:\n %0 = mov.i32 0x1\n %0 = mov.i32 0x2 @%2\n %1 = add.i32 %0, %0\n st.i32 {global} %3, %1\n ret",
         );
         let mut dead = vec![];

@@ -1,14 +1,183 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `atom` and `red`.
+//!
+//! Vector and packed forms are atomic for each element only, by the manual, so they are lowered to
+//! one operation an element. Limit: 128-bit forms are not run yet.
 
-use margay_ptx::ast::{Instruction, ModifierCursor};
+use margay_ptx::ast::{Instruction, ModifierCursor, Operand, OperandKind, ScalarType};
 
-use super::{Lower, Lowered, Stop};
+use super::function::Lower;
+use super::memory::{take_hints, take_order, take_space};
+use super::operand::{bits_type, int_ty, ir_ty};
+use super::{Lowered, Stop};
+use crate::inst::*;
+use crate::ops::Op;
+use crate::types::{Cache, Scope, Sem, Space};
 
 pub(super) fn lower(
-    _l: &mut Lower<'_, '_>,
-    _inst: &Instruction,
-    _m: &mut ModifierCursor<'_>,
+    l: &mut Lower<'_, '_>,
+    inst: &Instruction,
+    m: &mut ModifierCursor<'_>,
 ) -> Lowered {
-    Err(Stop::unsupported("no lowering yet"))
+    let has_result = match inst.opcode() {
+        "atom" => true,
+        "red" => false,
+        other => return Err(Stop::unsupported(format!("the engine has no `{other}` yet"))),
+    };
+    let (sem, scope) = match take_order(m) {
+        // Without `.sem` an atomic is relaxed; the scope may stand alone.
+        (Sem::Weak, _) => (Sem::Relaxed, super::memory::take_scope(m).unwrap_or(Scope::Gpu)),
+        order => order,
+    };
+    let space = take_space(inst, m);
+    let words = ["and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"];
+    let Some(operation) = m.take_any(&words) else {
+        return Err(Stop::error(inst.opcode_span, "an atomic needs an operation"));
+    };
+    m.take("noftz");
+    take_hints(inst, m);
+    let count = usize::from(m.vector());
+    let Some(ty) = m.next_type() else {
+        return Err(Stop::error(inst.opcode_span, "an atomic needs a type"));
+    };
+    if ty.bits() == 128 {
+        return Err(Stop::unsupported("128-bit atomics"));
+    }
+    let (each, halves) = match ty {
+        ScalarType::F16x2 => (ScalarType::F16, 2),
+        ScalarType::BF16x2 => (ScalarType::BF16, 2),
+        other => (other, 1),
+    };
+    let Some(op) = atom_op(operation, each) else {
+        let message = format!("there is no atomic `.{operation}.{}`", ty.name());
+        return Err(Stop::error(inst.opcode_span, message));
+    };
+    let first = usize::from(has_result);
+    let address = l.operand(inst, first)?;
+    let place = l.place(address)?;
+    let space = l.access_space(space, &place, address)?;
+    match space {
+        Space::Generic | Space::Global | Space::Shared => {}
+        Space::Local | Space::Const | Space::Param => {
+            return Err(Stop::error(address.span, "atomics work on global and shared memory"));
+        }
+    }
+    // Additions of single precision flush subnormals in global memory and keep them in shared.
+    let ftz = op == AtomOp::FAdd && each == ScalarType::F32 && space != Space::Shared;
+    let mem = |offset: i64| Attr::Atom {
+        op,
+        mem: MemAttr {
+            space,
+            signed: false,
+            sem,
+            scope,
+            cache: Cache::Default,
+            offset: place.offset.wrapping_add(offset),
+        },
+        ftz,
+    };
+    let ir = if op == AtomOp::FAdd || op == AtomOp::FMin || op == AtomOp::FMax {
+        ir_ty(each)
+    } else {
+        int_ty(each.bits())
+    };
+    let values = l.src_elements(l.operand(inst, first + 1)?, ty)?;
+    if values.len() != count {
+        return Err(Stop::error(inst.opcode_span, format!("{count} values are needed")));
+    }
+    if count == 1 && halves == 1 {
+        let mut srcs = vec![place.base, values[0]];
+        if op == AtomOp::Cas {
+            srcs.push(l.src_at(inst, first + 2, ty)?);
+        }
+        let dst = match has_result {
+            true => l.result(l.operand(inst, 0)?, ty)?,
+            false => None,
+        };
+        l.emit(Op::Atom, ir, dst.as_slice(), &srcs, mem(0));
+        return Ok(());
+    }
+    let wanted = has_result && l.operand(inst, 0)?.kind != OperandKind::Sink;
+    let bytes = i64::from(each.bits() / 8);
+    let mut old = Vec::with_capacity(count);
+    for (i, value) in values.iter().enumerate() {
+        let mut parts = Vec::with_capacity(halves);
+        for half in 0..halves {
+            let part = match halves {
+                1 => *value,
+                _ => l.part(*value, half as u32, each.bits(), ty.bits()),
+            };
+            let at = (i * halves + half) as i64 * bytes;
+            let dst = wanted.then(|| l.temp(ir.class()));
+            l.emit(Op::Atom, ir, dst.as_slice(), &[place.base, part], mem(at));
+            parts.extend(dst.map(Value::Reg));
+        }
+        if wanted {
+            old.push(match halves {
+                1 => parts[0],
+                _ => l.join(&parts, each.bits(), ty.bits()),
+            });
+        }
+    }
+    if wanted {
+        let dsts = l.dst_elements(l.operand(inst, 0)?, ty)?;
+        if dsts.len() != count {
+            return Err(Stop::error(inst.opcode_span, format!("{count} registers are needed")));
+        }
+        for (dst, value) in dsts.into_iter().zip(old) {
+            l.mov(ir_ty(bits_type(ty.bits() / 8)), dst, value);
+        }
+    }
+    Ok(())
+}
+
+impl Lower<'_, '_> {
+    /// A destination, or none for `_`.
+    fn result(&mut self, operand: &Operand, ty: ScalarType) -> Lowered<Option<Reg>> {
+        match operand.kind {
+            OperandKind::Sink => Ok(None),
+            _ => self.dst(operand, ty).map(Some),
+        }
+    }
+}
+
+fn atom_op(word: &str, ty: ScalarType) -> Option<AtomOp> {
+    let float =
+        matches!(ty, ScalarType::F16 | ScalarType::BF16 | ScalarType::F32 | ScalarType::F64);
+    let bits = ir_ty(ty).bits();
+    let wide = matches!(bits, 32 | 64);
+    Some(match word {
+        "and" if !float && wide => AtomOp::And,
+        "or" if !float && wide => AtomOp::Or,
+        "xor" if !float && wide => AtomOp::Xor,
+        "exch" if wide => AtomOp::Exch,
+        "cas" if wide || bits == 16 => AtomOp::Cas,
+        "add" if float => AtomOp::FAdd,
+        "add" if wide => AtomOp::Add,
+        "inc" if bits == 32 && !float => AtomOp::Inc,
+        "dec" if bits == 32 && !float => AtomOp::Dec,
+        "min" if float && bits == 16 => AtomOp::FMin,
+        "max" if float && bits == 16 => AtomOp::FMax,
+        "min" if !float && wide && ty.is_signed() => AtomOp::MinS,
+        "max" if !float && wide && ty.is_signed() => AtomOp::MaxS,
+        "min" if !float && wide => AtomOp::MinU,
+        "max" if !float && wide => AtomOp::MaxU,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::Ty;
+
+    #[test]
+    fn operations_and_types_that_go_together() {
+        assert_eq!(atom_op("add", ScalarType::F64), Some(AtomOp::FAdd));
+        assert_eq!(atom_op("min", ScalarType::S64), Some(AtomOp::MinS));
+        assert_eq!(atom_op("cas", ScalarType::B16), Some(AtomOp::Cas));
+        assert_eq!(atom_op("inc", ScalarType::U64), None);
+        assert_eq!(atom_op("and", ScalarType::F32), None);
+        assert_eq!(ir_ty(ScalarType::BF16), Ty::BF16);
+    }
 }

@@ -1,14 +1,331 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Calls.
+//! `call`: direct, indirect, the device library, and the services of the device run time.
+//!
+//! Guarded calls become branches. A declared function that some other module defines stays a
+//! call; linking reports it if nobody does.
 
-use margay_ptx::ast::{Instruction, ModifierCursor};
+use margay_ptx::ast::{
+    Call, Instruction, ModifierCursor, Operand, OperandKind, ScalarType, Span, StateSpace,
+};
 
-use super::{Lower, Lowered, Stop};
+use super::function::Lower;
+use super::libdevice;
+use super::names::{Entity, RegVar, Slot, size_and_align};
+use super::operand::{bits_type, int_ty};
+use super::params::slot_ty;
+use super::{Lowered, Stop};
+use crate::builtin::Builtin;
+use crate::inst::*;
+use crate::module::FuncId;
+use crate::ops::Op;
+use crate::types::{Cache, Scope, Sem, Space, Ty};
 
 pub(super) fn lower(
-    _l: &mut Lower<'_, '_>,
-    _inst: &Instruction,
-    _m: &mut ModifierCursor<'_>,
+    l: &mut Lower<'_, '_>,
+    inst: &Instruction,
+    m: &mut ModifierCursor<'_>,
 ) -> Lowered {
-    Err(Stop::unsupported("no lowering yet"))
+    // A promise about divergence.
+    m.take("uni");
+    let Some(call) = inst.call() else {
+        return Err(Stop::error(inst.opcode_span, "`call` needs a function"));
+    };
+    let OperandKind::Name(name) = call.target.kind else {
+        return Err(Stop::error(call.target.span, "a function or a register is needed"));
+    };
+    match l.find(name) {
+        Some(Entity::Func(id)) => {
+            let text = l.name(name);
+            if !l.cx.is_defined(id) {
+                if let Some(service) = service(text) {
+                    return l.branch_if_guarded(|l| l.service(&call, service));
+                }
+                if let Some(plain) = libdevice::by_name(text) {
+                    return l.branch_if_guarded(|l| l.plain(&call, &plain));
+                }
+                if let Some(builtin) = Builtin::by_name(text) {
+                    return l.branch_if_guarded(|l| l.builtin(&call, builtin));
+                }
+            }
+            l.branch_if_guarded(|l| l.direct(&call, id))
+        }
+        Some(Entity::Reg(RegVar { reg, ty })) => {
+            let callee = l.widen_address(Value::Reg(reg), ty);
+            if !matches!(ty.bits(), 32 | 64) {
+                return Err(Stop::error(
+                    call.target.span,
+                    "a function's address has 32 or 64 bits",
+                ));
+            }
+            l.branch_if_guarded(|l| {
+                let args = l.arguments(call.arguments)?;
+                let rets = l.results(call.returns)?;
+                let callee = Callee::Indirect(callee);
+                l.emit_call(CallAttr { callee, args, rets });
+                Ok(())
+            })
+        }
+        Some(Entity::Unusable(why)) => Err(Stop::unsupported(why)),
+        Some(_) => Err(Stop::error(call.target.span, "a function or a register is needed")),
+        None => Err(l.undeclared(name, call.target.span)),
+    }
+}
+
+/// Functions of the device run time that the engine provides.
+fn service(name: &str) -> Option<Syscall> {
+    Some(match name {
+        "vprintf" => Syscall::Vprintf,
+        "malloc" => Syscall::Malloc,
+        "free" => Syscall::Free,
+        "__assertfail" | "__assert_fail" => Syscall::AssertFail,
+        _ => return None,
+    })
+}
+
+impl Lower<'_, '_> {
+    fn emit_call(&mut self, call: CallAttr) {
+        self.emit(Op::Call, Ty::Pred, &[], &[], Attr::Call(Box::new(call)));
+    }
+
+    fn direct(&mut self, call: &Call<'_>, id: FuncId) -> Lowered {
+        let args = self.arguments(call.arguments)?;
+        let rets = self.results(call.returns)?;
+        let span = call.target.span;
+        if let Some(function) = self.cx.signature(id) {
+            if function.kind == margay_ptx::ast::FunctionKind::Entry {
+                return Err(Stop::unsupported("a call of a kernel"));
+            }
+            self.agree(&args, &function.params, "argument", span)?;
+            self.agree(&rets, &function.returns, "result", span)?;
+        }
+        self.emit_call(CallAttr { callee: Callee::Direct(id), args, rets });
+        Ok(())
+    }
+
+    /// Whether what a call passes is what the function declares.
+    fn agree(
+        &self,
+        passed: &[CallArg],
+        declared: &[margay_ptx::ast::Variable],
+        what: &str,
+        span: Span,
+    ) -> Lowered {
+        if passed.len() != declared.len() {
+            return Err(Stop::error(
+                span,
+                format!("{} {what}s are passed, {} declared", passed.len(), declared.len()),
+            ));
+        }
+        for (i, (passed, var)) in passed.iter().zip(declared).enumerate() {
+            let Some((size, _)) = size_and_align(var) else { continue };
+            let is_pred = var.ty == ScalarType::Pred && var.space == StateSpace::Reg;
+            let (passed, pred) = match passed {
+                CallArg::Value(_, ty) => (u64::from(ty.bits().div_ceil(8)), *ty == Ty::Pred),
+                CallArg::Frame { size, .. } => (u64::from(*size), false),
+            };
+            if passed != size || pred != is_pred {
+                return Err(Stop::error(
+                    span,
+                    format!("{what} {} has {passed} bytes, {size} are declared", i + 1),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn arguments(&mut self, operands: &[Operand]) -> Lowered<Vec<CallArg>> {
+        operands.iter().map(|operand| self.argument(operand)).collect()
+    }
+
+    fn argument(&mut self, operand: &Operand) -> Lowered<CallArg> {
+        let span = operand.span;
+        match &operand.kind {
+            OperandKind::Name(name) => match self.find(*name) {
+                Some(Entity::Slot(slot)) => Ok(slot.call_arg()),
+                Some(Entity::Reg(var)) => {
+                    Ok(CallArg::Value(Value::Reg(var.reg), int_ty(var.ty.bits())))
+                }
+                Some(Entity::Unusable(why)) => Err(Stop::unsupported(why)),
+                Some(_) => Err(Stop::unsupported("an argument of this kind")),
+                None => Err(self.undeclared(*name, span)),
+            },
+            OperandKind::Immediate(imm) => match imm {
+                margay_ptx::ast::Immediate::F32(bits) => {
+                    Ok(CallArg::Value(Value::Imm((*bits).into()), Ty::I32))
+                }
+                margay_ptx::ast::Immediate::F64(bits) => {
+                    Ok(CallArg::Value(Value::Imm(*bits), Ty::I64))
+                }
+                // How wide it is only the callee knows.
+                margay_ptx::ast::Immediate::Int { .. } => {
+                    Err(Stop::unsupported("an integer constant as an argument"))
+                }
+            },
+            _ => Err(Stop::error(span, "an argument is a register or a `.param` variable")),
+        }
+    }
+
+    fn results(&mut self, operands: &[Operand]) -> Lowered<Vec<CallArg>> {
+        let mut out = Vec::with_capacity(operands.len());
+        for operand in operands {
+            out.push(match &operand.kind {
+                OperandKind::Immediate(_) => {
+                    return Err(Stop::error(operand.span, "a result needs a register"));
+                }
+                OperandKind::Sink => return Err(Stop::unsupported("`_` as a result of a call")),
+                _ => self.argument(operand)?,
+            });
+        }
+        Ok(out)
+    }
+
+    /// The value of an argument for a function that the engine computes, as type `ty`.
+    fn value_argument(&mut self, operand: &Operand, ty: Ty) -> Lowered<Value> {
+        let want = bits_type(ty.bits() / 8);
+        if let OperandKind::Name(name) = operand.kind {
+            if let Some(Entity::Slot(Slot::Frame { offset, size })) = self.find(name) {
+                if !matches!(size, 1 | 2 | 4 | 8) {
+                    return Err(Stop::error(operand.span, "the argument has another size"));
+                }
+                let base = self.frame_address(offset);
+                let attr = memory(Space::Local);
+                let loaded = self.value(Op::Ld, slot_ty(size), &[base], attr);
+                let Value::Reg(reg) = loaded else { return Ok(loaded) };
+                return self.read(RegVar { reg, ty: bits_type(size) }, want, operand.span);
+            }
+        }
+        self.src(operand, want)
+    }
+
+    fn frame_address(&mut self, offset: u32) -> Value {
+        let of = AddrOf::Local(offset);
+        self.value(Op::Addr, Ty::I64, &[], Attr::Address { of, addend: 0 })
+    }
+
+    fn value_arguments(&mut self, call: &Call<'_>, tys: &[Ty]) -> Lowered<Vec<Value>> {
+        if call.arguments.len() != tys.len() {
+            return Err(Stop::error(
+                call.target.span,
+                format!("the function takes {} arguments", tys.len()),
+            ));
+        }
+        call.arguments.iter().zip(tys).map(|(a, ty)| self.value_argument(a, *ty)).collect()
+    }
+
+    /// Writes a result that an op gave to where the call wants it.
+    fn value_result(&mut self, operand: &Operand, ty: Ty, value: Value) -> Lowered {
+        if let OperandKind::Name(name) = operand.kind {
+            if let Some(Entity::Slot(Slot::Frame { offset, size })) = self.find(name) {
+                if size != ty.bits() / 8 {
+                    return Err(Stop::error(operand.span, "the result has another size"));
+                }
+                let base = self.frame_address(offset);
+                self.emit(Op::St, int_ty(ty.bits()), &[], &[base, value], memory(Space::Local));
+                return Ok(());
+            }
+        }
+        let dst = self.dst(operand, bits_type(ty.bits() / 8))?;
+        self.mov(int_ty(ty.bits()), dst, value);
+        Ok(())
+    }
+
+    fn service(&mut self, call: &Call<'_>, service: Syscall) -> Lowered {
+        let (mut arg_tys, ret) = service.signature();
+        // The C library's `__assert_fail` leaves out the character size.
+        let is_short = service == Syscall::AssertFail && call.arguments.len() == arg_tys.len() - 1;
+        if is_short {
+            arg_tys = &arg_tys[..arg_tys.len() - 1];
+        }
+        let address_bits = self.cx.module.address_bits;
+        let mut srcs = if address_bits == 32 {
+            // Addresses and sizes are 32 bits wide at the call.
+            let narrow = vec![Ty::I32; arg_tys.len()];
+            let values = self.value_arguments(call, &narrow)?;
+            let widen = |(value, ty): (Value, &Ty)| match ty {
+                Ty::I64 => self.widen_address(value, ScalarType::U32),
+                _ => value,
+            };
+            values.into_iter().zip(arg_tys).map(widen).collect()
+        } else {
+            self.value_arguments(call, arg_tys)?
+        };
+        if is_short {
+            srcs.push(Value::Imm(1));
+        }
+        match (call.returns, ret) {
+            ([], _) => {
+                let ty = ret.unwrap_or(Ty::Pred);
+                self.emit(Op::Syscall, ty, &[], &srcs, Attr::Syscall(service));
+            }
+            ([one], Some(ty)) => {
+                let value = self.value(Op::Syscall, ty, &srcs, Attr::Syscall(service));
+                if ty == Ty::I64 && address_bits == 32 {
+                    let low = self.value_from(Op::Trunc, Ty::I32, Ty::I64, &[value], Attr::None);
+                    self.value_result(one, Ty::I32, low)?;
+                } else {
+                    self.value_result(one, ty, value)?;
+                }
+            }
+            _ => return Err(Stop::error(call.target.span, "the function gives no such result")),
+        }
+        Ok(())
+    }
+
+    fn plain(&mut self, call: &Call<'_>, plain: &libdevice::Plain) -> Lowered {
+        let srcs = self.value_arguments(call, plain.args)?;
+        let [one] = call.returns else {
+            return Err(Stop::error(call.target.span, "the function gives one result"));
+        };
+        let dst = self.temp(plain.ret.class());
+        self.emit_from(plain.op, plain.ty, plain.from, &[dst], &srcs, plain.attr.clone());
+        self.value_result(one, plain.ret, Value::Reg(dst))
+    }
+
+    fn builtin(&mut self, call: &Call<'_>, builtin: Builtin) -> Lowered {
+        let span = call.target.span;
+        let (args, rets) = (builtin.args(), builtin.rets());
+        let direct = call.returns.len();
+        if call.arguments.len() < args.len()
+            || call.arguments.len() - args.len() + direct != rets.len()
+            || direct > 1
+        {
+            let message = format!("`{}` has another signature", builtin.name());
+            return Err(Stop::error(span, message));
+        }
+        let (values, pointers) = call.arguments.split_at(args.len());
+        let mut srcs = Vec::with_capacity(args.len());
+        for (operand, ty) in values.iter().zip(args) {
+            srcs.push(self.value_argument(operand, *ty)?);
+        }
+        let address_ty = int_ty(self.cx.module.address_bits);
+        let mut targets = Vec::with_capacity(pointers.len());
+        for operand in pointers {
+            let address = self.value_argument(operand, address_ty)?;
+            targets.push(self.widen_address(address, self.address_type()));
+        }
+        let dsts: Vec<Reg> = rets.iter().map(|ty| self.temp(ty.class())).collect();
+        let ty = rets.first().copied().unwrap_or(Ty::I32);
+        self.emit(Op::Builtin, ty, &dsts, &srcs, Attr::Builtin(builtin));
+        let (direct_dsts, stored) = dsts.split_at(direct);
+        for ((dst, ty), address) in stored.iter().zip(&rets[direct..]).zip(targets) {
+            let ty = int_ty(ty.bits());
+            self.emit(Op::St, ty, &[], &[address, Value::Reg(*dst)], memory(Space::Generic));
+        }
+        for ((operand, dst), ty) in call.returns.iter().zip(direct_dsts).zip(rets) {
+            self.value_result(operand, *ty, Value::Reg(*dst))?;
+        }
+        Ok(())
+    }
+}
+
+/// A plain access.
+fn memory(space: Space) -> Attr {
+    Attr::Mem(MemAttr {
+        space,
+        signed: false,
+        sem: Sem::Weak,
+        scope: Scope::default(),
+        cache: Cache::Default,
+        offset: 0,
+    })
 }

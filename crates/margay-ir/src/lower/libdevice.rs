@@ -1,2 +1,168 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `__nv_*` functions that are plain IR ops.
+//! `__nv_*` functions that are one IR op, as their documentation defines them: the ones that matter
+//! for speed. All others are [`crate::builtin::Builtin`]s.
+
+use crate::inst::{Attr, FloatAttr, MinMaxAttr};
+use crate::ops::Op;
+use crate::types::{Round, Ty};
+
+/// A function of one result that is one op on its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Plain {
+    pub op: Op,
+    /// Of the op.
+    pub ty: Ty,
+    /// Second type of conversions, otherwise `ty`.
+    pub from: Ty,
+    pub args: &'static [Ty],
+    pub ret: Ty,
+    pub attr: Attr,
+}
+
+fn plain(op: Op, ty: Ty, args: &'static [Ty], ret: Ty, attr: Attr) -> Plain {
+    Plain { op, ty, from: ty, args, ret, attr }
+}
+
+fn float(round: Round) -> Attr {
+    Attr::Float(FloatAttr { round, ..FloatAttr::default() })
+}
+
+const I: Ty = Ty::I32;
+const L: Ty = Ty::I64;
+const F: Ty = Ty::F32;
+const D: Ty = Ty::F64;
+
+/// Looks a name up.
+pub(super) fn by_name(name: &str) -> Option<Plain> {
+    let name = name.strip_prefix("__nv_")?;
+    if let Some(found) = rounded(name) {
+        return Some(found);
+    }
+    let none = Attr::None;
+    let min_max = Attr::MinMax(MinMaxAttr::default());
+    let nearest = float(Round::Nearest);
+    Some(match name {
+        "abs" => plain(Op::Abs, I, &[I], I, none),
+        "llabs" => plain(Op::Abs, L, &[L], L, none),
+        "min" => plain(Op::MinS, I, &[I, I], I, none),
+        "max" => plain(Op::MaxS, I, &[I, I], I, none),
+        "umin" => plain(Op::MinU, I, &[I, I], I, none),
+        "umax" => plain(Op::MaxU, I, &[I, I], I, none),
+        "llmin" => plain(Op::MinS, L, &[L, L], L, none),
+        "llmax" => plain(Op::MaxS, L, &[L, L], L, none),
+        "ullmin" => plain(Op::MinU, L, &[L, L], L, none),
+        "ullmax" => plain(Op::MaxU, L, &[L, L], L, none),
+        "mulhi" => plain(Op::MulHiS, I, &[I, I], I, none),
+        "umulhi" => plain(Op::MulHiU, I, &[I, I], I, none),
+        "mul64hi" => plain(Op::MulHiS, L, &[L, L], L, none),
+        "umul64hi" => plain(Op::MulHiU, L, &[L, L], L, none),
+        "popc" => plain(Op::Popc, I, &[I], I, none),
+        "popcll" => plain(Op::Popc, L, &[L], I, none),
+        "clz" => plain(Op::Clz, I, &[I], I, none),
+        "clzll" => plain(Op::Clz, L, &[L], I, none),
+        "brev" => plain(Op::BRev, I, &[I], I, none),
+        "brevll" => plain(Op::BRev, L, &[L], L, none),
+        "float_as_int" | "float_as_uint" | "int_as_float" | "uint_as_float" => {
+            plain(Op::Mov, I, &[I], I, none)
+        }
+        "double_as_longlong" | "longlong_as_double" => plain(Op::Mov, L, &[L], L, none),
+        "fabsf" => plain(Op::FAbs, F, &[F], F, nearest),
+        "fabs" => plain(Op::FAbs, D, &[D], D, nearest),
+        "fminf" => plain(Op::FMin, F, &[F, F], F, min_max),
+        "fmaxf" => plain(Op::FMax, F, &[F, F], F, min_max),
+        "fmin" => plain(Op::FMin, D, &[D, D], D, min_max),
+        "fmax" => plain(Op::FMax, D, &[D, D], D, min_max),
+        "fmaf" => plain(Op::FFma, F, &[F, F, F], F, nearest),
+        "fma" => plain(Op::FFma, D, &[D, D, D], D, nearest),
+        "sqrtf" => plain(Op::FSqrt, F, &[F], F, nearest),
+        "sqrt" => plain(Op::FSqrt, D, &[D], D, nearest),
+        "floorf" => plain(Op::FRound, F, &[F], F, float(Round::Down)),
+        "floor" => plain(Op::FRound, D, &[D], D, float(Round::Down)),
+        "ceilf" => plain(Op::FRound, F, &[F], F, float(Round::Up)),
+        "ceil" => plain(Op::FRound, D, &[D], D, float(Round::Up)),
+        "truncf" => plain(Op::FRound, F, &[F], F, float(Round::Zero)),
+        "trunc" => plain(Op::FRound, D, &[D], D, float(Round::Zero)),
+        "rintf" | "nearbyintf" => plain(Op::FRound, F, &[F], F, nearest),
+        "rint" | "nearbyint" => plain(Op::FRound, D, &[D], D, nearest),
+        _ => return None,
+    })
+}
+
+/// Functions with a rounding direction at the end: `fadd_rn`, `double2int_rz`, …
+fn rounded(name: &str) -> Option<Plain> {
+    let (stem, round) = name.rsplit_once('_')?;
+    let attr = float(match round {
+        "rn" => Round::Nearest,
+        "rz" => Round::Zero,
+        "rd" => Round::Down,
+        "ru" => Round::Up,
+        _ => return None,
+    });
+    let convert =
+        |op, ty: Ty, from: Ty, args| Plain { op, ty, from, args, ret: ty, attr: attr.clone() };
+    Some(match stem {
+        "fadd" => plain(Op::FAdd, F, &[F, F], F, attr),
+        "fsub" => plain(Op::FSub, F, &[F, F], F, attr),
+        "fmul" => plain(Op::FMul, F, &[F, F], F, attr),
+        "fdiv" => plain(Op::FDiv, F, &[F, F], F, attr),
+        "frcp" => plain(Op::FRcp, F, &[F], F, attr),
+        "fsqrt" => plain(Op::FSqrt, F, &[F], F, attr),
+        "fmaf" => plain(Op::FFma, F, &[F, F, F], F, attr),
+        "dadd" => plain(Op::FAdd, D, &[D, D], D, attr),
+        "dsub" => plain(Op::FSub, D, &[D, D], D, attr),
+        "dmul" => plain(Op::FMul, D, &[D, D], D, attr),
+        "ddiv" => plain(Op::FDiv, D, &[D, D], D, attr),
+        "drcp" => plain(Op::FRcp, D, &[D], D, attr),
+        "dsqrt" => plain(Op::FSqrt, D, &[D], D, attr),
+        "fma" => plain(Op::FFma, D, &[D, D, D], D, attr),
+        "float2int" => convert(Op::FToS, I, F, &[F]),
+        "float2uint" => convert(Op::FToU, I, F, &[F]),
+        "float2ll" => convert(Op::FToS, L, F, &[F]),
+        "float2ull" => convert(Op::FToU, L, F, &[F]),
+        "double2int" => convert(Op::FToS, I, D, &[D]),
+        "double2uint" => convert(Op::FToU, I, D, &[D]),
+        "double2ll" => convert(Op::FToS, L, D, &[D]),
+        "double2ull" => convert(Op::FToU, L, D, &[D]),
+        "double2float" => convert(Op::FToF, F, D, &[D]),
+        "int2float" => convert(Op::SToF, F, I, &[I]),
+        "uint2float" => convert(Op::UToF, F, I, &[I]),
+        "ll2float" => convert(Op::SToF, F, L, &[L]),
+        "ull2float" => convert(Op::UToF, F, L, &[L]),
+        "int2double" => convert(Op::SToF, D, I, &[I]),
+        "uint2double" => convert(Op::UToF, D, I, &[I]),
+        "ll2double" => convert(Op::SToF, D, L, &[L]),
+        "ull2double" => convert(Op::UToF, D, L, &[L]),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtin::Builtin;
+
+    #[test]
+    fn the_table_and_the_builtins_agree_on_signatures() {
+        let mut both = 0;
+        for builtin in Builtin::ALL {
+            if let Some(plain) = by_name(builtin.name()) {
+                let classes = |tys: &[Ty]| tys.iter().map(|t| t.class()).collect::<Vec<_>>();
+                assert_eq!(classes(plain.args), classes(builtin.args()), "{}", builtin.name());
+                assert_eq!(classes(&[plain.ret]), classes(builtin.rets()), "{}", builtin.name());
+                both += 1;
+            }
+        }
+        assert!(both > 0 || Builtin::ALL.len() < 20);
+    }
+
+    #[test]
+    fn types_and_attributes_are_those_of_the_op_table() {
+        for name in ["__nv_fadd_rz", "__nv_float2ll_rd", "__nv_fmaxf", "__nv_clzll", "__nv_abs"] {
+            let plain = by_name(name).expect(name);
+            assert!(plain.op.info().types.contains(&plain.ty), "{name}");
+            assert_eq!(plain.op.info().srcs.len(), plain.args.len(), "{name}");
+        }
+        assert_eq!(by_name("__nv_sinf"), None);
+        assert_eq!(by_name("fadd_rn"), None);
+    }
+}

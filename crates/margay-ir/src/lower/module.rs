@@ -25,6 +25,8 @@ pub(crate) struct ModuleCx<'a> {
     pub(super) debug: Debug,
     names: HashMap<Symbol, ModuleName>,
     errors: Vec<(Span, String)>,
+    /// What each function was declared as: its definition, if there is one.
+    signatures: Vec<&'a ast::Function>,
     /// Names of hoisted variables in use.
     hoisted: HashSet<Box<str>>,
 }
@@ -36,6 +38,7 @@ pub(super) fn lower_module(ast: &ast::Module) -> Result<Module, Vec<LowerError>>
         debug: Debug::new(ast),
         names: HashMap::new(),
         errors: Vec::new(),
+        signatures: Vec::new(),
         hoisted: HashSet::new(),
     };
     cx.header();
@@ -67,6 +70,16 @@ impl<'a> ModuleCx<'a> {
 
     pub(super) fn module_name(&self, name: Symbol) -> Option<&ModuleName> {
         self.names.get(&name)
+    }
+
+    /// The definition of a function, or a declaration of it.
+    pub(super) fn signature(&self, id: FuncId) -> Option<&'a ast::Function> {
+        self.signatures.get(id.0 as usize).copied()
+    }
+
+    /// Whether this module has the function's body.
+    pub(super) fn is_defined(&self, id: FuncId) -> bool {
+        self.signature(id).is_some_and(|f| f.body.is_some())
     }
 
     fn header(&mut self) {
@@ -153,9 +166,13 @@ impl<'a> ModuleCx<'a> {
                     linkage: linkage(function.linkage),
                     ..Function::default()
                 });
+                self.signatures.push(function);
                 id
             }
         };
+        if function.body.is_some() {
+            self.signatures[id.0 as usize] = function;
+        }
         let out = &mut self.module.functions[id.0 as usize];
         out.is_entry = function.kind == FunctionKind::Entry;
         // `.extern` on a declaration gives way to whatever the definition says.

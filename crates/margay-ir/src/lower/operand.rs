@@ -209,26 +209,25 @@ impl Lower<'_, '_> {
         Ok(self.value_from(Op::Trunc, to, from, &[value], Attr::None))
     }
 
-    /// The register for a result of type `ty`. If the operand's register is wider, a temporary,
-    /// which is extended into the real one when the instruction is complete; for `_` a temporary.
-    pub(crate) fn dst(&mut self, operand: &Operand, ty: ScalarType) -> Lowered<Reg> {
+    /// The declared register that a destination operand names; `None` for `_`.
+    pub(super) fn dst_var(&mut self, operand: &Operand) -> Lowered<Option<RegVar>> {
         let span = operand.span;
-        let var = match &operand.kind {
-            OperandKind::Sink => return Ok(self.temp(class_of(ty))),
+        match &operand.kind {
+            OperandKind::Sink => Ok(None),
             OperandKind::Name(name) => match self.find(*name) {
-                Some(Entity::Reg(var)) => var,
-                Some(Entity::Slot(Slot::Reg { reg, size })) => RegVar { reg, ty: bits_type(size) },
-                Some(Entity::Unusable(why)) => return Err(Stop::unsupported(why)),
-                Some(_) => return Err(Stop::error(span, "the result needs a register")),
-                None => return Err(self.undeclared(*name, span)),
+                Some(Entity::Reg(var)) => Ok(Some(var)),
+                Some(Entity::Slot(Slot::Reg { reg, size })) => {
+                    Ok(Some(RegVar { reg, ty: bits_type(size) }))
+                }
+                Some(Entity::Unusable(why)) => Err(Stop::unsupported(why)),
+                Some(_) => Err(Stop::error(span, "the result needs a register")),
+                None => Err(self.undeclared(*name, span)),
             },
             OperandKind::Member { base, member } => match self.find(*base) {
                 Some(Entity::Vector { ty, regs }) => {
-                    RegVar { reg: self.element(&regs, *member, span)?, ty }
+                    Ok(Some(RegVar { reg: self.element(&regs, *member, span)?, ty }))
                 }
-                Some(_) | None => {
-                    return Err(Stop::error(span, "the result needs a register"));
-                }
+                Some(_) | None => Err(Stop::error(span, "the result needs a register")),
             },
             OperandKind::Immediate(_)
             | OperandKind::Not(_)
@@ -239,11 +238,30 @@ impl Lower<'_, '_> {
             | OperandKind::Offset { .. }
             | OperandKind::Element { .. }
             | OperandKind::Bracket(_)
-            | OperandKind::List(_) => {
-                return Err(Stop::error(span, "the result needs a register"));
+            | OperandKind::List(_) => Err(Stop::error(span, "the result needs a register")),
+        }
+    }
+
+    /// The register for a result of type `ty`. If the operand's register is wider, a temporary,
+    /// which is extended into the real one when the instruction is complete; for `_` a temporary.
+    pub(crate) fn dst(&mut self, operand: &Operand, ty: ScalarType) -> Lowered<Reg> {
+        match self.dst_var(operand)? {
+            Some(var) => self.write(var, ty, operand.span),
+            None => Ok(self.temp(class_of(ty))),
+        }
+    }
+
+    /// Declared registers of `{a, b, …}`, of a vector register, or of the operand alone.
+    pub(super) fn dst_vars(&mut self, operand: &Operand) -> Lowered<Vec<Option<RegVar>>> {
+        if let OperandKind::Vector(parts) = &operand.kind {
+            return parts.iter().map(|p| self.dst_var(p)).collect();
+        }
+        if let OperandKind::Name(name) = &operand.kind {
+            if let Some(Entity::Vector { ty, regs }) = self.find(*name) {
+                return Ok(regs.into_iter().map(|reg| Some(RegVar { reg, ty })).collect());
             }
-        };
-        self.write(var, ty, span)
+        }
+        Ok(vec![self.dst_var(operand)?])
     }
 
     /// The register to write a result of type `ty` to, for a declared register.
@@ -354,17 +372,51 @@ impl Lower<'_, '_> {
 
     /// As [`Self::src_elements`], for destinations.
     pub(crate) fn dst_elements(&mut self, operand: &Operand, ty: ScalarType) -> Lowered<Vec<Reg>> {
-        match &operand.kind {
-            OperandKind::Vector(parts) => parts.iter().map(|p| self.dst(p, ty)).collect(),
-            OperandKind::Name(name) => match self.find(*name) {
-                Some(Entity::Vector { ty: declared, regs }) => regs
-                    .iter()
-                    .map(|reg| self.write(RegVar { reg: *reg, ty: declared }, ty, operand.span))
-                    .collect(),
-                Some(_) | None => Ok(vec![self.dst(operand, ty)?]),
-            },
-            _ => Ok(vec![self.dst(operand, ty)?]),
+        let span = operand.span;
+        let mut regs = Vec::new();
+        for var in self.dst_vars(operand)? {
+            regs.push(match var {
+                Some(var) => self.write(var, ty, span)?,
+                None => self.temp(class_of(ty)),
+            });
         }
+        Ok(regs)
+    }
+
+    /// A value to be stored as type `ty`: a register that is wider stays as it is where the store
+    /// takes its low bits.
+    pub(super) fn stored(&mut self, operand: &Operand, ty: ScalarType) -> Lowered<Vec<Value>> {
+        let mut out = Vec::new();
+        let parts = match &operand.kind {
+            OperandKind::Vector(parts) => &parts[..],
+            _ => std::slice::from_ref(operand),
+        };
+        for part in parts {
+            let OperandKind::Name(name) = &part.kind else {
+                out.push(self.src(part, ty)?);
+                continue;
+            };
+            let vars = match self.find(*name) {
+                Some(Entity::Reg(var)) => vec![var],
+                Some(Entity::Vector { ty, regs }) => {
+                    regs.into_iter().map(|reg| RegVar { reg, ty }).collect()
+                }
+                _ => {
+                    out.push(self.src(part, ty)?);
+                    continue;
+                }
+            };
+            for var in vars {
+                let (have, want) = (var.ty.bits(), ty.bits());
+                let same_class = class_of(var.ty) == class_of(ty);
+                out.push(if same_class && have >= want && have > 1 {
+                    Value::Reg(var.reg)
+                } else {
+                    self.read(var, ty, part.span)?
+                });
+            }
+        }
+        Ok(out)
     }
 }
 
