@@ -22,8 +22,7 @@ pub fn write(out: &mut String, model: &Model, version: Version, convention: &str
 
 /// The macros that make a plain name the symbol that a program of this version calls.
 fn write_names(out: &mut String, model: &Model, version: Version) {
-    let renamed: BTreeMap<String, String> =
-        names::renamed(model, version).into_iter().collect();
+    let renamed: BTreeMap<String, String> = names::renamed(model, version).into_iter().collect();
     let variant = |name: &str| {
         let function = model.function(name)?;
         Some(format!("{name}{}", names::per_thread(function)?.suffix()))

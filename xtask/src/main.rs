@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Development tasks. `cargo xtask bench` times the engine beside hand-written OpenMP, in one run on
+//! one machine, and prints ratios.
+
+mod bench;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match arguments.first().map(String::as_str) {
+        Some("bench") => bench::run(&arguments[1..]),
+        _ => Err("usage: cargo xtask bench [--quick]".to_owned()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
