@@ -12,6 +12,14 @@ pub struct Diagnostic {
 }
 
 /// Parses and lowers.
-pub fn compile(_text: &str) -> Result<ir::Module, Vec<Diagnostic>> {
-    todo!()
+pub fn compile(text: &str) -> Result<ir::Module, Vec<Diagnostic>> {
+    let ast = margay_ptx::parse(text).map_err(|errors| {
+        errors
+            .iter()
+            .map(|d| Diagnostic { line: d.position.line, message: d.text() })
+            .collect::<Vec<_>>()
+    })?;
+    ir::lower::lower(&ast).map_err(|errors| {
+        errors.into_iter().map(|e| Diagnostic { line: e.line, message: e.message }).collect()
+    })
 }
