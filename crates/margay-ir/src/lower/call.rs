@@ -4,14 +4,12 @@
 //! Guarded calls become branches. A declared function that some other module defines stays a
 //! call; linking reports it if nobody does.
 
-use margay_ptx::ast::{
-    Call, Instruction, ModifierCursor, Operand, OperandKind, ScalarType, Span, StateSpace,
-};
+use margay_ptx::ast::{Call, Instruction, ModifierCursor, Operand, OperandKind, ScalarType, Span};
 
 use super::function::Lower;
 use super::libdevice;
-use super::names::{Entity, RegVar, Slot, size_and_align};
-use super::operand::{bits_type, int_ty};
+use super::names::{Entity, RegVar, Slot, passed_sizes};
+use super::operand::{bits_type, immediate, int_ty};
 use super::params::slot_ty;
 use super::{Lowered, Stop};
 use crate::builtin::Builtin;
@@ -57,13 +55,7 @@ pub(super) fn lower(
                     "a function's address has 32 or 64 bits",
                 ));
             }
-            l.branch_if_guarded(|l| {
-                let args = l.arguments(call.arguments)?;
-                let rets = l.results(call.returns)?;
-                let callee = Callee::Indirect(callee);
-                l.emit_call(CallAttr { callee, args, rets });
-                Ok(())
-            })
+            l.branch_if_guarded(|l| l.indirect(&call, callee))
         }
         Some(Entity::Unusable(why)) => Err(Stop::unsupported(why)),
         Some(_) => Err(Stop::error(call.target.span, "a function or a register is needed")),
@@ -83,100 +75,118 @@ fn service(name: &str) -> Option<Syscall> {
 }
 
 impl Lower<'_, '_> {
-    fn emit_call(&mut self, call: CallAttr) {
-        self.emit(Op::Call, Ty::Pred, &[], &[], Attr::Call(Box::new(call)));
+    fn direct(&mut self, call: &Call<'_>, id: FuncId) -> Lowered {
+        let declared = self.cx.signature(id);
+        if declared.is_some_and(|f| f.kind == margay_ptx::ast::FunctionKind::Entry) {
+            return Err(Stop::unsupported("a call of a kernel"));
+        }
+        let params = declared.map(|f| passed_sizes(&f.params));
+        let returns = declared.map(|f| passed_sizes(&f.returns));
+        let (Some(Some(params)), Some(Some(returns))) = (params, returns) else {
+            return Err(Stop::unsupported("a parameter of open size"));
+        };
+        self.emit_passing(call, Callee::Direct(id), Some((&params, &returns)))
     }
 
-    fn direct(&mut self, call: &Call<'_>, id: FuncId) -> Lowered {
-        let args = self.arguments(call.arguments)?;
-        let rets = self.results(call.returns)?;
-        let span = call.target.span;
-        if let Some(function) = self.cx.signature(id) {
-            if function.kind == margay_ptx::ast::FunctionKind::Entry {
-                return Err(Stop::unsupported("a call of a kernel"));
+    fn indirect(&mut self, call: &Call<'_>, callee: Value) -> Lowered {
+        let prototype = match call.targets.map(|t| &t.kind) {
+            Some(OperandKind::Name(name)) => self.find(*name),
+            _ => None,
+        };
+        let callee = Callee::Indirect(callee);
+        match prototype {
+            Some(Entity::Prototype { params, returns }) => {
+                self.emit_passing(call, callee, Some((&params, &returns)))
             }
-            self.agree(&args, &function.params, "argument", span)?;
-            self.agree(&rets, &function.returns, "result", span)?;
+            Some(Entity::Unusable(why)) => Err(Stop::unsupported(why)),
+            Some(_) | None => self.emit_passing(call, callee, None),
         }
-        self.emit_call(CallAttr { callee: Callee::Direct(id), args, rets });
+    }
+
+    /// Emits a call. `sizes` are those that the function or the prototype declares.
+    fn emit_passing(
+        &mut self,
+        call: &Call<'_>,
+        callee: Callee,
+        sizes: Option<(&[u32], &[u32])>,
+    ) -> Lowered {
+        let span = call.target.span;
+        let (params, returns) = (sizes.map(|s| s.0), sizes.map(|s| s.1));
+        let args = self.passed(call.arguments, params, false)?;
+        let rets = self.passed(call.returns, returns, true)?;
+        agree(&args, params, "argument", span)?;
+        agree(&rets, returns, "result", span)?;
+        let attr = CallAttr { callee, args, rets };
+        self.emit(Op::Call, Ty::Pred, &[], &[], Attr::Call(Box::new(attr)));
         Ok(())
     }
 
-    /// Whether what a call passes is what the function declares.
-    fn agree(
-        &self,
-        passed: &[CallArg],
-        declared: &[margay_ptx::ast::Variable],
-        what: &str,
-        span: Span,
-    ) -> Lowered {
-        if passed.len() != declared.len() {
-            return Err(Stop::error(
-                span,
-                format!("{} {what}s are passed, {} declared", passed.len(), declared.len()),
-            ));
+    fn passed(
+        &mut self,
+        operands: &[Operand],
+        sizes: Option<&[u32]>,
+        results: bool,
+    ) -> Lowered<Vec<CallArg>> {
+        let mut out = Vec::with_capacity(operands.len());
+        for operand in operands {
+            let size = sizes.and_then(|s| s.get(out.len())).copied();
+            self.pass(operand, size, results, &mut out)?;
         }
-        for (i, (passed, var)) in passed.iter().zip(declared).enumerate() {
-            let Some((size, _)) = size_and_align(var) else { continue };
-            let is_pred = var.ty == ScalarType::Pred && var.space == StateSpace::Reg;
-            let (passed, pred) = match passed {
-                CallArg::Value(_, ty) => (u64::from(ty.bits().div_ceil(8)), *ty == Ty::Pred),
-                CallArg::Frame { size, .. } => (u64::from(*size), false),
-            };
-            if passed != size || pred != is_pred {
+        Ok(out)
+    }
+
+    /// One operand of a call; a vector register passes its elements.
+    fn pass(
+        &mut self,
+        operand: &Operand,
+        size: Option<u32>,
+        is_result: bool,
+        out: &mut Vec<CallArg>,
+    ) -> Lowered {
+        let span = operand.span;
+        let scalar = size.filter(|s| matches!(s, 1 | 2 | 4 | 8));
+        match &operand.kind {
+            OperandKind::Name(name) => match self.find(*name) {
+                Some(Entity::Slot(slot)) => out.push(slot.call_arg()),
+                Some(Entity::Reg(var)) => {
+                    out.push(CallArg::Value(Value::Reg(var.reg), int_ty(var.ty.bits())));
+                }
+                Some(Entity::Vector { ty, regs }) => {
+                    let ty = int_ty(ty.bits());
+                    out.extend(regs.into_iter().map(|r| CallArg::Value(Value::Reg(r), ty)));
+                }
+                Some(Entity::Unusable(why)) => return Err(Stop::unsupported(why)),
+                Some(_) => return Err(Stop::unsupported("an argument of this kind")),
+                None => return Err(self.undeclared(*name, span)),
+            },
+            // A result that nobody wants.
+            OperandKind::Sink if is_result => match (size, scalar) {
+                (_, Some(size)) => {
+                    let ty = slot_ty(size);
+                    let reg = self.temp(ty.class());
+                    out.push(CallArg::Value(Value::Reg(reg), ty));
+                }
+                (Some(size), None) => {
+                    let offset = self.frame(size.into(), 16, span).unwrap_or(0);
+                    out.push(CallArg::Frame { offset, size });
+                }
+                (None, _) => return Err(Stop::unsupported("`_` for a result of unknown size")),
+            },
+            OperandKind::Immediate(imm) if !is_result => {
+                let Some(size) = scalar else {
+                    return Err(Stop::unsupported("a constant as an argument of unknown size"));
+                };
+                let bits = immediate(*imm, bits_type(size), span)?;
+                out.push(CallArg::Value(Value::Imm(bits), slot_ty(size)));
+            }
+            _ => {
                 return Err(Stop::error(
                     span,
-                    format!("{what} {} has {passed} bytes, {size} are declared", i + 1),
+                    "arguments and results are registers or `.param` variables",
                 ));
             }
         }
         Ok(())
-    }
-
-    fn arguments(&mut self, operands: &[Operand]) -> Lowered<Vec<CallArg>> {
-        operands.iter().map(|operand| self.argument(operand)).collect()
-    }
-
-    fn argument(&mut self, operand: &Operand) -> Lowered<CallArg> {
-        let span = operand.span;
-        match &operand.kind {
-            OperandKind::Name(name) => match self.find(*name) {
-                Some(Entity::Slot(slot)) => Ok(slot.call_arg()),
-                Some(Entity::Reg(var)) => {
-                    Ok(CallArg::Value(Value::Reg(var.reg), int_ty(var.ty.bits())))
-                }
-                Some(Entity::Unusable(why)) => Err(Stop::unsupported(why)),
-                Some(_) => Err(Stop::unsupported("an argument of this kind")),
-                None => Err(self.undeclared(*name, span)),
-            },
-            OperandKind::Immediate(imm) => match imm {
-                margay_ptx::ast::Immediate::F32(bits) => {
-                    Ok(CallArg::Value(Value::Imm((*bits).into()), Ty::I32))
-                }
-                margay_ptx::ast::Immediate::F64(bits) => {
-                    Ok(CallArg::Value(Value::Imm(*bits), Ty::I64))
-                }
-                // How wide it is only the callee knows.
-                margay_ptx::ast::Immediate::Int { .. } => {
-                    Err(Stop::unsupported("an integer constant as an argument"))
-                }
-            },
-            _ => Err(Stop::error(span, "an argument is a register or a `.param` variable")),
-        }
-    }
-
-    fn results(&mut self, operands: &[Operand]) -> Lowered<Vec<CallArg>> {
-        let mut out = Vec::with_capacity(operands.len());
-        for operand in operands {
-            out.push(match &operand.kind {
-                OperandKind::Immediate(_) => {
-                    return Err(Stop::error(operand.span, "a result needs a register"));
-                }
-                OperandKind::Sink => return Err(Stop::unsupported("`_` as a result of a call")),
-                _ => self.argument(operand)?,
-            });
-        }
-        Ok(out)
     }
 
     /// The value of an argument for a function that the engine computes, as type `ty`.
@@ -316,6 +326,26 @@ impl Lower<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Whether what a call passes is what is declared.
+fn agree(passed: &[CallArg], declared: Option<&[u32]>, what: &str, span: Span) -> Lowered {
+    let Some(declared) = declared else { return Ok(()) };
+    if passed.len() != declared.len() {
+        let (passed, declared) = (passed.len(), declared.len());
+        return Err(Stop::error(span, format!("{passed} {what}s are passed, {declared} declared")));
+    }
+    for (i, (passed, size)) in passed.iter().zip(declared).enumerate() {
+        let bytes = match passed {
+            CallArg::Value(_, ty) => ty.bits().div_ceil(8),
+            CallArg::Frame { size, .. } => *size,
+        };
+        if bytes != *size {
+            let message = format!("{what} {} has {bytes} bytes, {size} are declared", i + 1);
+            return Err(Stop::error(span, message));
+        }
+    }
+    Ok(())
 }
 
 /// A plain access.

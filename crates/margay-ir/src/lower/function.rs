@@ -7,7 +7,7 @@ use margay_ptx::ast::{self, FunctionKind, ScalarType, Span, StateSpace, Statemen
 
 use super::emit::OpenBlock;
 use super::module::ModuleCx;
-use super::names::{Entity, RegVar, Scope, Slot, size_and_align};
+use super::names::{Entity, Range, RegVar, Scope, Slot, passed_sizes, size_and_align};
 use super::operand::{bits_type, class_of};
 use super::params::ParamUses;
 use super::{Lowered, Stop, dispatch};
@@ -145,8 +145,9 @@ impl<'m, 'a> Lower<'m, 'a> {
             if let Some(entity) = self.scopes[i].names.get(&name) {
                 return Some(entity.clone());
             }
-            if let Some(ty) = self.scopes[i].in_range(text) {
-                let entity = self.new_register(ty, None);
+            if let Some(range) = self.scopes[i].in_range(text) {
+                let (ty, vector) = (range.ty, range.vector);
+                let entity = self.new_register(ty, vector);
                 self.scopes[i].names.insert(name, entity.clone());
                 return Some(entity);
             }
@@ -205,7 +206,13 @@ impl<'m, 'a> Lower<'m, 'a> {
                     self.declare(list.label, Entity::BranchTargets(list.targets.clone()));
                 }
                 Statement::CallTargets(list) => self.declare(list.label, Entity::CallTargets),
-                Statement::CallPrototype(proto) => self.declare(proto.label, Entity::CallTargets),
+                Statement::CallPrototype(proto) => {
+                    let entity = match (passed_sizes(&proto.params), passed_sizes(&proto.returns)) {
+                        (Some(params), Some(returns)) => Entity::Prototype { params, returns },
+                        _ => Entity::Unusable("a prototype with a parameter of open size"),
+                    };
+                    self.declare(proto.label, entity);
+                }
                 Statement::Instruction(_)
                 | Statement::Variable(_)
                 | Statement::Block(_)
@@ -254,12 +261,9 @@ impl<'m, 'a> Lower<'m, 'a> {
             StateSpace::Reg => match var.range {
                 Some(count) => {
                     let prefix = self.name(var.name.symbol).to_string();
-                    if var.ty.bits() == 128 || var.vector.is_none() {
-                        if let Some(scope) = self.scopes.last_mut() {
-                            scope.ranges.push((prefix, var.ty, count));
-                        }
-                    } else {
-                        self.declare(var.name, Entity::Unusable("a range of vector registers"));
+                    let range = Range { prefix, ty: var.ty, vector: var.vector, count };
+                    if let Some(scope) = self.scopes.last_mut() {
+                        scope.ranges.push(range);
                     }
                 }
                 None => {

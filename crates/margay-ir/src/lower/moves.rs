@@ -27,6 +27,11 @@ pub(super) fn lower(
     if let OperandKind::Vector(parts) = &dst.kind {
         return l.unpack(parts, src, ty.bits());
     }
+    if let OperandKind::Name(name) = dst.kind {
+        if let Some(Entity::Vector { ty: element, regs }) = l.find(name) {
+            return l.unpack_vector(element, &regs, src, ty);
+        }
+    }
     if ty.bits() == 128 {
         let value = l.src_wide(src)?;
         let to = l.dst_wide(dst)?;
@@ -203,6 +208,24 @@ impl Lower<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// `mov.b32 v, a` with a vector register `v`: as if its elements stood in braces.
+    fn unpack_vector(
+        &mut self,
+        element: ScalarType,
+        regs: &[Reg],
+        src: &Operand,
+        ty: ScalarType,
+    ) -> Lowered {
+        let (each, bits) = (element.bits(), ty.bits());
+        if self.part_bits(regs.len(), bits, src.span)? != each || bits > 64 {
+            return Err(Stop::error(src.span, "the vector has another size"));
+        }
+        let value = self.src(src, bits_type(bits / 8))?;
+        let parts: Vec<Value> =
+            (0..regs.len() as u32).map(|i| self.part(value, i, each, bits)).collect();
+        self.mov_all(regs, &parts, element)
     }
 
     fn part_bits(&self, parts: usize, bits: u32, span: Span) -> Lowered<u32> {

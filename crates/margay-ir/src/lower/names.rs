@@ -51,28 +51,42 @@ pub(crate) enum Entity {
     Func(FuncId),
     Label(BlockId),
     BranchTargets(Vec<(Name, Option<u32>)>),
-    /// `.calltargets` and `.callprototype` tell nothing that the call's operands do not.
+    /// `.callprototype`: sizes of the arguments and of the results.
+    Prototype {
+        params: Vec<u32>,
+        returns: Vec<u32>,
+    },
+    /// `.calltargets` tells nothing that the call's operands do not.
     CallTargets,
     /// A name that exists and that margay cannot use yet: why.
     Unusable(&'static str),
+}
+
+/// `.reg .v2 .u32 prefix<count>`.
+#[derive(Clone, Debug)]
+pub(crate) struct Range {
+    pub prefix: String,
+    pub ty: ScalarType,
+    pub vector: Option<u8>,
+    pub count: u32,
 }
 
 /// The names of one `{ }`.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     pub names: HashMap<Symbol, Entity>,
-    /// Parametrised register declarations: prefix, type, count.
-    pub ranges: Vec<(String, ScalarType, u32)>,
+    /// Parametrised register declarations.
+    pub ranges: Vec<Range>,
 }
 
 impl Scope {
-    /// The type of a register that a `prefix<count>` declaration of this scope covers.
-    pub fn in_range(&self, name: &str) -> Option<ScalarType> {
-        self.ranges.iter().find_map(|(prefix, ty, count)| {
-            let digits = name.strip_prefix(prefix.as_str())?;
+    /// The `prefix<count>` declaration of this scope that covers a name.
+    pub fn in_range(&self, name: &str) -> Option<&Range> {
+        self.ranges.iter().find(|range| {
+            let Some(digits) = name.strip_prefix(range.prefix.as_str()) else { return false };
             let canonical = digits.bytes().all(|b| b.is_ascii_digit())
                 && (digits == "0" || !digits.starts_with('0'));
-            (canonical && digits.parse::<u32>().ok()? < *count).then_some(*ty)
+            canonical && digits.parse::<u32>().is_ok_and(|n| n < range.count)
         })
     }
 }
@@ -103,6 +117,22 @@ pub(crate) fn element_count(var: &ast::Variable) -> Option<u64> {
     })
 }
 
+/// The sizes that a list of parameters passes one by one: a vector register passes its elements.
+/// `None` if one has no size.
+pub(crate) fn passed_sizes(vars: &[ast::Variable]) -> Option<Vec<u32>> {
+    let mut sizes = Vec::with_capacity(vars.len());
+    for var in vars {
+        let (size, _) = size_and_align(var)?;
+        let elements = match var.space {
+            ast::StateSpace::Reg => u32::from(var.vector.unwrap_or(1).max(1)),
+            _ => 1,
+        };
+        let size = u32::try_from(size).ok()? / elements;
+        sizes.extend(std::iter::repeat_n(size, elements as usize));
+    }
+    Some(sizes)
+}
+
 /// Size and alignment in bytes of a variable (PTX ISA, "Alignment"): by default a variable is
 /// aligned to its element, a vector to the whole vector.
 pub(crate) fn size_and_align(var: &ast::Variable) -> Option<(u64, u64)> {
@@ -116,17 +146,22 @@ pub(crate) fn size_and_align(var: &ast::Variable) -> Option<(u64, u64)> {
 mod tests {
     use super::*;
 
+    fn range(prefix: &str, ty: ScalarType, count: u32) -> Range {
+        Range { prefix: prefix.into(), ty, vector: None, count }
+    }
+
     #[test]
     fn parametrised_names_are_canonical_numbers_below_the_count() {
         let scope = Scope {
-            ranges: vec![("%r".into(), ScalarType::B32, 12), ("%r1".into(), ScalarType::B64, 3)],
+            ranges: vec![range("%r", ScalarType::B32, 12), range("%r1", ScalarType::B64, 3)],
             ..Scope::default()
         };
-        assert_eq!(scope.in_range("%r0"), Some(ScalarType::B32));
-        assert_eq!(scope.in_range("%r11"), Some(ScalarType::B32));
-        assert_eq!(scope.in_range("%r12"), Some(ScalarType::B64));
+        let ty = |name| scope.in_range(name).map(|r| r.ty);
+        assert_eq!(ty("%r0"), Some(ScalarType::B32));
+        assert_eq!(ty("%r11"), Some(ScalarType::B32));
+        assert_eq!(ty("%r12"), Some(ScalarType::B64));
         for no in ["%r", "%r00", "%r13", "%rd1", "%r+1", "%r99999999999"] {
-            assert_eq!(scope.in_range(no), None, "{no}");
+            assert_eq!(ty(no), None, "{no}");
         }
     }
 }

@@ -89,6 +89,13 @@ impl Lower<'_, '_> {
                 Ok(self.value(Op::PNot, Ty::Pred, &[value], Attr::None))
             }
             OperandKind::Offset { base, offset } => {
+                if let Some(Entity::Reg(var)) = self.find(*base) {
+                    // `r + 1` where a value is wanted.
+                    let value = self.read(var, ty, span)?;
+                    let ty = int_ty(ty.bits());
+                    let offset = Value::Imm(*offset as u64 & mask(ty.bits()));
+                    return Ok(self.value(Op::Add, ty, &[value, offset], Attr::None));
+                }
                 let address = self.address_of(*base, *offset, span)?;
                 self.narrow(address, 64, ty, span)
             }
@@ -128,7 +135,15 @@ impl Lower<'_, '_> {
                 self.narrow(Value::Reg(reg), size * 8, ty, span)
             }
             Entity::Wide(_) => Err(Stop::error(span, "a 128-bit register does not fit here")),
-            Entity::Vector { .. } => Err(Stop::error(span, "a vector has no single value")),
+            // A vector register stands for its elements, packed.
+            Entity::Vector { ty: element, regs } => {
+                let each = element.bits();
+                if each * regs.len() as u32 != ty.bits() || each < 8 {
+                    return Err(Stop::error(span, "the vector has another size"));
+                }
+                let values: Vec<Value> = regs.into_iter().map(Value::Reg).collect();
+                Ok(self.join(&values, each, ty.bits()))
+            }
             Entity::Local { .. }
             | Entity::KernelParam { .. }
             | Entity::Slot(Slot::Frame { .. })
@@ -138,7 +153,7 @@ impl Lower<'_, '_> {
                 self.narrow(address, 64, ty, span)
             }
             Entity::Label(_) => Err(Stop::unsupported("the address of a label as a value")),
-            Entity::BranchTargets(_) | Entity::CallTargets => {
+            Entity::BranchTargets(_) | Entity::CallTargets | Entity::Prototype { .. } => {
                 Err(Stop::error(span, "a list of targets has no value"))
             }
             Entity::Unusable(why) => Err(Stop::unsupported(why)),

@@ -208,9 +208,23 @@ impl<'a> Lower<'_, 'a> {
         for var in vars {
             let Some((size, align)) = size_and_align(var).filter(|(size, _)| *size <= 1 << 20)
             else {
-                self.error(var.span, "a parameter needs a size");
+                let reason = "a parameter of open size";
+                self.refuse_function(self.name(var.name.symbol), reason, var.span);
+                self.declare(var.name, Entity::Unusable(reason));
                 continue;
             };
+            if let (StateSpace::Reg, Some(n), 8..=64) = (var.space, var.vector, var.ty.bits()) {
+                // The elements are passed one by one.
+                let regs: Vec<_> = (0..n).map(|_| self.temp(class_of(var.ty))).collect();
+                let size = var.ty.bits() / 8;
+                for (i, reg) in regs.iter().enumerate() {
+                    let name = format!("{}.{i}", self.name(var.name.symbol)).into();
+                    let place = Some(CallArg::Value(Value::Reg(*reg), ir_ty(var.ty)));
+                    params.push(Param { name, offset: 0, size, align: size, place, pointee: None });
+                }
+                self.declare(var.name, Entity::Vector { ty: var.ty, regs });
+                continue;
+            }
             let (size, align) = (size as u32, (align as u32).next_power_of_two());
             let (entity, place) = match var.space {
                 StateSpace::Reg if var.ty.bits() <= 64 && var.vector.is_none() => {

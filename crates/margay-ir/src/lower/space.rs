@@ -145,7 +145,8 @@ impl Lower<'_, '_> {
             | Entity::Wide(_)
             | Entity::Label(_)
             | Entity::BranchTargets(_)
-            | Entity::CallTargets => {
+            | Entity::CallTargets
+            | Entity::Prototype { .. } => {
                 return Err(Stop::error(span, "only a variable or a function has an address"));
             }
         };
