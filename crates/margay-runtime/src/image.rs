@@ -29,10 +29,7 @@ impl From<CudaError> for LoadFailure {
 /// Compiles for a device of compute capability `sm` (times ten).
 pub fn compile(text: &[u8], sm: u32) -> Result<Arc<ir::Module>, LoadFailure> {
     let fail = |error, log: String| LoadFailure { error, log };
-    let Ok(text) = std::str::from_utf8(text) else {
-        return Err(fail(CudaError::InvalidPtx, "error   : the PTX is not text\n".into()));
-    };
-    if text.trim().is_empty() {
+    if text.iter().all(u8::is_ascii_whitespace) {
         return Err(fail(CudaError::InvalidImage, "error   : the PTX is empty\n".into()));
     }
     let module = lower(text).map_err(|log| fail(CudaError::InvalidPtx, log))?;
@@ -82,7 +79,78 @@ fn unresolved(module: &ir::Module) -> Option<String> {
     (!log.is_empty()).then_some(log)
 }
 
-/// Parses and lowers; the error is the log's text.
-fn lower(_text: &str) -> Result<ir::Module, String> {
-    Err("error   : the PTX front end is not connected yet\n".to_owned())
+/// Parses and lowers; the error is the log's text, a line an error as ptxas writes them.
+fn lower(text: &[u8]) -> Result<ir::Module, String> {
+    let ast = margay_ptx::parse_bytes(text).map_err(|problems| {
+        let lines = problems.iter().map(|p| {
+            let (line, column) = (p.position.line, p.position.column);
+            format!("ptx input, line {line}, column {column}; error   : {}\n", p.text())
+        });
+        lines.collect::<String>()
+    })?;
+    ir::lower(&ast).map_err(|problems| {
+        let lines = problems.iter().map(|p| {
+            format!("ptx input, line {}, column {}; error   : {}\n", p.line, p.column, p.message)
+        });
+        lines.collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(text: &str, sm: u32) -> LoadFailure {
+        compile(text.as_bytes(), sm).expect_err("the text is wrong")
+    }
+
+    #[test]
+    fn errors_say_line_and_column() {
+        let text =
+            ".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry k() {\n  junk.x;\n}\n";
+        let wrong = failure(text, 90);
+        assert_eq!(wrong.error, CudaError::InvalidPtx);
+        assert!(wrong.log.contains("line 5, column 3"), "{}", wrong.log);
+    }
+
+    #[test]
+    fn too_new_a_target() {
+        let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
+        assert_eq!(failure(text, 70).error, CudaError::NoBinaryForGpu);
+        assert!(compile(text.as_bytes(), 90).is_ok());
+        assert_eq!(failure(" \n", 90).error, CudaError::InvalidImage);
+    }
+
+    #[test]
+    fn what_nobody_defines() {
+        let mut module = ir::Module::default();
+        let call = ir::Inst {
+            op: ir::Op::Call,
+            ty: ir::Ty::Pred,
+            from: ir::Ty::Pred,
+            dsts: Default::default(),
+            srcs: Default::default(),
+            guard: None,
+            attr: ir::Attr::Call(Box::new(ir::CallAttr {
+                callee: ir::Callee::Direct(ir::FuncId(0)),
+                args: Vec::new(),
+                rets: Vec::new(),
+            })),
+            loc: ir::LocId(0),
+        };
+        let block = ir::Block {
+            label: None,
+            insts: vec![call],
+            term: ir::Term::Ret,
+            term_loc: ir::LocId(0),
+        };
+        module.functions = vec![
+            ir::Function { name: "f".into(), ..Default::default() },
+            ir::Function { name: "k".into(), blocks: vec![block], ..Default::default() },
+        ];
+        let log = unresolved(&module).expect("f has no body");
+        assert!(log.contains("'f'") && log.contains("'k'"), "{log}");
+        module.functions[0].blocks = module.functions[1].blocks.clone();
+        assert_eq!(unresolved(&module), None);
+    }
 }
