@@ -7,6 +7,7 @@
 pub mod analysis;
 pub mod builtin;
 pub mod inst;
+mod library;
 pub mod lower;
 pub mod module;
 pub mod ops;

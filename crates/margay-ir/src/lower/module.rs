@@ -48,6 +48,7 @@ pub(super) fn lower_module(ast: &ast::Module) -> Result<Module, Vec<LowerError>>
     if cx.errors.is_empty() {
         cx.module.files = cx.debug.files;
         cx.module.locs = cx.debug.locs;
+        crate::library::provide(&mut cx.module);
         return Ok(cx.module);
     }
     cx.errors.sort_by_key(|(span, _)| *span);
