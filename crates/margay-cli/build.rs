@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Embeds `include/` into the command, so that one file is enough to compile CUDA C++.
+//! Embeds `include/` and the generated API headers into the command, so that one file is enough to compile
+//! CUDA C++. The generated headers of a CUDA version lie in `cuda-12.9` and the like.
 //!
 //! The SPDX line of each header becomes `#pragma GCC system_header`: a user's `-Wall -Werror` is then
 //! about the user's code, and line numbers stay.
@@ -10,11 +11,21 @@ use std::{env, fs, io};
 
 use sha2::{Digest, Sha256};
 
+/// The CUDA versions that `margay cc --cuda-version` offers; the first is the default.
+const VERSIONS: &[u32] = &[12090, 13000, 12040, 11080];
+
 fn main() -> io::Result<()> {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../include");
     println!("cargo::rerun-if-changed={}", root.display());
     let mut headers = Vec::new();
     collect(&root, &root, &mut headers)?;
+    for version in VERSIONS {
+        let generated = margay_abi_gen::c_headers(*version).map_err(io::Error::other)?;
+        for (name, text) in generated {
+            let folder = format!("cuda-{}.{}", version / 1000, version % 1000 / 10);
+            headers.push((format!("{folder}/{name}"), text));
+        }
+    }
     headers.sort();
 
     let out = PathBuf::from(env::var("OUT_DIR").unwrap());
@@ -22,7 +33,7 @@ fn main() -> io::Result<()> {
     let mut table = String::from("pub static FILES: &[(&str, &str)] = &[\n");
     for (name, text) in &headers {
         let body = match text.split_once('\n') {
-            Some((first, rest)) if first.contains("SPDX") => {
+            Some((first, rest)) if first.starts_with("//") => {
                 format!("#pragma GCC system_header\n{rest}")
             }
             Some(_) | None => text.clone(),
@@ -35,6 +46,7 @@ fn main() -> io::Result<()> {
     }
     table.push_str("];\n");
     let hash: String = digest.finalize().iter().take(8).map(|b| format!("{b:02x}")).collect();
+    let _ = writeln!(table, "pub static VERSIONS: &[u32] = &{VERSIONS:?};");
     let _ = writeln!(table, "pub static HASH: &str = {hash:?};");
     fs::write(out.join("headers.rs"), table)
 }

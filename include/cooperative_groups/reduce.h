@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// cooperative_groups::reduce over a tile of at most a warp or over coalesced threads, and the
-// operators that it and the scans take.
+// cooperative_groups::reduce over a tile or over coalesced threads, and the operators that it and the
+// scans take.
 #ifndef MARGAY_CG_REDUCE_H
 #define MARGAY_CG_REDUCE_H
 #include "../cooperative_groups.h"
@@ -28,10 +28,31 @@ MARGAY_CG_OPERATOR(bit_xor, a ^ b)
 template <unsigned int Size, class P, class T, class Op>
 __device__ __forceinline__ auto reduce(const thread_block_tile<Size, P> &g, T &&value, Op &&op)
     -> typename details::remove_qualifiers<T>::type {
-  static_assert(Size <= 32, "reduce over tiles of more than a warp is not supported");
-  typename details::remove_qualifiers<T>::type r = value;
+  typedef typename details::remove_qualifiers<T>::type V;
+  V r = value;
+  if constexpr (Size <= 32) {
 #pragma unroll
-  for (unsigned int step = Size / 2; step > 0; step /= 2) r = op(r, g.shfl_xor(r, step));
+    for (unsigned int step = Size / 2; step > 0; step /= 2) r = op(r, g.shfl_xor(r, step));
+  } else {
+    // The warps' results meet in shared memory, a slot for each warp of the block.
+    static_assert(sizeof(V) <= 16, "reduce over tiles of more than a warp takes values up to 16 bytes");
+    __shared__ uint4 slots[32];
+    unsigned int first = details::thread_in_block() / 32 & ~(Size / 32 - 1u);
+#pragma unroll
+    for (unsigned int step = 16; step > 0; step /= 2)
+      r = op(r, details::by_words(r, [&](unsigned int w) {
+            return __shfl_xor_sync(~0u, w, (int)step, 32);
+          }));
+    if (details::lane() == 0) __builtin_memcpy(&slots[details::thread_in_block() / 32], &r, sizeof r);
+    g.sync();
+    __builtin_memcpy(&r, &slots[first], sizeof r);
+    for (unsigned int i = 1; i < Size / 32; ++i) {
+      V other;
+      __builtin_memcpy(&other, &slots[first + i], sizeof other);
+      r = op(r, other);
+    }
+    g.sync();
+  }
   return r;
 }
 template <class T, class Op>

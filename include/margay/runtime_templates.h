@@ -3,6 +3,7 @@
 // (CUDA Runtime API, "C++ API Routines").
 #ifndef MARGAY_RUNTIME_TEMPLATES_H
 #define MARGAY_RUNTIME_TEMPLATES_H
+#include <utility>
 
 // ---- allocation ------------------------------------------------------------------------------
 template <class T> static inline cudaError_t cudaMalloc(T **p, size_t bytes) {
@@ -240,6 +241,37 @@ static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *min_grid, int 
 static inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned int flags) {
   return ::cudaEventCreateWithFlags(event, flags);
 }
+
+#if MARGAY_CUDA_VERSION >= 12000
+// CUDA 11's parameters.
+static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                               cudaGraphNode_t *error_node, char *log,
+                                               size_t log_size) {
+  (void)error_node;
+  if (log && log_size) log[0] = 0;
+  return ::cudaGraphInstantiate(exec, graph, 0ull);
+}
+static inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
+                                              cudaGraphNode_t *error_node,
+                                              cudaGraphExecUpdateResult *result) {
+  cudaGraphExecUpdateResultInfo info = {};
+  cudaError_t e = ::cudaGraphExecUpdate(exec, graph, &info);
+  if (error_node) *error_node = info.errorNode;
+  if (result) *result = info.result;
+  return e;
+}
+#endif
+#if MARGAY_CUDA_VERSION >= 12020 && MARGAY_CUDA_VERSION < 13000
+// CUDA 13's parameters.
+static inline cudaError_t cudaMemPrefetchAsync(const void *p, size_t count, cudaMemLocation location,
+                                               unsigned int flags, cudaStream_t stream = 0) {
+  return ::cudaMemPrefetchAsync_v2(p, count, location, flags, stream);
+}
+static inline cudaError_t cudaMemAdvise(const void *p, size_t count, cudaMemoryAdvise advice,
+                                        cudaMemLocation location) {
+  return ::cudaMemAdvise_v2(p, count, advice, location);
+}
+#endif
 
 template <class T> static inline cudaChannelFormatDesc cudaCreateChannelDesc();
 #define MARGAY_CHANNEL(T, X, Y, Z, W, KIND)                                                        \

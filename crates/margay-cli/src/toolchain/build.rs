@@ -242,9 +242,7 @@ fn host_command(session: &Session, options: &Options, source: &Path) -> Command 
                 command.arg(format!("-std={}", options.standard.as_deref().unwrap_or("c++17")));
             }
             command.arg(format!("-I{}", session.include.display())).args(&options.common);
-            if let Some(version) = options.cuda_version {
-                command.arg(format!("-DMARGAY_CUDA_VERSION={version}"));
-            }
+            command.args(device::generated_headers(session, options));
         }
     }
     command.arg(format!("-O{}", options.optimize.as_deref().unwrap_or("2")));

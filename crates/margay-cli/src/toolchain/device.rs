@@ -6,6 +6,7 @@ use std::process::Command;
 
 use super::arch::Arch;
 use super::build::Session;
+use super::headers;
 use super::options::Options;
 use super::ptx_edit::{self, Marks};
 use crate::failure::{At, Failure};
@@ -34,11 +35,9 @@ pub fn cuda_arguments(session: &Session, options: &Options, sm: Arch) -> Vec<Str
     .to_vec();
     args.push(format!("--cuda-gpu-arch={sm}"));
     args.push(format!("-I{include}"));
+    args.extend(generated_headers(session, options));
     args.extend(["-include".into(), format!("{include}/cuda_runtime.h")]);
     args.push(format!("-std={}", options.standard.as_deref().unwrap_or("c++17")));
-    if let Some(version) = options.cuda_version {
-        args.push(format!("-DMARGAY_CUDA_VERSION={version}"));
-    }
     if options.relocatable {
         args.push("-D__CUDACC_RDC__".into());
     }
@@ -48,6 +47,13 @@ pub fn cuda_arguments(session: &Session, options: &Options, sm: Arch) -> Vec<Str
     }
     args.extend(options.common.iter().cloned());
     args
+}
+
+/// The flags that choose the API headers of the CUDA version.
+pub fn generated_headers(session: &Session, options: &Options) -> [String; 2] {
+    let version = options.cuda_version.unwrap_or(headers::VERSIONS[0]);
+    let directory = headers::version_directory(&session.include, version);
+    [format!("-I{}", directory.display()), format!("-DMARGAY_CUDA_VERSION={version}")]
 }
 
 /// The architecture that clang compiles for: what it does not know is replaced by the nearest one below,

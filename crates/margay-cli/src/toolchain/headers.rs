@@ -49,3 +49,8 @@ pub fn identity() -> String {
         Err(_) => HASH.to_string(),
     }
 }
+
+/// The directory of a CUDA version's generated headers, below the one that [`directory`] gives.
+pub fn version_directory(include: &Path, version: u32) -> PathBuf {
+    include.join(format!("cuda-{}.{}", version / 1000, version % 1000 / 10))
+}

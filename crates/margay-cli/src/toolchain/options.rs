@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use super::arch::{self, Arch};
+use super::headers;
 use crate::failure::Failure;
 
 /// How far to compile.
@@ -237,12 +238,23 @@ static FLAGS: &[Flag] = &[
     flag(&["cuda-version"], Value::Separate, |o, v| {
         let (major, minor) = v.split_once('.').unwrap_or((v, "0"));
         let number = |text: &str| text.parse::<u32>().ok();
-        match (number(major), number(minor)) {
-            (Some(major @ 11..=13), Some(minor @ 0..=9)) => {
-                o.cuda_version = Some(major * 1000 + minor * 10);
+        let version =
+            number(major).zip(number(minor)).map(|(major, minor)| major * 1000 + minor * 10);
+        match version.filter(|v| headers::VERSIONS.contains(v)) {
+            Some(version) => {
+                o.cuda_version = Some(version);
                 Ok(())
             }
-            _ => Err(Failure::Usage(format!("--cuda-version {v}: expected such as 12.9 or 13.0"))),
+            None => {
+                let known: Vec<String> = headers::VERSIONS
+                    .iter()
+                    .map(|v| format!("{}.{}", v / 1000, v % 1000 / 10))
+                    .collect();
+                Err(Failure::Usage(format!(
+                    "--cuda-version {v}: expected one of {}",
+                    known.join(", ")
+                )))
+            }
         }
     }),
     // code generation
