@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Floating-point, half-precision and mixed-precision arithmetic.
+//!
+//! Before PTX 1.4 `div`, `rcp`, `sqrt` and the transcendental functions had no modifiers: they mean
+//! `.approx.ftz` for f32 and `.rn` for f64 then.
+
+use margay_ptx::ast::{Instruction, ModifierCursor, ScalarType};
+
+use super::super::{Lower, Lowered, Stop, ir_ty};
+use super::rounding;
+use crate::inst::*;
+use crate::ops::Op;
+use crate::types::{Round, Ty};
+
+pub(super) fn lower(
+    l: &mut Lower<'_, '_>,
+    inst: &Instruction,
+    m: &mut ModifierCursor<'_>,
+) -> Lowered {
+    match inst.opcode() {
+        "add" | "sub" | "mul" | "mad" | "fma" => basic(l, inst, m),
+        "div" => div(l, inst, m),
+        "rcp" | "sqrt" | "rsqrt" => root(l, inst, m),
+        "sin" | "cos" | "lg2" | "ex2" | "tanh" => transcendental(l, inst, m),
+        "abs" | "neg" => sign(l, inst, m),
+        "min" | "max" => minmax(l, inst, m),
+        "copysign" => {
+            let sty = l.type_of(inst, m)?;
+            let srcs = l.sources(inst, 2, sty)?;
+            l.result(inst, sty, Op::FCopySign, ir_ty(sty), &srcs, Attr::None)
+        }
+        _ => Err(Stop::unsupported("the engine has no such instruction yet")),
+    }
+}
+
+fn basic(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
+    let round = rounding(m);
+    let ftz = m.take("ftz");
+    let sat = m.take("sat");
+    let relu = m.take("relu");
+    let sty = l.type_of(inst, m)?;
+    let ftz = ftz || l.implies_ftz(sty);
+    let (op, count) = match inst.opcode() {
+        "add" => (Op::FAdd, 2),
+        "sub" => (Op::FSub, 2),
+        "mul" => (Op::FMul, 2),
+        _ => (Op::FFma, 3),
+    };
+    let float = FloatAttr { round: round.unwrap_or_default(), ftz, sat, relu };
+    // Mixed precision: the second type is that of the first operand, of both factors for `fma`.
+    // Widening is exact, so that the f32 operation rounds once.
+    if let Some(half) = m.next_type() {
+        let narrow = if op == Op::FFma { 2 } else { 1 };
+        let mut srcs = Vec::new();
+        for i in 1..=count {
+            let value = l.src_at(inst, i, if i <= narrow { half } else { sty })?;
+            srcs.push(if i <= narrow {
+                let attr = Attr::Float(FloatAttr::default());
+                l.value_from(Op::FToF, Ty::F32, ir_ty(half), &[value], attr)
+            } else {
+                value
+            });
+        }
+        return l.result(inst, sty, op, ir_ty(sty), &srcs, Attr::Float(float));
+    }
+    l.element_wise(inst, count, sty, |_, _, s| (op, s.to_vec(), Attr::Float(float)))
+}
+
+/// Whether a form without modifiers means the approximate one.
+fn old_default(round: Option<Round>, sty: ScalarType) -> bool {
+    round.is_none() && sty == ScalarType::F32
+}
+
+fn div(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
+    let kind = m.take_any(&["approx", "full"]);
+    let round = rounding(m);
+    let ftz = m.take("ftz");
+    let sty = l.type_of(inst, m)?;
+    let old = kind.is_none() && old_default(round, sty);
+    let op = match kind {
+        Some("full") => Op::FDivFull,
+        Some(_) => Op::FDivApprox,
+        None if old => Op::FDivApprox,
+        None => Op::FDiv,
+    };
+    let ftz = ftz || old || l.implies_ftz(sty);
+    let srcs = l.sources(inst, 2, sty)?;
+    let float = FloatAttr { round: round.unwrap_or_default(), ftz, ..FloatAttr::default() };
+    l.result(inst, sty, op, ir_ty(sty), &srcs, Attr::Float(float))
+}
+
+fn root(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
+    let approx = m.take("approx");
+    let round = rounding(m);
+    let ftz = m.take("ftz");
+    let sty = l.type_of(inst, m)?;
+    let old = !approx && old_default(round, sty);
+    let op = match (inst.opcode(), approx || old) {
+        ("rcp", true) => Op::FRcpApprox,
+        ("rcp", false) => Op::FRcp,
+        ("sqrt", true) => Op::FSqrtApprox,
+        ("sqrt", false) => Op::FSqrt,
+        _ => Op::FRsqrtApprox,
+    };
+    let ftz = ftz || old || l.implies_ftz(sty);
+    let srcs = l.sources(inst, 1, sty)?;
+    let float = FloatAttr { round: round.unwrap_or_default(), ftz, ..FloatAttr::default() };
+    l.result(inst, sty, op, ir_ty(sty), &srcs, Attr::Float(float))
+}
+
+fn transcendental(
+    l: &mut Lower<'_, '_>,
+    inst: &Instruction,
+    m: &mut ModifierCursor<'_>,
+) -> Lowered {
+    let approx = m.take("approx");
+    let ftz = m.take("ftz");
+    let sty = l.type_of(inst, m)?;
+    let op = match inst.opcode() {
+        "sin" => Op::FSin,
+        "cos" => Op::FCos,
+        "lg2" => Op::FLg2,
+        "ex2" => Op::FEx2,
+        _ => Op::FTanh,
+    };
+    let ftz = ftz || !approx || l.implies_ftz(sty);
+    let float = FloatAttr { ftz, ..FloatAttr::default() };
+    l.element_wise(inst, 1, sty, |_, _, s| (op, s.to_vec(), Attr::Float(float)))
+}
+
+fn sign(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
+    let ftz = m.take("ftz");
+    let sty = l.type_of(inst, m)?;
+    let ftz = ftz || l.implies_ftz(sty);
+    let op = if inst.opcode() == "abs" { Op::FAbs } else { Op::FNeg };
+    let float = FloatAttr { ftz, ..FloatAttr::default() };
+    l.element_wise(inst, 1, sty, |_, _, s| (op, s.to_vec(), Attr::Float(float)))
+}
+
+fn minmax(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
+    let ftz = m.take("ftz");
+    let nan = m.take("NaN");
+    let xorsign = m.take("xorsign");
+    let abs = m.take("abs");
+    let sty = l.type_of(inst, m)?;
+    let ftz = ftz || l.implies_ftz(sty);
+    let op = if inst.opcode() == "max" { Op::FMax } else { Op::FMin };
+    let attr = Attr::MinMax(MinMaxAttr { ftz, nan, xorsign_abs: xorsign && abs, abs: false });
+    let three = inst.operands.len() == 4;
+    if abs && !xorsign && !three {
+        return Err(Stop::unsupported("`.abs` without `.xorsign`"));
+    }
+    let magnitude = abs && !xorsign;
+    l.element_wise(inst, if three { 3 } else { 2 }, sty, |l, element, s| {
+        let ty = ir_ty(element);
+        let mut s = s.to_vec();
+        if magnitude {
+            let float = Attr::Float(FloatAttr { ftz, ..FloatAttr::default() });
+            for value in &mut s {
+                *value = l.value(Op::FAbs, ty, &[*value], float.clone());
+            }
+        }
+        if let [a, b, c] = s[..] {
+            let first = l.value(op, ty, &[a, b], attr.clone());
+            s = vec![first, c];
+        }
+        (op, s, attr.clone())
+    })
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Integer arithmetic, bit fields and dot products.
+
+use margay_ptx::ast::{Instruction, ModifierCursor, ScalarType};
+
+use super::super::{Lower, Lowered, Stop, int_ty};
+use super::elements;
+use crate::inst::*;
+use crate::ops::Op;
+use crate::types::{Class, Ty};
+
+pub(super) fn lower(
+    l: &mut Lower<'_, '_>,
+    inst: &Instruction,
+    m: &mut ModifierCursor<'_>,
+) -> Lowered {
+    match inst.opcode() {
+        "add" | "sub" => add(l, inst, m),
+        "mul" | "mad" => mul(l, inst, m),
+        "mul24" | "mad24" => mul24(l, inst, m),
+        "div" | "rem" | "abs" | "neg" => plain(l, inst, m),
+        "min" | "max" => minmax(l, inst, m),
+        "sad" => sad(l, inst, m),
+        "popc" | "clz" | "bfind" | "brev" | "fns" => count(l, inst, m),
+        "bfe" | "bfi" | "szext" | "bmsk" => field(l, inst, m),
+        "dp4a" | "dp2a" => dot(l, inst, m),
+        _ => Err(Stop::unsupported("the engine has no such instruction yet")),
+    }
+}
+
+fn add(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
+    let sat = m.take("sat");
+    let sty = l.type_of(inst, m)?;
+    let op = match (inst.opcode() == "add", sat) {
+        (true, false) => Op::Add,
+        (true, true) => Op::AddSatS,
+        (false, false) => Op::Sub,
+        (false, true) => Op::SubSatS,
+    };
+    l.element_wise(inst, 2, sty, |_, _, s| (op, s.to_vec(), Attr::None))
+}
+
+fn plain(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
+    let sty = l.type_of(inst, m)?;
+    let (op, count) = match (inst.opcode(), sty.is_signed()) {
+        ("div", true) => (Op::DivS, 2),
+        ("div", false) => (Op::DivU, 2),
+        ("rem", true) => (Op::RemS, 2),
+        ("rem", false) => (Op::RemU, 2),
+        ("abs", _) => (Op::Abs, 1),
+        _ => (Op::Neg, 1),
+    };
+    let srcs = l.sources(inst, count, sty)?;
+    l.result(inst, sty, op, int_ty(sty.bits()), &srcs, Attr::None)
+}
+
+/// The type of twice the width.
+fn doubled(sty: ScalarType) -> Option<ScalarType> {
+    Some(match sty {
+        ScalarType::U16 => ScalarType::U32,
+        ScalarType::S16 => ScalarType::S32,
+        ScalarType::U32 => ScalarType::U64,
+        ScalarType::S32 => ScalarType::S64,
+        _ => return None,
+    })
+}
+
+fn high(signed: bool) -> Op {
+    if signed { Op::MulHiS } else { Op::MulHiU }
+}
+
+fn mul(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
+    let add = inst.opcode() == "mad";
+    let mode = m.take_any(&["hi", "lo", "wide"]);
+    let sat = m.take("sat");
+    let sty = l.type_of(inst, m)?;
+    let ty = int_ty(sty.bits());
+    let mut srcs = l.sources(inst, 2, sty)?;
+    if mode == Some("wide") {
+        let wide = doubled(sty).ok_or_else(|| {
+            Stop::error(inst.opcode_span, format!("no type is twice as wide as `.{}`", sty.name()))
+        })?;
+        if add {
+            srcs.push(l.src_at(inst, 3, wide)?);
+        }
+        if ty == Ty::I16 {
+            let extend = if sty.is_signed() { Op::SExt } else { Op::ZExt };
+            for factor in &mut srcs[..2] {
+                *factor = l.value_from(extend, Ty::I32, Ty::I16, &[*factor], Attr::None);
+            }
+            let op = if add { Op::Mad } else { Op::Mul };
+            return l.result(inst, wide, op, Ty::I32, &srcs, Attr::None);
+        }
+        let op = match (add, sty.is_signed()) {
+            (false, true) => Op::MulWideS,
+            (false, false) => Op::MulWideU,
+            (true, true) => Op::MadWideS,
+            (true, false) => Op::MadWideU,
+        };
+        return l.result(inst, wide, op, Ty::I32, &srcs, Attr::None);
+    }
+    if add {
+        srcs.push(l.src_at(inst, 3, sty)?);
+    }
+    match (mode, add) {
+        (Some("hi"), false) => l.result(inst, sty, high(sty.is_signed()), ty, &srcs, Attr::None),
+        (Some("hi"), true) => {
+            let product = l.value(high(sty.is_signed()), ty, &srcs[..2], Attr::None);
+            let op = if sat { Op::AddSatS } else { Op::Add };
+            l.result(inst, sty, op, ty, &[product, srcs[2]], Attr::None)
+        }
+        (_, false) => l.result(inst, sty, Op::Mul, ty, &srcs, Attr::None),
+        (_, true) => l.result(inst, sty, Op::Mad, ty, &srcs, Attr::None),
+    }
+}
+
+/// The product of the low 24 bits of each factor has 48 bits: `.lo` is its low word, `.hi` what is
+/// left above sixteen bits.
+fn mul24(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
+    let add = inst.opcode() == "mad24";
+    let hi = m.take_any(&["hi", "lo"]) == Some("hi");
+    let sat = m.take("sat");
+    let sty = l.type_of(inst, m)?;
+    let signed = sty.is_signed();
+    let extract = if signed { Op::BfeS } else { Op::BfeU };
+    let mut factors = l.sources(inst, 2, sty)?;
+    for factor in &mut factors {
+        let field = [*factor, Value::Imm(0), Value::Imm(24)];
+        *factor = l.value(extract, Ty::I32, &field, Attr::None);
+    }
+    let addend = if add { Some(l.src_at(inst, 3, sty)?) } else { None };
+    let product = if hi {
+        let op = if signed { Op::MulWideS } else { Op::MulWideU };
+        let all = l.value_in(Class::D, op, Ty::I32, &factors, Attr::None);
+        let moved = l.value(Op::ShrU, Ty::I64, &[all, Value::Imm(16)], Attr::None);
+        l.value_from(Op::Trunc, Ty::I32, Ty::I64, &[moved], Attr::None)
+    } else {
+        match addend {
+            None => return l.result(inst, sty, Op::Mul, Ty::I32, &factors, Attr::None),
+            Some(_) => l.value(Op::Mul, Ty::I32, &factors, Attr::None),
+        }
+    };
+    match addend {
+        None => l.result_with(inst, sty, product),
+        Some(c) => {
+            let op = if sat { Op::AddSatS } else { Op::Add };
+            l.result(inst, sty, op, Ty::I32, &[product, c], Attr::None)
+        }
+    }
+}
+
+fn minmax(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
+    // The manual writes `.relu` on either side of the type.
+    let relu = m.take("relu");
+    let sty = l.type_of(inst, m)?;
+    let signed = elements(sty).0.is_signed();
+    let op = match (inst.opcode() == "max", signed) {
+        (true, true) => Op::MaxS,
+        (true, false) => Op::MaxU,
+        (false, true) => Op::MinS,
+        (false, false) => Op::MinU,
+    };
+    l.element_wise(inst, 2, sty, |l, element, s| {
+        if !relu {
+            return (op, s.to_vec(), Attr::None);
+        }
+        let r = l.value(op, int_ty(element.bits()), s, Attr::None);
+        (Op::MaxS, vec![r, Value::Imm(0)], Attr::None)
+    })
+}
+
+/// `c + |a - b|`: the larger minus the smaller needs no wider type.
+fn sad(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
+    let sty = l.type_of(inst, m)?;
+    let ty = int_ty(sty.bits());
+    let srcs = l.sources(inst, 3, sty)?;
+    let (min, max) = if sty.is_signed() { (Op::MinS, Op::MaxS) } else { (Op::MinU, Op::MaxU) };
+    let low = l.value(min, ty, &srcs[..2], Attr::None);
+    let high = l.value(max, ty, &srcs[..2], Attr::None);
+    let distance = l.value(Op::Sub, ty, &[high, low], Attr::None);
+    l.result(inst, sty, Op::Add, ty, &[distance, srcs[2]], Attr::None)
+}
+
+fn count(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
+    let shift_amount = m.take("shiftamt");
+    let sty = l.type_of(inst, m)?;
+    let ty = int_ty(sty.bits());
+    let word = ScalarType::U32;
+    let (op, dst) = match inst.opcode() {
+        "popc" => (Op::Popc, word),
+        "clz" => (Op::Clz, word),
+        "bfind" if sty.is_signed() => (Op::BFindS, word),
+        "bfind" => (Op::BFindU, word),
+        "fns" => (Op::Fns, word),
+        _ => (Op::BRev, sty),
+    };
+    let srcs = l.sources(inst, if op == Op::Fns { 3 } else { 1 }, sty)?;
+    if !shift_amount {
+        return l.result(inst, dst, op, ty, &srcs, Attr::None);
+    }
+    // The shift that brings the found bit to the top; nothing found stays all ones.
+    let none = Value::Imm(0xffff_ffff);
+    let found = l.value_in(Class::W, op, ty, &srcs, Attr::None);
+    let top = Value::Imm(u64::from(sty.bits() - 1));
+    let amount = l.value(Op::Sub, Ty::I32, &[top, found], Attr::None);
+    let missing = l.value_in(Class::P, Op::ICmp, Ty::I32, &[found, none], Attr::IntCmp(IntCmp::Eq));
+    l.result(inst, word, Op::Select, Ty::I32, &[none, amount, missing], Attr::None)
+}
+
+fn field(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
+    let clamp = m.take_any(&["clamp", "wrap"]) == Some("clamp");
+    let sty = l.type_of(inst, m)?;
+    let ty = int_ty(sty.bits());
+    let word = ScalarType::U32;
+    // A 32-bit amount, clamped to 32 or taken modulo 32.
+    let bounded = |l: &mut Lower<'_, '_>, amount: Value| {
+        let (op, bound) = if clamp { (Op::MinU, 32) } else { (Op::And, 31) };
+        l.value(op, Ty::I32, &[amount, Value::Imm(bound)], Attr::None)
+    };
+    let extract = if sty.is_signed() { Op::BfeS } else { Op::BfeU };
+    match inst.opcode() {
+        "bfe" => {
+            let srcs =
+                [l.src_at(inst, 1, sty)?, l.src_at(inst, 2, word)?, l.src_at(inst, 3, word)?];
+            l.result(inst, sty, extract, ty, &srcs, Attr::None)
+        }
+        "bfi" => {
+            let srcs = [
+                l.src_at(inst, 1, sty)?,
+                l.src_at(inst, 2, sty)?,
+                l.src_at(inst, 3, word)?,
+                l.src_at(inst, 4, word)?,
+            ];
+            l.result(inst, sty, Op::Bfi, ty, &srcs, Attr::None)
+        }
+        // A field of 32 bits is the whole word, and one of none is 0.
+        "szext" => {
+            let a = l.src_at(inst, 1, sty)?;
+            let n = l.src_at(inst, 2, word)?;
+            let n = bounded(l, n);
+            l.result(inst, sty, extract, ty, &[a, Value::Imm(0), n], Attr::None)
+        }
+        // Ones inserted into zeros; what reaches beyond the word is cut.
+        "bmsk" => {
+            let (a, b) = (l.src_at(inst, 1, word)?, l.src_at(inst, 2, word)?);
+            let (at, width) = (bounded(l, a), bounded(l, b));
+            let srcs = [Value::Imm(0xffff_ffff), Value::Imm(0), at, width];
+            l.result(inst, sty, Op::Bfi, Ty::I32, &srcs, Attr::None)
+        }
+        _ => Err(Stop::unsupported("the engine has no such instruction yet")),
+    }
+}
+
+fn dot(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
+    let two = inst.opcode() == "dp2a";
+    let upper = two && m.take_any(&["lo", "hi"]) == Some("hi");
+    let (aty, bty) = (l.type_of(inst, m)?, l.type_of(inst, m)?);
+    let cty = if aty.is_signed() || bty.is_signed() { ScalarType::S32 } else { ScalarType::U32 };
+    let a = l.src_at(inst, 1, aty)?;
+    let b = l.src_at(inst, 2, bty)?;
+    let mut sum = l.src_at(inst, 3, cty)?;
+    let extract = |l: &mut Lower<'_, '_>, ty: ScalarType, word, at: u64, bits: u64| {
+        let op = if ty.is_signed() { Op::BfeS } else { Op::BfeU };
+        l.value(op, Ty::I32, &[word, Value::Imm(at), Value::Imm(bits)], Attr::None)
+    };
+    let (count, width, base) = if two { (2, 16, if upper { 16 } else { 0 }) } else { (4, 8, 0) };
+    for i in 0..count {
+        let x = extract(l, aty, a, i * width, width);
+        let y = extract(l, bty, b, base + i * 8, 8);
+        if i == count - 1 {
+            return l.result(inst, cty, Op::Mad, Ty::I32, &[x, y, sum], Attr::None);
+        }
+        sum = l.value(Op::Mad, Ty::I32, &[x, y, sum], Attr::None);
+    }
+    Ok(())
+}
