@@ -86,7 +86,7 @@ impl Lower<'_, '_> {
     }
 
     /// Emits an op straight into the instruction's first operand.
-    pub(in crate::lower) fn result(
+    pub(in crate::lower) fn first(
         &mut self,
         inst: &Instruction,
         dst: ScalarType,
@@ -101,7 +101,7 @@ impl Lower<'_, '_> {
     }
 
     /// Moves a value into the instruction's first operand.
-    pub(in crate::lower) fn result_with(
+    pub(in crate::lower) fn first_with(
         &mut self,
         inst: &Instruction,
         dst: ScalarType,
@@ -157,7 +157,7 @@ impl Lower<'_, '_> {
         let sources = self.sources(inst, count, ty)?;
         if lanes == 1 {
             let (op, srcs, attr) = body(self, element, &sources);
-            return self.result(inst, ty, op, ir_ty(element), &srcs, attr);
+            return self.first(inst, ty, op, ir_ty(element), &srcs, attr);
         }
         let parts: Vec<Vec<Value>> = sources.iter().map(|s| self.split(*s, ty)).collect();
         let mut results = Vec::new();
@@ -167,6 +167,6 @@ impl Lower<'_, '_> {
             results.push(self.value(op, ir_ty(element), &srcs, attr));
         }
         let joined = self.unsplit(&results, ty);
-        self.result_with(inst, ty, joined)
+        self.first_with(inst, ty, joined)
     }
 }

@@ -215,7 +215,7 @@ fn tf32(l: &mut Lower<'_, '_>, inst: &Instruction, flags: &Flags) -> Lowered {
     let attr = Attr::Float(FloatAttr { round, ..FloatAttr::default() });
     let value = l.value(Op::FToTf32, Ty::F32, &[a], attr);
     let value = clamp(l, flags, Ty::F32, value);
-    l.result_with(inst, ScalarType::B32, value)
+    l.first_with(inst, ScalarType::B32, value)
 }
 
 /// The two sources of a packed result, lowest element first: `a` is the upper one of `a, b`.
@@ -277,7 +277,7 @@ fn to_halves(
     };
     let values: Vec<Value> = values.into_iter().map(|v| clamp(l, flags, to, v)).collect();
     let joined = l.unsplit(&values, dty);
-    l.result_with(inst, dty, joined)
+    l.first_with(inst, dty, joined)
 }
 
 fn to_bytes(
@@ -309,7 +309,7 @@ fn to_bytes(
         })
         .collect();
     let joined = l.join(&bytes, 8, 16);
-    l.result_with(inst, dty, joined)
+    l.first_with(inst, dty, joined)
 }
 
 /// `cvt.pack`: two clamped integers, `a` above `b`, and above both the low bits of `c`.
@@ -335,11 +335,11 @@ fn pack(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -
     let [at, len] = field(bits, bits);
     let both = l.value(Op::Bfi, Ty::I32, &[parts[1], b, at, len], Attr::None);
     match rest {
-        None => l.result_with(inst, ScalarType::B32, both),
+        None => l.first_with(inst, ScalarType::B32, both),
         Some(cty) => {
             let c = l.src_at(inst, 3, cty)?;
             let [at, len] = field(2 * bits, 32 - 2 * bits);
-            l.result(inst, ScalarType::B32, Op::Bfi, Ty::I32, &[c, both, at, len], Attr::None)
+            l.first(inst, ScalarType::B32, Op::Bfi, Ty::I32, &[c, both, at, len], Attr::None)
         }
     }
 }

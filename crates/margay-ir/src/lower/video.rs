@@ -257,5 +257,5 @@ fn vmad(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -
         };
     }
     let word = l.value_from(Op::Trunc, Ty::I32, wide, &[t], Attr::None);
-    l.result_with(inst, dty, word)
+    l.first_with(inst, dty, word)
 }

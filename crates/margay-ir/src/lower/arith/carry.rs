@@ -48,7 +48,7 @@ pub(super) fn lower(
     let op = if subtract { Op::Sub } else { Op::Add };
     let flag = l.carry();
     if !carry_in && !carry_out {
-        return l.result(inst, sty, op, ty, &[a, b], Attr::None);
+        return l.first(inst, sty, op, ty, &[a, b], Attr::None);
     }
     // A sum wrapped if it is below an addend, a difference if the subtrahend was larger.
     let wrapped = |l: &mut Lower<'_, '_>, x: Value, y: Value, result: Value| {
@@ -58,18 +58,18 @@ pub(super) fn lower(
     let first = l.value(op, ty, &[a, b], Attr::None);
     if !carry_in {
         let out = wrapped(l, a, b, first);
-        l.result_with(inst, sty, first)?;
+        l.first_with(inst, sty, first)?;
         l.mov(Ty::Pred, flag, out);
         return Ok(());
     }
     let one =
         l.value(Op::Select, ty, &[Value::Imm(1), Value::Imm(0), Value::Reg(flag)], Attr::None);
     if !carry_out {
-        return l.result(inst, sty, op, ty, &[first, one], Attr::None);
+        return l.first(inst, sty, op, ty, &[first, one], Attr::None);
     }
     let second = l.value(op, ty, &[first, one], Attr::None);
     let out = [wrapped(l, a, b, first), wrapped(l, first, one, second)];
-    l.result_with(inst, sty, second)?;
+    l.first_with(inst, sty, second)?;
     l.emit(Op::POr, Ty::Pred, &[flag], &out, Attr::None);
     Ok(())
 }

@@ -22,7 +22,7 @@ pub(super) fn lower(
             let (a, b) = (l.src_at(inst, 1, sty)?, l.src_at(inst, 2, sty)?);
             let p = l.operand(inst, 3)?;
             let p = l.pred(p)?;
-            l.result(inst, sty, Op::Select, ir_ty(sty), &[a, b, p], Attr::None)
+            l.first(inst, sty, Op::Select, ir_ty(sty), &[a, b, p], Attr::None)
         }
         "slct" => slct(l, inst, m),
         "testp" => testp(l, inst, m),
@@ -200,7 +200,7 @@ fn set(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) ->
     };
     if c.operands.len() == 1 {
         let (ty, choices) = result(l, 0, dty.bits(), truth(dty));
-        return l.result(inst, dty, Op::Select, ty, &choices, Attr::None);
+        return l.first(inst, dty, Op::Select, ty, &choices, Attr::None);
     }
     // Two comparisons fill the halves of the result; an integer's halves are ones.
     let half = if lanes == 2 { truth(element) } else { 0xffff };
@@ -210,7 +210,7 @@ fn set(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) ->
         halves.push(l.value(Op::Select, ty, &choices, Attr::None));
     }
     let joined = l.unsplit(&halves, ScalarType::U16x2);
-    l.result_with(inst, dty, joined)
+    l.first_with(inst, dty, joined)
 }
 
 /// `c >= 0 ? a : b`; a NaN takes b.
@@ -222,7 +222,7 @@ fn slct(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -
     let c = l.src_at(inst, 3, cty)?;
     let (op, attr) = comparison(inst, "ge", cty, ftz)?;
     let p = l.value_in(Class::P, op, ir_ty(cty), &[c, Value::Imm(0)], attr);
-    l.result(inst, dty, Op::Select, ir_ty(dty), &[a, b, p], Attr::None)
+    l.first(inst, dty, Op::Select, ir_ty(dty), &[a, b, p], Attr::None)
 }
 
 /// Properties of a float are ranges of its magnitude's bits. Zeros count as normal.
@@ -260,5 +260,5 @@ fn testp(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) 
         }
         other => return Err(Stop::unsupported(format!("the property `.{other}`"))),
     };
-    l.result_with(inst, ScalarType::Pred, p)
+    l.first_with(inst, ScalarType::Pred, p)
 }

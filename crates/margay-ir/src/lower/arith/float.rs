@@ -27,7 +27,7 @@ pub(super) fn lower(
         "copysign" => {
             let sty = l.type_of(inst, m)?;
             let srcs = l.sources(inst, 2, sty)?;
-            l.result(inst, sty, Op::FCopySign, ir_ty(sty), &srcs, Attr::None)
+            l.first(inst, sty, Op::FCopySign, ir_ty(sty), &srcs, Attr::None)
         }
         _ => Err(Stop::unsupported("the engine has no such instruction yet")),
     }
@@ -61,7 +61,7 @@ fn basic(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) 
                 value
             });
         }
-        return l.result(inst, sty, op, ir_ty(sty), &srcs, Attr::Float(float));
+        return l.first(inst, sty, op, ir_ty(sty), &srcs, Attr::Float(float));
     }
     l.element_wise(inst, count, sty, |_, _, s| (op, s.to_vec(), Attr::Float(float)))
 }
@@ -86,7 +86,7 @@ fn div(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) ->
     let ftz = ftz || old || l.implies_ftz(sty);
     let srcs = l.sources(inst, 2, sty)?;
     let float = FloatAttr { round: round.unwrap_or_default(), ftz, ..FloatAttr::default() };
-    l.result(inst, sty, op, ir_ty(sty), &srcs, Attr::Float(float))
+    l.first(inst, sty, op, ir_ty(sty), &srcs, Attr::Float(float))
 }
 
 fn root(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
@@ -105,7 +105,7 @@ fn root(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -
     let ftz = ftz || old || l.implies_ftz(sty);
     let srcs = l.sources(inst, 1, sty)?;
     let float = FloatAttr { round: round.unwrap_or_default(), ftz, ..FloatAttr::default() };
-    l.result(inst, sty, op, ir_ty(sty), &srcs, Attr::Float(float))
+    l.first(inst, sty, op, ir_ty(sty), &srcs, Attr::Float(float))
 }
 
 fn transcendental(

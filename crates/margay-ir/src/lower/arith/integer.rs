@@ -51,7 +51,7 @@ fn plain(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) 
         _ => (Op::Neg, 1),
     };
     let srcs = l.sources(inst, count, sty)?;
-    l.result(inst, sty, op, int_ty(sty.bits()), &srcs, Attr::None)
+    l.first(inst, sty, op, int_ty(sty.bits()), &srcs, Attr::None)
 }
 
 /// The type of twice the width.
@@ -89,7 +89,7 @@ fn mul(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) ->
                 *factor = l.value_from(extend, Ty::I32, Ty::I16, &[*factor], Attr::None);
             }
             let op = if add { Op::Mad } else { Op::Mul };
-            return l.result(inst, wide, op, Ty::I32, &srcs, Attr::None);
+            return l.first(inst, wide, op, Ty::I32, &srcs, Attr::None);
         }
         let op = match (add, sty.is_signed()) {
             (false, true) => Op::MulWideS,
@@ -97,20 +97,20 @@ fn mul(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) ->
             (true, true) => Op::MadWideS,
             (true, false) => Op::MadWideU,
         };
-        return l.result(inst, wide, op, Ty::I32, &srcs, Attr::None);
+        return l.first(inst, wide, op, Ty::I32, &srcs, Attr::None);
     }
     if add {
         srcs.push(l.src_at(inst, 3, sty)?);
     }
     match (mode, add) {
-        (Some("hi"), false) => l.result(inst, sty, high(sty.is_signed()), ty, &srcs, Attr::None),
+        (Some("hi"), false) => l.first(inst, sty, high(sty.is_signed()), ty, &srcs, Attr::None),
         (Some("hi"), true) => {
             let product = l.value(high(sty.is_signed()), ty, &srcs[..2], Attr::None);
             let op = if sat { Op::AddSatS } else { Op::Add };
-            l.result(inst, sty, op, ty, &[product, srcs[2]], Attr::None)
+            l.first(inst, sty, op, ty, &[product, srcs[2]], Attr::None)
         }
-        (_, false) => l.result(inst, sty, Op::Mul, ty, &srcs, Attr::None),
-        (_, true) => l.result(inst, sty, Op::Mad, ty, &srcs, Attr::None),
+        (_, false) => l.first(inst, sty, Op::Mul, ty, &srcs, Attr::None),
+        (_, true) => l.first(inst, sty, Op::Mad, ty, &srcs, Attr::None),
     }
 }
 
@@ -136,15 +136,15 @@ fn mul24(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) 
         l.value_from(Op::Trunc, Ty::I32, Ty::I64, &[moved], Attr::None)
     } else {
         match addend {
-            None => return l.result(inst, sty, Op::Mul, Ty::I32, &factors, Attr::None),
+            None => return l.first(inst, sty, Op::Mul, Ty::I32, &factors, Attr::None),
             Some(_) => l.value(Op::Mul, Ty::I32, &factors, Attr::None),
         }
     };
     match addend {
-        None => l.result_with(inst, sty, product),
+        None => l.first_with(inst, sty, product),
         Some(c) => {
             let op = if sat { Op::AddSatS } else { Op::Add };
-            l.result(inst, sty, op, Ty::I32, &[product, c], Attr::None)
+            l.first(inst, sty, op, Ty::I32, &[product, c], Attr::None)
         }
     }
 }
@@ -178,7 +178,7 @@ fn sad(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) ->
     let low = l.value(min, ty, &srcs[..2], Attr::None);
     let high = l.value(max, ty, &srcs[..2], Attr::None);
     let distance = l.value(Op::Sub, ty, &[high, low], Attr::None);
-    l.result(inst, sty, Op::Add, ty, &[distance, srcs[2]], Attr::None)
+    l.first(inst, sty, Op::Add, ty, &[distance, srcs[2]], Attr::None)
 }
 
 fn count(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
@@ -196,7 +196,7 @@ fn count(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) 
     };
     let srcs = l.sources(inst, if op == Op::Fns { 3 } else { 1 }, sty)?;
     if !shift_amount {
-        return l.result(inst, dst, op, ty, &srcs, Attr::None);
+        return l.first(inst, dst, op, ty, &srcs, Attr::None);
     }
     // The shift that brings the found bit to the top; nothing found stays all ones.
     let none = Value::Imm(0xffff_ffff);
@@ -204,7 +204,7 @@ fn count(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) 
     let top = Value::Imm(u64::from(sty.bits() - 1));
     let amount = l.value(Op::Sub, Ty::I32, &[top, found], Attr::None);
     let missing = l.value_in(Class::P, Op::ICmp, Ty::I32, &[found, none], Attr::IntCmp(IntCmp::Eq));
-    l.result(inst, word, Op::Select, Ty::I32, &[none, amount, missing], Attr::None)
+    l.first(inst, word, Op::Select, Ty::I32, &[none, amount, missing], Attr::None)
 }
 
 fn field(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
@@ -222,7 +222,7 @@ fn field(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) 
         "bfe" => {
             let srcs =
                 [l.src_at(inst, 1, sty)?, l.src_at(inst, 2, word)?, l.src_at(inst, 3, word)?];
-            l.result(inst, sty, extract, ty, &srcs, Attr::None)
+            l.first(inst, sty, extract, ty, &srcs, Attr::None)
         }
         "bfi" => {
             let srcs = [
@@ -231,21 +231,21 @@ fn field(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) 
                 l.src_at(inst, 3, word)?,
                 l.src_at(inst, 4, word)?,
             ];
-            l.result(inst, sty, Op::Bfi, ty, &srcs, Attr::None)
+            l.first(inst, sty, Op::Bfi, ty, &srcs, Attr::None)
         }
         // A field of 32 bits is the whole word, and one of none is 0.
         "szext" => {
             let a = l.src_at(inst, 1, sty)?;
             let n = l.src_at(inst, 2, word)?;
             let n = bounded(l, n);
-            l.result(inst, sty, extract, ty, &[a, Value::Imm(0), n], Attr::None)
+            l.first(inst, sty, extract, ty, &[a, Value::Imm(0), n], Attr::None)
         }
         // Ones inserted into zeros; what reaches beyond the word is cut.
         "bmsk" => {
             let (a, b) = (l.src_at(inst, 1, word)?, l.src_at(inst, 2, word)?);
             let (at, width) = (bounded(l, a), bounded(l, b));
             let srcs = [Value::Imm(0xffff_ffff), Value::Imm(0), at, width];
-            l.result(inst, sty, Op::Bfi, Ty::I32, &srcs, Attr::None)
+            l.first(inst, sty, Op::Bfi, Ty::I32, &srcs, Attr::None)
         }
         _ => Err(Stop::unsupported("the engine has no such instruction yet")),
     }
@@ -268,7 +268,7 @@ fn dot(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) ->
         let x = extract(l, aty, a, i * width, width);
         let y = extract(l, bty, b, base + i * 8, 8);
         if i == count - 1 {
-            return l.result(inst, cty, Op::Mad, Ty::I32, &[x, y, sum], Attr::None);
+            return l.first(inst, cty, Op::Mad, Ty::I32, &[x, y, sum], Attr::None);
         }
         sum = l.value(Op::Mad, Ty::I32, &[x, y, sum], Attr::None);
     }

@@ -39,7 +39,7 @@ pub(super) fn lower(
             let zero =
                 l.value_in(Class::P, Op::ICmp, ty, &[a, Value::Imm(0)], Attr::IntCmp(IntCmp::Eq));
             let choices = [Value::Imm(1), Value::Imm(0), zero];
-            return l.result(inst, sty, Op::Select, ty, &choices, Attr::None);
+            return l.first(inst, sty, Op::Select, ty, &choices, Attr::None);
         }
         _ => return Err(Stop::unsupported("the engine has no such instruction yet")),
     };
@@ -51,7 +51,7 @@ pub(super) fn lower(
         }
         _ => l.sources(inst, 2, sty)?,
     };
-    l.result(inst, sty, op, ty, &srcs, Attr::None)
+    l.first(inst, sty, op, ty, &srcs, Attr::None)
 }
 
 fn lop3(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
@@ -65,7 +65,7 @@ fn lop3(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -
     }
     .ok_or_else(|| Stop::error(table.span, "the truth table is a constant from 0 to 255"))?;
     let Some(combine) = combine else {
-        return l.result(inst, sty, Op::Lop3, Ty::I32, &srcs, Attr::Lop3(lut));
+        return l.first(inst, sty, Op::Lop3, Ty::I32, &srcs, Attr::Lop3(lut));
     };
     let q = l.operand(inst, 5)?;
     let q = l.pred(q)?;
@@ -87,7 +87,7 @@ fn shf(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) ->
     let sty = l.type_of(inst, m)?;
     let srcs = l.sources(inst, 3, sty)?;
     let op = if left { Op::ShfL } else { Op::ShfR };
-    l.result(inst, sty, op, Ty::I32, &srcs, Attr::Clamp(clamp))
+    l.first(inst, sty, op, Ty::I32, &srcs, Attr::Clamp(clamp))
 }
 
 /// The selectors of a special mode for `c & 3` = 0 to 3, lowest first.
@@ -118,7 +118,7 @@ fn prmt(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -
         // Bits above the sixteenth are not read.
         srcs[2] = l.value_from(Op::Trunc, Ty::I32, Ty::I64, &[moved], Attr::None);
     }
-    l.result(inst, sty, Op::Prmt, Ty::I32, &srcs, Attr::None)
+    l.first(inst, sty, Op::Prmt, Ty::I32, &srcs, Attr::None)
 }
 
 #[cfg(test)]
