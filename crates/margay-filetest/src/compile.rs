@@ -11,7 +11,7 @@ pub struct Diagnostic {
     pub message: String,
 }
 
-/// Parses and lowers.
+/// Parses, lowers and verifies. What the verifier finds is a defect of lowering; it has no line.
 pub fn compile(text: &str) -> Result<ir::Module, Vec<Diagnostic>> {
     let ast = margay_ptx::parse(text).map_err(|errors| {
         errors
@@ -19,7 +19,17 @@ pub fn compile(text: &str) -> Result<ir::Module, Vec<Diagnostic>> {
             .map(|d| Diagnostic { line: d.position.line, message: d.text() })
             .collect::<Vec<_>>()
     })?;
-    ir::lower::lower(&ast).map_err(|errors| {
-        errors.into_iter().map(|e| Diagnostic { line: e.line, message: e.message }).collect()
-    })
+    let module = ir::lower(&ast).map_err(|errors| {
+        errors
+            .into_iter()
+            .map(|e| Diagnostic { line: e.line, message: e.message })
+            .collect::<Vec<_>>()
+    })?;
+    match ir::verify(&module) {
+        Ok(()) => Ok(module),
+        Err(errors) => {
+            let message = |e: &ir::VerifyError| format!("lowered to invalid IR: {e}");
+            Err(errors.iter().map(|e| Diagnostic { line: 0, message: message(e) }).collect())
+        }
+    }
 }
