@@ -171,6 +171,61 @@ mod tests {
     use super::*;
     use crate::types::Ty;
 
+    use crate::lower::testing::check;
+    use expect_test::expect;
+
+    #[test]
+    fn every_form() {
+        check(
+            "atom.global.add.u32 %r0, [%d0], %r1; atom.shared.cas.b32 %r0, [s], %r1, %r2; atom.cas.b16 %h0, [%d0], %h1, 3; atom.acq_rel.sys.global.exch.b64 %d1, [%d0+8], %d2; red.global.max.s64 [%d0], %d1; atom.global.add.f64 %d1, [%d0], %d2; atom.add.f32 %r0, [%d0], %r1; atom.shared.add.f32 %r0, [s], %r1; atom.global.inc.u32 _, [%d0], %r1; red.gpu.global.and.b32 [%d0], 7; @%p0 red.relaxed.cta.global.min.u32 [%d0], %r1;",
+            expect![[r#"
+                b0:
+                  %2 = atom.i32 {add global relaxed} %0, %1
+                  %3 = addr {var=2}
+                  %2 = atom.i32 {cas shared relaxed} %3, %1, %4
+                  %6 = atom.i16 {cas generic relaxed} %0, %5, 0x3
+                  %8 = atom.i64 {exch global acq_rel sys offset=8} %0, %7
+                  atom.i64 {max.s global relaxed} %0, %8
+                  %8 = atom.f64 {fadd global relaxed} %0, %7
+                  %2 = atom.f32 {fadd generic relaxed ftz} %0, %1
+                  %9 = addr {var=2}
+                  %2 = atom.f32 {fadd shared relaxed} %9, %1
+                  atom.i32 {inc global relaxed} %0, %1
+                  atom.i32 {and global relaxed} %0, 0x7
+                  atom.i32 {min.u global relaxed cta} %0, %1 @%10
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn packed_and_vector_forms_go_element_by_element() {
+        check(
+            "atom.global.add.noftz.f16x2 %r0, [%d0], %r1; red.global.add.noftz.bf16 [%d0], %h0; red.global.add.v2.f32 [%d0], {%r0, %r1}; atom.global.v2.f32.add {%r0, %r1}, [%d0], {%r2, %r3};",
+            expect![[r#"
+                b0:
+                  %2 = trunc.i16.i32 %1
+                  %3 = atom.f16 {fadd global relaxed} %0, %2
+                  %4 = shr.u.i32 %1, 0x10
+                  %5 = trunc.i16.i32 %4
+                  %6 = atom.f16 {fadd global relaxed offset=2} %0, %5
+                  %7 = zext.i32.i16 %3
+                  %8 = zext.i32.i16 %6
+                  %9 = shl.i32 %8, 0x10
+                  %10 = or.i32 %7, %9
+                  %11 = mov.i32 %10
+                  atom.bf16 {fadd global relaxed} %0, %12
+                  atom.f32 {fadd global relaxed ftz} %0, %11
+                  atom.f32 {fadd global relaxed offset=4 ftz} %0, %1
+                  %15 = atom.f32 {fadd global relaxed ftz} %0, %13
+                  %16 = atom.f32 {fadd global relaxed offset=4 ftz} %0, %14
+                  %11 = mov.i32 %15
+                  %1 = mov.i32 %16
+                  exit
+            "#]],
+        );
+    }
+
     #[test]
     fn operations_and_types_that_go_together() {
         assert_eq!(atom_op("add", ScalarType::F64), Some(AtomOp::FAdd));

@@ -192,17 +192,17 @@ impl Lower<'_, '_> {
     /// The value of an argument for a function that the engine computes, as type `ty`.
     fn value_argument(&mut self, operand: &Operand, ty: Ty) -> Lowered<Value> {
         let want = bits_type(ty.bits() / 8);
-        if let OperandKind::Name(name) = operand.kind {
-            if let Some(Entity::Slot(Slot::Frame { offset, size })) = self.find(name) {
-                if !matches!(size, 1 | 2 | 4 | 8) {
-                    return Err(Stop::error(operand.span, "the argument has another size"));
-                }
-                let base = self.frame_address(offset);
-                let attr = memory(Space::Local);
-                let loaded = self.value(Op::Ld, slot_ty(size), &[base], attr);
-                let Value::Reg(reg) = loaded else { return Ok(loaded) };
-                return self.read(RegVar { reg, ty: bits_type(size) }, want, operand.span);
+        if let OperandKind::Name(name) = operand.kind
+            && let Some(Entity::Slot(Slot::Frame { offset, size })) = self.find(name)
+        {
+            if !matches!(size, 1 | 2 | 4 | 8) {
+                return Err(Stop::error(operand.span, "the argument has another size"));
             }
+            let base = self.frame_address(offset);
+            let attr = memory(Space::Local);
+            let loaded = self.value(Op::Ld, slot_ty(size), &[base], attr);
+            let Value::Reg(reg) = loaded else { return Ok(loaded) };
+            return self.read(RegVar { reg, ty: bits_type(size) }, want, operand.span);
         }
         self.src(operand, want)
     }
@@ -224,15 +224,15 @@ impl Lower<'_, '_> {
 
     /// Writes a result that an op gave to where the call wants it.
     fn value_result(&mut self, operand: &Operand, ty: Ty, value: Value) -> Lowered {
-        if let OperandKind::Name(name) = operand.kind {
-            if let Some(Entity::Slot(Slot::Frame { offset, size })) = self.find(name) {
-                if size != ty.bits() / 8 {
-                    return Err(Stop::error(operand.span, "the result has another size"));
-                }
-                let base = self.frame_address(offset);
-                self.emit(Op::St, int_ty(ty.bits()), &[], &[base, value], memory(Space::Local));
-                return Ok(());
+        if let OperandKind::Name(name) = operand.kind
+            && let Some(Entity::Slot(Slot::Frame { offset, size })) = self.find(name)
+        {
+            if size != ty.bits() / 8 {
+                return Err(Stop::error(operand.span, "the result has another size"));
             }
+            let base = self.frame_address(offset);
+            self.emit(Op::St, int_ty(ty.bits()), &[], &[base, value], memory(Space::Local));
+            return Ok(());
         }
         let dst = self.dst(operand, bits_type(ty.bits() / 8))?;
         self.mov(int_ty(ty.bits()), dst, value);
@@ -358,4 +358,102 @@ fn memory(space: Space) -> Attr {
         cache: Cache::Default,
         offset: 0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::lower::testing::{errors, last_function, module};
+
+    #[test]
+    fn whole_parameters_travel_in_registers() {
+        expect![[r#"
+            b0:
+              %1 = mov.i64 %0
+              %2 = addr {local=0}
+              st.i32 {local} %2, %3
+              %4 = addr {local=0}
+              st.i32 {local offset=4} %4, %5
+              call {fn=0 (%1:i64, frame[0, 8]) -> (%6:i32)}
+              %3 = mov.i32 %6
+              exit
+        "#]].assert_eq(&last_function(&module(".func (.param .b32 r) f(.param .b64 x, .param .align 4 .b8 y[8]) { .reg .b32 %r<3>; .reg .b64 %d; ld.param.b64 %d, [x]; ld.param.b32 %r1, [y+4]; st.param.b32 [r], %r1; ret; }\n.entry k() { .reg .b32 %r<3>; .reg .b64 %d; { .param .b64 p0; st.param.b64 [p0], %d; .param .align 4 .b8 p1[8]; st.param.b32 [p1+0], %r1; st.param.b32 [p1+4], %r2; .param .b32 q; call.uni (q), f, (p0, p1); ld.param.b32 %r1, [q]; } }")));
+    }
+
+    #[test]
+    fn registers_and_constants_as_arguments() {
+        expect![[r#"
+            b0:
+              condbr %0, b1, b2
+            b1:
+              call {fn=0 (%1:i32, 0x3ff0000000000000:i64) -> (%2:i32)}
+              br b2
+            b2:
+              call {fn=0 (0x7:i32, 0x0:i64) -> (%3:i32)}
+              exit
+        "#]].assert_eq(&last_function(&module(".func (.reg .u32 r) f(.reg .u32 x, .reg .f64 y) { mov.u32 r, x; ret; }\n.entry k() { .reg .b32 %r<3>; .reg .pred p; @p call (%r1), f, (%r2, 0d3FF0000000000000); call (_), f, (7, 0d0000000000000000); }")));
+    }
+
+    #[test]
+    fn indirect_calls() {
+        expect![[r#"
+            b0:
+              %2 = addr {fn=0}
+              %0 = mov.i64 %2
+              %3 = mov.i32 %1
+              call {to=%0 (%3:i32) -> ()}
+              exit
+        "#]].assert_eq(&last_function(&module(".func f(.param .b32 x) { ret; }\n.entry k() { .reg .b64 d; .reg .b32 r; mov.u64 d, f; { .param .b32 p0; st.param.b32 [p0], r; P: .callprototype _ (.param .b32 _); call d, (p0), P; } }")));
+    }
+
+    #[test]
+    fn the_device_library() {
+        expect![[r#"
+            b0:
+              %2 = mov.i32 %0
+              %4 = builtin.f32 {__nv_sinf} %2
+              %3 = mov.i32 %4
+              %0 = mov.i32 %3
+              %5 = mov.i32 %0
+              %6 = mov.i64 %1
+              %7 = mov.i64 %1
+              %8, %9 = builtin.f32 {__nv_sincosf} %5
+              st.i32 {generic} %6, %8
+              st.i32 {generic} %7, %9
+              %10 = mov.i32 %0
+              %12 = ftos.i32.f32 {rz} %10
+              %11 = mov.i32 %12
+              %0 = mov.i32 %11
+              exit
+        "#]].assert_eq(&last_function(&module(".extern .func (.param .b32 r) __nv_sinf(.param .b32 x);\n.extern .func __nv_sincosf(.param .b32 x, .param .b64 y, .param .b64 z);\n.extern .func (.param .b32 r) __nv_float2int_rz(.param .b32 x);\n.entry k() { .reg .f32 f; .reg .b64 d; { .param .b32 p0, q; st.param.f32 [p0], f; call (q), __nv_sinf, (p0); ld.param.f32 f, [q]; } { .param .b32 p0; .param .b64 p1, p2; st.param.f32 [p0], f; st.param.b64 [p1], d; st.param.b64 [p2], d; call __nv_sincosf, (p0, p1, p2); } { .param .b32 p0, q; st.param.f32 [p0], f; call (q), __nv_float2int_rz, (p0); ld.param.b32 f, [q]; } }")));
+    }
+
+    #[test]
+    fn services_of_the_run_time() {
+        expect![[r#"
+            b0:
+              %2 = mov.i64 %0
+              %3 = mov.i64 %0
+              %5 = syscall.i32 {vprintf} %2, %3
+              %4 = mov.i32 %5
+              %1 = mov.i32 %4
+              %6 = mov.i64 %0
+              %8 = syscall.i64 {malloc} %6
+              %7 = mov.i64 %8
+              %0 = mov.i64 %7
+              %9 = mov.i64 %0
+              syscall.pred {free} %9
+              exit
+        "#]].assert_eq(&last_function(&module(".extern .func (.param .b32 r) vprintf(.param .b64 x, .param .b64 y);\n.extern .func (.param .b64 r) malloc(.param .b64 x);\n.extern .func free(.param .b64 x);\n.extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);\n.entry k() { .reg .b64 d; .reg .b32 r; { .param .b64 p0, p1; .param .b32 q; st.param.b64 [p0], d; st.param.b64 [p1], d; call (q), vprintf, (p0, p1); ld.param.b32 r, [q]; } { .param .b64 p0, q; st.param.b64 [p0], d; call (q), malloc, (p0); ld.param.b64 d, [q]; } { .param .b64 p0; st.param.b64 [p0], d; call free, (p0); } }")));
+    }
+
+    #[test]
+    fn signatures_must_agree() {
+        expect![[r#"
+            PTX 6:32: argument 1 has 4 bytes, 8 are declared
+            PTX 7:24: 0 results are passed, 1 declared
+            PTX 8:6: `nobody` is not declared
+        "#]].assert_eq(&errors(".func (.param .b32 r) f(.param .b64 x) { ret; }\n.entry k() { .reg .b32 r;\n{ .param .b32 p0, q; call (q), f, (p0); }\n{ .param .b64 p0; call f, (p0); }\ncall nobody; }"));
+    }
 }

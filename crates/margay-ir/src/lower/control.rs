@@ -112,3 +112,107 @@ impl Lower<'_, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::lower::testing::{check, errors};
+
+    #[test]
+    fn branches_fall_through_to_the_next_block() {
+        check(
+            "L: @%p0 bra M; mov.u32 %r0, 1; bra L; M: @!%p1 ret; mov.u32 %r0, 2; exit;",
+            expect![[r#"
+                b0:
+                  br b1
+                b1 "L":
+                  condbr %0, b3, b2
+                b2:
+                  %1 = mov.i32 0x1
+                  br b1
+                b3 "M":
+                  condbr !%2, b5, b4
+                b4:
+                  %1 = mov.i32 0x2
+                  exit
+                b5:
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn tables() {
+        check(
+            "brx.idx %r0, T; T: .branchtargets A, B, A; A: ret; B: trap;",
+            expect![[r#"
+            b0:
+              brtable %0, [b2, b1, b2]
+            b1 "B":
+              trap
+              exit
+            b2 "A":
+              exit
+        "#]],
+        );
+    }
+
+    #[test]
+    fn labels_have_scopes() {
+        check(
+            "{ L: @%p0 bra L; } { L: @%p1 bra L; } ret;",
+            expect![[r#"
+            b0:
+              br b1
+            b1 "L":
+              condbr %0, b1, b2
+            b2:
+              br b3
+            b3 "L":
+              condbr %1, b3, b4
+            b4:
+              exit
+        "#]],
+        );
+    }
+
+    #[test]
+    fn code_that_nothing_reaches_is_gone_with_its_gaps() {
+        check(
+            "bra END; tex.1d.v4.f32.s32 {%r0, %r1, %r2, %r3}, [%d0, {%r0}]; END: ret;",
+            expect![[r#"
+                b0:
+                  br b1
+                b1 "END":
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn guarded_traps_branch() {
+        check(
+            "@%p0 trap; @%p1 brkpt;",
+            expect![[r#"
+            b0:
+              condbr %0, b2, b1
+            b1:
+              brkpt @%1
+              exit
+            b2:
+              trap
+              exit
+        "#]],
+        );
+    }
+
+    #[test]
+    fn labels_must_exist() {
+        expect![[r#"
+            PTX 4:18: `nowhere` is not declared
+            PTX 6:5: `IN` is not declared
+        "#]]
+        .assert_eq(&errors(".entry k() { bra nowhere;\n{ IN: }\nbra IN; }"));
+    }
+}

@@ -147,3 +147,29 @@ impl Debug {
         LocId(index)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::lower::testing::module;
+
+    #[test]
+    fn locations_of_inlined_code_name_function_and_call() {
+        let module = module(
+            ".entry k() { .reg .b32 r;\n.loc 1 10 3\nmov.u32 r, 1;\n\
+             .loc 2 5 1, function_name info+4, inlined_at 1 10 3\nmov.u32 r, 2;\nret; }\n\
+             .file 1 \"a.cu\"\n.file 2 \"b.h\"\n\
+             .section .debug_str {\ninfo:\n.b8 120, 121, 122, 0\n.b8 102, 111, 111, 0\n}\n",
+        );
+        let locs: Vec<_> = module.functions[0].blocks[0]
+            .insts
+            .iter()
+            .map(|i| module.locs[i.loc.0 as usize].clone())
+            .collect();
+        assert_eq!((locs[0].line, locs[0].column, locs[0].ptx_line), (10, 3, 6));
+        assert_eq!(module.files[locs[0].file.unwrap() as usize].as_ref(), "a.cu");
+        assert_eq!((locs[1].line, locs[1].ptx_line), (5, 8));
+        assert_eq!(locs[1].function.as_deref(), Some("foo"));
+        let call = &module.locs[locs[1].inlined_at.unwrap() as usize];
+        assert_eq!((call.line, call.column), (10, 3));
+    }
+}

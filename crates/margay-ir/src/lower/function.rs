@@ -86,7 +86,10 @@ impl<'m, 'a> Lower<'m, 'a> {
         lower.scopes.push(Scope::default());
         lower.block(body);
         // Falling off the end returns.
-        lower.terminate(Term::Ret);
+        lower.terminate(match ast.kind {
+            FunctionKind::Entry => Term::Exit,
+            FunctionKind::Func => Term::Ret,
+        });
         lower.finish()
     }
 
@@ -370,10 +373,10 @@ impl<'m, 'a> Lower<'m, 'a> {
         let copy = self.temp(Class::P);
         let insts = &mut self.blocks[mark.current.0 as usize].insts;
         for inst in &mut insts[mark.insts..] {
-            if let Some(g) = &mut inst.guard {
-                if g.pred == guard.pred {
-                    g.pred = copy;
-                }
+            if let Some(g) = &mut inst.guard
+                && g.pred == guard.pred
+            {
+                g.pred = copy;
             }
         }
         let mov = Inst {

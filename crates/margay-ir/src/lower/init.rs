@@ -167,3 +167,51 @@ impl ModuleCx<'_> {
         global.relocs.push(Reloc { offset, width: width as u8, shift, target, addend, generic });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::lower::testing::{errors, module};
+
+    #[test]
+    fn bytes_and_relocations() {
+        let module = module(
+            ".global .align 4 .b8 text[6] = {104, 105, -1};\n\
+             .global .u32 grid[2][3] = {{1, 2}, {4}};\n\
+             .const .f32 half = 0f3F000000;\n.global .f64 pi = 3.5;\n\
+             .global .u64 at[3] = {text, generic(grid)+4, f};\n\
+             .global .u8 low[2] = {0xFF(text), 0xFF00(text)};\n\
+             .global .v2 .u16 v[] = {1, 2, 3, 4};\n\
+             .func f() { ret; }\n",
+        );
+        let text = module.to_string();
+        let vars: String =
+            text.lines().filter(|l| l.starts_with("var")).map(|l| format!("{l}\n")).collect();
+        expect![[r#"
+            var "text" global internal size=6 align=4 init="6869ff"
+            var "grid" global internal size=24 align=4 init="01000000020000000000000004000000"
+            var "half" const internal size=4 align=4 init="0000003f"
+            var "pi" global internal size=8 align=8 init="0000000000000c40"
+            var "at" global internal size=24 align=8 reloc(var=0 offset=0 width=8 shift=0 addend=0) reloc(var=1 offset=8 width=8 shift=0 addend=4 generic) reloc(fn=0 offset=16 width=8 shift=0 addend=0)
+            var "low" global internal size=2 align=1 reloc(var=0 offset=0 width=1 shift=0 addend=0) reloc(var=0 offset=1 width=1 shift=8 addend=0)
+            var "v" global internal size=8 align=4 init="0100020003000400"
+        "#]].assert_eq(&vars);
+        assert!(module.functions[0].address_taken);
+    }
+
+    #[test]
+    fn wrong_initialisers() {
+        expect![[r#"
+            PTX 4:28: the initialiser has more values than the variable
+            PTX 5:18: `nobody` is not declared
+            PTX 6:1: a variable needs a size or an initialiser
+            PTX 7:18: this constant does not fit an operand of type `.u32`
+            PTX 8:18: a shared variable cannot be initialised
+        "#]]
+        .assert_eq(&errors(
+            ".global .u32 a[2] = {1, 2, 3};\n.global .u32 b = nobody;\n.global .u32 c[];\n\
+             .global .u32 d = 1.5;\n.shared .u32 e = 1;\n.global .f32 f = a;\n",
+        ));
+    }
+}

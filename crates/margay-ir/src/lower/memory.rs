@@ -415,3 +415,150 @@ pub(super) fn lower_async(
 pub(super) fn bits_of(ty: ScalarType) -> ScalarType {
     bits_type(ty.bits() / 8)
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::lower::testing::{check, errors};
+
+    #[test]
+    fn loads_of_every_space() {
+        check(
+            "ld.param.u64 %d0, [a]; ld.param.b32 %r0, [b]; ld.global.u32 %r0, [%d0+8]; ld.shared.u32 %r0, [s+4]; ld.const.u32 %r1, [c]; ld.u32 %r1, [%d0-4]; ld.global.nc.v4.f32 {%r0, %r1, %r2, %r3}, [%d0]; ldu.global.u32 %r2, [%d0]; ld.local.u8 %h0, [%d1];",
+            expect![[r#"
+                b0:
+                  %0 = ld.i64 {param} 0x0
+                  %1 = ld.i32 {param offset=8} 0x0
+                  %1 = ld.i32 {global offset=8} %0
+                  %2 = addr {var=2}
+                  %1 = ld.i32 {shared offset=4} %2
+                  %3 = addr {var=1}
+                  %4 = ld.i32 {const} %3
+                  %4 = ld.i32 {generic offset=-4} %0
+                  %1, %4, %5, %6 = ld.i32 {global nc} %0
+                  %5 = ld.i32 {global ldu} %0
+                  %8 = ld.i8 {local} %7
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn narrow_loads_extend_into_their_register() {
+        check(
+            "ld.global.u8 %r0, [%d0]; ld.global.s8 %r0, [%d0]; ld.global.s8 %h0, [%d0]; ld.global.s32 %d1, [%d0]; ld.global.s16 %h1, [%d0]; ld.global.v2.s8 {%h0, %h1}, [%d0];",
+            expect![[r#"
+                b0:
+                  %1 = ld.i8 {global} %0
+                  %1 = ld.i8 {global signed} %0
+                  %3 = ld.i8 {global} %0
+                  %2 = sext.i16.i8 %3
+                  %4 = ld.i32 {global signed} %0
+                  %5 = ld.i16 {global} %0
+                  %6, %7 = ld.i8 {global} %0
+                  %2 = sext.i16.i8 %6
+                  %5 = sext.i16.i8 %7
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn order_scope_and_hints() {
+        check(
+            "ld.volatile.global.u32 %r0, [%d0]; ld.acquire.sys.global.u32 %r0, [%d0]; ld.relaxed.gpu.u32 %r0, [%d0]; st.release.cta.shared.u32 [s], %r0; st.global.cs.u32 [%d0], %r0; ld.global.L1::no_allocate.L2::128B.u32 %r0, [%d0]; ld.global.L2::cache_hint.u32 %r0, [%d0], %d1; ld.mmio.relaxed.sys.u32 %r0, [%d0];",
+            expect![[r#"
+                b0:
+                  %1 = ld.i32 {global volatile sys} %0
+                  %1 = ld.i32 {global acquire sys} %0
+                  %1 = ld.i32 {generic relaxed} %0
+                  %2 = addr {var=2}
+                  st.i32 {shared release cta} %2, %1
+                  st.i32 {global cs} %0, %1
+                  %1 = ld.i32 {global} %0
+                  %1 = ld.i32 {global} %0
+                  %1 = ld.i32 {generic mmio sys} %0
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn stores_take_low_bits() {
+        check(
+            "st.global.u8 [%d0], %r0; st.global.u32 [%d0], %d1; st.v2.b16 [%d0], {%h0, %h1}; st.global.b128 [%d0], %q0; st.global.f32 [%d0], 0f40000000; st.u16 [1024], 7;",
+            expect![[r#"
+                b0:
+                  st.i8 {global} %0, %1
+                  %3 = trunc.i32.i64 %2
+                  st.i32 {global} %0, %3
+                  st.i16 {generic} %0, %4, %5
+                  st.i64 {global} %0, %6, %7
+                  st.i32 {global} %0, 0x40000000
+                  st.i16 {generic} 0x400, 0x7
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn guards_stay() {
+        check(
+            "@%p0 ld.global.u32 %r0, [%d0]; @!%p1 st.global.u32 [%d0], %r0; @%p0 ld.global.s8 %h0, [%d0];",
+            expect![[r#"
+                b0:
+                  %2 = ld.i32 {global} %1 @%0
+                  st.i32 {global} %1, %2 @!%3
+                  %5 = ld.i8 {global} %1 @%0
+                  %4 = sext.i16.i8 %5 @%0
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn asynchronous_copies() {
+        check(
+            "cp.async.ca.shared.global [s], [%d0], 4; cp.async.cg.shared.global [%r0+16], [%d0+32], 16, %r1; cp.async.commit_group; cp.async.wait_group 1; cp.async.wait_all;",
+            expect![[r#"
+                b0:
+                  %0 = addr {var=2}
+                  cp.async {bytes=4 shared_offset=0 global_offset=0 ca} %0, %1
+                  %3 = zext.i64.i32 %2
+                  cp.async {bytes=16 shared_offset=16 global_offset=32 cg} %3, %1, %4
+                  cp.async.commit
+                  cp.async.wait
+                  cp.async.wait
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn hints_without_effect() {
+        check(
+            "prefetch.global.L2 [%d0]; discard.global.L2 [%d0], 128; createpolicy.fractional.L2::evict_first.b64 %d1; prefetchu.L1 [%d0];",
+            expect![[r#"
+                b0:
+                  prefetch {global} %0
+                  prefetch {global} %0
+                  %1 = mov.i64 0x0
+                  prefetch {generic} %0
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn wrong_accesses() {
+        expect![[r#"
+            PTX 6:8: constant memory is read-only
+            PTX 7:15: a predicate and `.u32` do not go together
+            PTX 8:15: the register has 32 bits, `.u64` needs 64
+            PTX 9:18: the variable is in another state space
+            PTX 10:18: 2 registers are needed
+            PTX 11:18: `nowhere` is not declared
+        "#]].assert_eq(&errors(".const .b32 c;\n.entry k() { .reg .b32 r; .reg .b64 d; .reg .pred p;\nst.u32 [c], r;\nld.global.u32 p, [d];\nld.global.u64 r, [d];\nld.shared.u32 r, [c];\nld.global.v2.u32 {r, r, r, r}, [d];\nld.global.u32 r, [nowhere];\n}"));
+    }
+}

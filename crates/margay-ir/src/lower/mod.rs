@@ -35,6 +35,8 @@ mod params;
 mod space;
 mod sreg;
 mod sync;
+#[cfg(test)]
+mod testing;
 mod video;
 
 use margay_ptx::ast;

@@ -234,7 +234,8 @@ impl<'a> ModuleCx<'a> {
             Some(found) => found,
             None if open => {
                 let one = ast::Variable { dims: Vec::new(), ..var.clone() };
-                let (element, align) = size_and_align(&one)?;
+                let (_, align) = size_and_align(&one)?;
+                let element = u64::from(var.ty.bits().div_ceil(8));
                 let counted = match &var.init {
                     Some(init) => super::init::open_elements(init, var) * element,
                     None if linkage == Linkage::Extern => 0,
@@ -376,5 +377,69 @@ fn linkage(linkage: Option<ast::Linkage>) -> Linkage {
         Some(ast::Linkage::Visible) => Linkage::Visible,
         Some(ast::Linkage::Weak) => Linkage::Weak,
         Some(ast::Linkage::Common) => Linkage::Common,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::lower::testing::{errors, module};
+
+    #[test]
+    fn variables_functions_and_limits() {
+        let module = module(
+            ".extern .shared .align 16 .b8 dyn[];\n.extern .global .u32 far;\n\
+             .visible .global .attribute(.managed) .u32 m;\n.weak .const .u32 w;\n\
+             .extern .func f(.param .b32 x);\n.func f(.param .b32 x) { ret; }\n.alias g, f;\n\
+             .visible .entry k(.param .u8 a, .param .u64 .ptr .global .align 16 p, .param .align 8 .b8 s[12])\n\
+             .maxntid 128, 2 .minnctapersm 3 .maxnreg 40 {\n\
+             .shared .u32 own[4]; { .shared .u32 own[2]; }\n ret; }\n",
+        );
+        let text = module.to_string();
+        let lines = text.lines().filter(|l| !l.starts_with("loc"));
+        expect![[r#"
+            module version=8.6 sm=100 target="sm_100a" address_bits=64
+            var "dyn" shared extern size=0 align=16 dynamic_shared
+            var "far" global extern size=4 align=4
+            var "m" global visible size=4 align=4 managed
+            var "w" const weak size=4 align=4
+            var "k::own" shared internal size=16 align=4
+            var "k::own::2" shared internal size=8 align=4
+
+            func "f" internal {
+              param "x" offset=0 size=4 align=4 place=%0:i32
+              frame size=0 align=16
+              regs w
+            b0:
+              ret !1
+            }
+
+            entry "k" visible {
+              param_size 28
+              param "a" offset=0 size=1 align=1
+              param "p" offset=8 size=8 align=8 pointee=global
+              param "s" offset=16 size=12 align=8
+              frame size=0 align=16
+              limits maxntid=[128, 2, 1] minnctapersm=3 maxnreg=40
+            b0:
+              exit !2
+            }
+        "#]]
+        .assert_eq(&lines.map(|l| format!("{l}\n")).collect::<String>());
+    }
+
+    #[test]
+    fn wrong_modules() {
+        expect![[r#"
+            PTX 5:7: `f` is defined twice
+            PTX 7:14: `a` is defined twice
+            PTX 8:11: an alias must be of a function of this module
+            PTX 9:37: `r` is declared twice
+            PTX 10:1: an alignment is a power of two
+        "#]].assert_eq(&errors(
+            ".func f() { ret; }\n.func f() { ret; }\n.global .u32 a;\n.global .u64 a;\n\
+             .alias g, nobody;\n.entry k() { .reg .b32 r; .reg .b32 r; }\n.global .align 3 .u32 c;\n",
+        ));
     }
 }

@@ -27,10 +27,10 @@ pub(super) fn lower(
     if let OperandKind::Vector(parts) = &dst.kind {
         return l.unpack(parts, src, ty.bits());
     }
-    if let OperandKind::Name(name) = dst.kind {
-        if let Some(Entity::Vector { ty: element, regs }) = l.find(name) {
-            return l.unpack_vector(element, &regs, src, ty);
-        }
+    if let OperandKind::Name(name) = dst.kind
+        && let Some(Entity::Vector { ty: element, regs }) = l.find(name)
+    {
+        return l.unpack_vector(element, &regs, src, ty);
     }
     if ty.bits() == 128 {
         let value = l.src_wide(src)?;
@@ -39,21 +39,12 @@ pub(super) fn lower(
     }
     // PTX 1.x reads the 16-bit special registers of its day, and newer code 32 bits of them, in
     // either width; the register itself is 32 bits wide, and zero-extends into a wider result.
-    if let OperandKind::Name(_) | OperandKind::Member { .. } = &src.kind {
-        if let Some((value, bits)) = l.special_operand(src)? {
-            if bits < ty.bits() {
-                let reg = l.dst(dst, ty)?;
-                l.emit_from(
-                    Op::ZExt,
-                    int_ty(ty.bits()),
-                    int_ty(bits),
-                    &[reg],
-                    &[value],
-                    Attr::None,
-                );
-                return Ok(());
-            }
-        }
+    let narrow = l.special_bits(src)?.filter(|bits| *bits < ty.bits());
+    if let Some(bits) = narrow {
+        let value = l.src(src, bits_type(bits / 8))?;
+        let reg = l.dst(dst, ty)?;
+        l.emit_from(Op::ZExt, int_ty(ty.bits()), int_ty(bits), &[reg], &[value], Attr::None);
+        return Ok(());
     }
     let value = l.src(src, ty)?;
     let reg = l.dst(dst, ty)?;
@@ -62,8 +53,8 @@ pub(super) fn lower(
 }
 
 impl Lower<'_, '_> {
-    /// A special register that is narrower than the `mov`; `None` for everything else.
-    fn special_operand(&mut self, src: &Operand) -> Lowered<Option<(Value, u32)>> {
+    /// The width of a special register; `None` for everything else.
+    fn special_bits(&mut self, src: &Operand) -> Lowered<Option<u32>> {
         let (base, member) = match &src.kind {
             OperandKind::Name(name) => (*name, None),
             OperandKind::Member { base, member } => (*base, Some(*member)),
@@ -72,8 +63,7 @@ impl Lower<'_, '_> {
         if !self.name(base).starts_with('%') || self.find(base).is_some() {
             return Ok(None);
         }
-        let member = member.map(|m| self.name(m));
-        self.special(self.name(base), member, src.span)
+        Ok(super::sreg::bits(self.name(base), member.map(|m| self.name(m))))
     }
 
     /// `mov.v4.u32 {a, b, c, d}, v` and `mov.v4.u32 v, %tid`.
@@ -245,5 +235,126 @@ impl Lower<'_, '_> {
             },
             _ => Err(Stop::error(operand.span, "a label is needed here")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::lower::testing::check;
+
+    #[test]
+    fn constants_addresses_and_special_registers() {
+        check(
+            "mov.u32 %r0, 5; mov.f32 %r1, 0f3F800000; mov.u64 %d0, g; mov.u64 %d1, s+8; mov.u32 %r2, %tid.x; mov.u16 %h0, %ntid.y; mov.u64 %d2, %clock64; mov.u32 %r3, WARP_SZ; mov.u64 %d3, a;",
+            expect![[r#"
+                b0:
+                  %0 = mov.i32 0x5
+                  %1 = mov.f32 0x3f800000
+                  %3 = addr {var=0}
+                  %2 = mov.i64 %3
+                  %5 = addr {var=2 addend=8}
+                  %4 = mov.i64 %5
+                  %7 = sreg.i32 {tid.x}
+                  %6 = mov.i32 %7
+                  %9 = sreg.i32 {ntid.y}
+                  %10 = trunc.i16.i32 %9
+                  %8 = mov.i16 %10
+                  %12 = sreg.i64 {clock64}
+                  %11 = mov.i64 %12
+                  %13 = mov.i32 0x20
+                  %15 = addr {param=0}
+                  %14 = mov.i64 %15
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn packing_and_unpacking() {
+        check(
+            "mov.b32 %r0, {%h0, %h1}; mov.b64 {%r1, %r2}, %d0; mov.b64 {%r1, _}, %d0; mov.b128 %q0, {%d0, %d1}; mov.b128 {%d1, %d0}, %q0;",
+            expect![[r#"
+                b0:
+                  %3 = zext.i32.i16 %1
+                  %4 = zext.i32.i16 %2
+                  %5 = shl.i32 %4, 0x10
+                  %6 = or.i32 %3, %5
+                  %0 = mov.i32 %6
+                  %8 = trunc.i32.i64 %7
+                  %9 = shr.u.i64 %7, 0x20
+                  %10 = trunc.i32.i64 %9
+                  %11 = mov.i32 %8
+                  %12 = mov.i32 %10
+                  %13 = trunc.i32.i64 %7
+                  %11 = mov.i32 %13
+                  %14 = mov.i64 %7
+                  %15 = mov.i64 %16
+                  %16 = mov.i64 %14
+                  %7 = mov.i64 %15
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn parts_that_are_also_the_source_are_read_first() {
+        check(
+            ".reg .b32 x, y; mov.b64 %d0, {x, y}; mov.b64 {y, x}, %d0;",
+            expect![[r#"
+            b0:
+              %3 = zext.i64.i32 %0
+              %4 = zext.i64.i32 %1
+              %5 = shl.i64 %4, 0x20
+              %6 = or.i64 %3, %5
+              %2 = mov.i64 %6
+              %7 = trunc.i32.i64 %2
+              %8 = shr.u.i64 %2, 0x20
+              %9 = trunc.i32.i64 %8
+              %1 = mov.i32 %7
+              %0 = mov.i32 %9
+              exit
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_wide_source_is_cut_and_a_narrow_result_extended() {
+        check(
+            "mov.u32 %r0, %laneid; mov.u64 %d0, %laneid; mov.b16 %h0, 0xffff;",
+            expect![[r#"
+                b0:
+                  %1 = sreg.i32 {laneid}
+                  %0 = mov.i32 %1
+                  %3 = sreg.i32 {laneid}
+                  %2 = zext.i64.i32 %3
+                  %4 = mov.i16 0xffff
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn vectors_of_registers() {
+        check(
+            ".reg .v4 .u32 v; mov.v4.u32 v, %ctaid; mov.u32 %r0, v.z; mov.v4.u32 {%r0, %r1, %r2, %r3}, v;",
+            expect![[r#"
+                b0:
+                  %4 = sreg.i32 {ctaid.x}
+                  %5 = sreg.i32 {ctaid.y}
+                  %6 = sreg.i32 {ctaid.z}
+                  %0 = mov.i32 %4
+                  %1 = mov.i32 %5
+                  %2 = mov.i32 %6
+                  %3 = mov.i32 0x0
+                  %7 = mov.i32 %2
+                  %7 = mov.i32 %0
+                  %8 = mov.i32 %1
+                  %9 = mov.i32 %2
+                  %10 = mov.i32 %3
+                  exit
+            "#]],
+        );
     }
 }

@@ -271,10 +271,10 @@ impl Lower<'_, '_> {
         if let OperandKind::Vector(parts) = &operand.kind {
             return parts.iter().map(|p| self.dst_var(p)).collect();
         }
-        if let OperandKind::Name(name) = &operand.kind {
-            if let Some(Entity::Vector { ty, regs }) = self.find(*name) {
-                return Ok(regs.into_iter().map(|reg| Some(RegVar { reg, ty })).collect());
-            }
+        if let OperandKind::Name(name) = &operand.kind
+            && let Some(Entity::Vector { ty, regs }) = self.find(*name)
+        {
+            return Ok(regs.into_iter().map(|reg| Some(RegVar { reg, ty })).collect());
         }
         Ok(vec![self.dst_var(operand)?])
     }
@@ -476,7 +476,7 @@ pub(crate) fn immediate(imm: Immediate, ty: ScalarType, span: Span) -> Lowered<u
                 },
                 ScalarType::F16 => half::f16::from_f64(double).to_bits().into(),
                 ScalarType::BF16 => half::bf16::from_f64(double).to_bits().into(),
-                _ if ty.is_integer() || width < 32 || width > 64 => return Err(wrong()),
+                _ if ty.is_integer() || !(32..=64).contains(&width) => return Err(wrong()),
                 _ => match (imm, width) {
                     (Immediate::F32(bits), 32) => bits.into(),
                     (_, 32) => (double as f32).to_bits().into(),

@@ -61,10 +61,10 @@ struct Scan {
 
 impl Scan {
     fn declare(&mut self, var: &ast::Variable) {
-        if var.space == StateSpace::Param {
-            if let Some(scope) = self.scopes.last_mut() {
-                scope.insert(var.name.symbol, var.name.span);
-            }
+        if var.space == StateSpace::Param
+            && let Some(scope) = self.scopes.last_mut()
+        {
+            scope.insert(var.name.symbol, var.name.span);
         }
     }
 

@@ -328,3 +328,88 @@ impl Lower<'_, '_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::lower::testing::check;
+
+    #[test]
+    fn conversions_between_spaces() {
+        check(
+            "cvta.global.u64 %d0, %d1; cvta.to.global.u64 %d0, %d1; cvta.shared.u64 %d0, %d1; cvta.to.local.u64 %d0, %d1; cvta.to.shared.u32 %r0, %r1; cvta.param.u64 %d0, a;",
+            expect![[r#"
+                b0:
+                  %1 = mov.i64 %0
+                  %1 = mov.i64 %0
+                  %1 = cvta {shared} %0
+                  %1 = cvta.to {local} %0
+                  %3 = zext.i64.i32 %2
+                  %5 = cvta.to {shared} %3
+                  %4 = trunc.i32.i64 %5
+                  %6 = addr {param=0}
+                  %1 = cvta {param} %6
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn questions_about_an_address() {
+        check(
+            "isspacep.global %p0, %d0; isspacep.shared %p1, %d0; isspacep.shared::cluster %p1, %d0; mapa.shared::cluster.u32 %r0, %r1, 3; getctarank.u64 %r0, %d0;",
+            expect![[r#"
+                b0:
+                  %1 = isspace {global} %0
+                  %3 = isspace {shared} %0
+                  %4 = getctarank {generic} %0
+                  %5 = sreg.i32 {cluster_ctarank}
+                  %6 = icmp.i32 {eq} %4, %5
+                  %2 = pand %3, %6
+                  %2 = isspace {shared} %0
+                  %8 = zext.i64.i32 %7
+                  %10 = mapa {shared} %8, 0x3
+                  %9 = trunc.i32.i64 %10
+                  %9 = getctarank {generic} %0
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_stack() {
+        check(
+            "stacksave.u64 %d0; alloca.u64 %d1, 32; alloca.u64 %d1, %d2, 64; stackrestore.u64 %d0;",
+            expect![[r#"
+                b0:
+                  %0 = stacksave
+                  %1 = alloca 0x20
+                  %3 = add.i64 %2, 0x30
+                  %4 = alloca %3
+                  %5 = add.i64 %4, 0x3f
+                  %6 = and.i64 %5, 0xffffffffffffffc0
+                  %1 = mov.i64 %6
+                  stackrestore %0
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn elements_of_arrays_count_bytes() {
+        check(
+            "ld.global.u32 %r0, [g+4]; ld.shared.u32 %r0, [%r1]; ld.shared.u32 %r0, [%r1+-4];",
+            expect![[r#"
+                b0:
+                  %0 = addr {var=0}
+                  %1 = ld.i32 {global offset=4} %0
+                  %3 = zext.i64.i32 %2
+                  %1 = ld.i32 {shared} %3
+                  %4 = zext.i64.i32 %2
+                  %1 = ld.i32 {shared offset=-4} %4
+                  exit
+            "#]],
+        );
+    }
+}

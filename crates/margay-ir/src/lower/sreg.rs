@@ -84,6 +84,11 @@ fn by_name(name: &str, member: Option<&str>) -> Option<(Sreg, Ty)> {
     }
 }
 
+/// The width of a special register, if the name is one.
+pub(super) fn bits(name: &str, member: Option<&str>) -> Option<u32> {
+    by_name(name, member).map(|(_, ty)| ty.bits())
+}
+
 impl Lower<'_, '_> {
     /// Reads a special register into a temporary. The value, and its width in bits; `None` if the
     /// name is none.
@@ -118,5 +123,22 @@ impl Lower<'_, '_> {
         }
         values.push(Value::Imm(0));
         Some(values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_the_manual() {
+        assert_eq!(by_name("%tid", Some("y")), Some((Sreg::Tid(1), Ty::I32)));
+        assert_eq!(by_name("%pm3_64", None), Some((Sreg::Pm(3), Ty::I64)));
+        assert_eq!(by_name("%envreg31", None), Some((Sreg::EnvReg(31), Ty::I32)));
+        assert_eq!(by_name("%globaltimer", None), Some((Sreg::GlobalTimer, Ty::I64)));
+        for no in ["%envreg32", "%pm8", "%pm03", "%tid", "%r1", "tid"] {
+            assert_eq!(by_name(no, None), None, "{no}");
+        }
+        assert_eq!(by_name("%laneid", Some("x")), None);
     }
 }

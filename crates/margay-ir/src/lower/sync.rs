@@ -330,3 +330,120 @@ impl Lower<'_, '_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::lower::testing::check;
+
+    #[test]
+    fn barriers() {
+        check(
+            "bar.sync 0; bar.sync 1, 64; bar.arrive 1, 64; barrier.sync %r0; barrier.sync.aligned %r0, %r1; bar.red.popc.u32 %r0, 0, %p0; bar.red.and.pred %p1, 0, 32, !%p0; bar.warp.sync 0xffffffff; barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire;",
+            expect![[r#"
+                b0:
+                  bar {sync aligned} 0x0
+                  bar {sync aligned} 0x1, 0x40
+                  bar {arrive aligned} 0x1, 0x40
+                  bar {sync} %0
+                  bar {sync aligned} %0, %1
+                  %0 = bar.red.i32 {popc aligned} 0x0, %2
+                  %3 = pnot %2
+                  %4 = bar.red.pred {and aligned} 0x0, 0x20, %3
+                  bar.warp 0xffffffff
+                  bar.cluster {arrive aligned}
+                  bar.cluster {wait}
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn guarded_barriers_branch() {
+        check(
+            "@%p0 bar.sync 0; @!%p1 shfl.sync.idx.b32 %r0|%p2, %r1, 0, 31, -1;",
+            expect![[r#"
+            b0:
+              condbr %0, b1, b2
+            b1:
+              bar {sync aligned} 0x0
+              br b2
+            b2:
+              condbr !%1, b3, b4
+            b3:
+              %3, %4 = shfl {idx} %2, 0x0, 0x1f, 0xffffffff
+              br b4
+            b4:
+              exit
+        "#]],
+        );
+    }
+
+    #[test]
+    fn fences() {
+        check(
+            "membar.gl; membar.cta; fence.sc.sys; fence.acq_rel.gpu; fence.cluster; fence.proxy.async; fence.mbarrier_init.release.cluster;",
+            expect![[r#"
+                b0:
+                  fence {seq_cst gpu}
+                  fence {seq_cst cta}
+                  fence {seq_cst sys}
+                  fence {acq_rel gpu}
+                  fence {acq_rel cluster}
+                  fence {acq_rel sys}
+                  fence {release cluster}
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn votes_and_matches() {
+        check(
+            "vote.sync.any.pred %p0, !%p1, 0xff; vote.sync.ballot.b32 %r0, %p0, %r1; vote.all.pred %p0, %p1; vote.ballot.b32 %r0, %p1; match.any.sync.b64 %r0, %d0, -1; match.all.sync.b32 %r0|%p0, %r1, -1; activemask.b32 %r0; elect.sync %r0|%p0, -1; elect.sync _|%p0, -1;",
+            expect![[r#"
+                b0:
+                  %1 = pnot %0
+                  %2 = vote {any} %1, 0xff
+                  %4 = ballot %2, %3
+                  %2 = vote {all} %0
+                  %4 = ballot %0
+                  %4 = match.any.i64 %5, 0xffffffff
+                  %4, %2 = match.all.i32 %3, 0xffffffff
+                  %4 = activemask
+                  %4, %2 = elect 0xffffffff
+                  %6, %2 = elect 0xffffffff
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn shuffles_and_reductions() {
+        check(
+            "shfl.up.b32 %r0, %r1, 1, 0; shfl.sync.down.b32 %r0|%p0, %r1, %r2, 31, %r3; redux.sync.add.s32 %r0, %r1, -1; redux.sync.min.u32 %r0, %r1, -1; redux.sync.max.NaN.f32 %r0, %r1, -1;",
+            expect![[r#"
+                b0:
+                  %1 = shfl {up} %0, 0x1, 0x0
+                  %1, %4 = shfl {down} %0, %3, 0x1f, %2
+                  %1 = redux.i32 {add} %0, 0xffffffff
+                  %1 = redux.i32 {min.u} %0, 0xffffffff
+                  %1 = redux.f32 {fmax nan} %0, 0xffffffff
+                  exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn hints() {
+        check(
+            "griddepcontrol.wait; pmevent 3; nanosleep.u32 20;",
+            expect![[r#"
+            b0:
+              nanosleep 0x14
+              exit
+        "#]],
+        );
+    }
+}
