@@ -2,11 +2,16 @@
 //! Running a grid.
 
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use crate::buffer::Buffer;
+use crate::decode::LOCAL_START;
 use crate::fault::Fault;
-use crate::mem::AddressSpace;
+use crate::interp::{Counter, Env};
+use crate::mem::{AddressSpace, LOCAL_WINDOW};
+use crate::observe::Observer;
 use crate::program::Program;
+use crate::sched;
 
 /// What of the virtual GPU the engine must know.
 #[derive(Clone, Debug)]
@@ -59,13 +64,27 @@ pub trait Host: Sync {
     fn free(&self, address: u64) -> bool;
 }
 
-/// What a finished launch did.
+/// What a finished launch did. Accesses are counted a warp each, whatever the width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchStats {
     pub warp_instructions: u64,
     pub thread_instructions: u64,
-    /// Executed load instructions, by warp: global, read-only path, shared, local, constant.
     pub blocks: u64,
+    /// `ld.global`, without those of the read-only path.
+    pub global_loads: u64,
+    /// `ld.global.nc` and `ldu`.
+    pub read_only_loads: u64,
+    pub shared_loads: u64,
+    pub local_loads: u64,
+    pub const_loads: u64,
+    pub param_loads: u64,
+    /// Loads that name no space.
+    pub generic_loads: u64,
+    pub global_stores: u64,
+    pub shared_stores: u64,
+    pub local_stores: u64,
+    pub generic_stores: u64,
+    pub atomics: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -78,12 +97,76 @@ pub enum LaunchFailure {
 
 /// Runs the grid and returns when it has ended. Never panics on guest behaviour.
 pub fn launch(
-    _program: &Program,
-    _machine: &Machine,
-    _config: &LaunchConfig,
-    _memory: &AddressSpace,
-    _host: &dyn Host,
-    _cancel: &AtomicBool,
+    program: &Program,
+    machine: &Machine,
+    config: &LaunchConfig,
+    memory: &AddressSpace,
+    host: &dyn Host,
+    cancel: &AtomicBool,
 ) -> Result<LaunchStats, LaunchFailure> {
-    todo!()
+    launch_observed(program, machine, config, memory, host, cancel, None)
+}
+
+/// [`launch`], watched by an observer.
+pub fn launch_observed(
+    program: &Program,
+    machine: &Machine,
+    config: &LaunchConfig,
+    memory: &AddressSpace,
+    host: &dyn Host,
+    cancel: &AtomicBool,
+    observer: Option<&dyn Observer>,
+) -> Result<LaunchStats, LaunchFailure> {
+    let blocks = config.grid.iter().map(|&n| n as u64).product();
+    if blocks == 0 || config.block.contains(&0) {
+        return Ok(LaunchStats::default());
+    }
+    // Vector loads of parameters need them aligned; a short block is filled up with zeros.
+    let size = (program.info.param_size as usize).max(config.params.len());
+    let params = Buffer::new(size);
+    // SAFETY: the buffer has at least as many bytes.
+    unsafe {
+        let from = config.params.as_ptr();
+        std::ptr::copy_nonoverlapping(from, params.as_ptr(), config.params.len());
+    }
+    let stack = if program.uses_stack { config.stack_limit } else { 0 };
+    let local = match program.info.local_bytes.saturating_add(stack) {
+        0 => 0,
+        n => n.saturating_add(LOCAL_START).min(LOCAL_WINDOW as u32 / 2),
+    };
+    let env = Env {
+        program,
+        machine,
+        config,
+        memory,
+        host,
+        observer,
+        params: params.as_ptr(),
+        params_size: size as u64,
+        shared_window: memory.shared_window(),
+        local_window: memory.local_window(),
+        shared_size: program.dynamic_shared_at.max(program.info.static_shared)
+            + config.dynamic_shared,
+        local_size: local,
+        started: Instant::now(),
+    };
+    let totals = sched::run(&env, cancel)?;
+    let count = |c: Counter| totals.counters[c as usize];
+    Ok(LaunchStats {
+        warp_instructions: totals.warp_instructions,
+        thread_instructions: totals.thread_instructions,
+        blocks,
+        global_loads: count(Counter::GlobalLoad),
+        read_only_loads: count(Counter::ReadOnlyLoad),
+        shared_loads: count(Counter::SharedLoad),
+        local_loads: count(Counter::LocalLoad),
+        const_loads: count(Counter::ConstLoad),
+        param_loads: count(Counter::ParamLoad),
+        generic_loads: count(Counter::GenericLoad),
+        global_stores: count(Counter::GlobalStore),
+        shared_stores: count(Counter::SharedStore),
+        local_stores: count(Counter::LocalStore),
+        generic_stores: count(Counter::GenericStore),
+        atomics: count(Counter::Atomic),
+    })
 }

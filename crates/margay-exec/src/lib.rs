@@ -5,8 +5,20 @@
 //! guest may touch, a [`program::Program`] linked from a loaded module for one kernel, and
 //! [`launch::launch`], which runs a grid to its end or to its first fault.
 
+mod barrier;
+mod block;
+mod buffer;
+mod decode;
 pub mod fault;
+mod format;
+mod handlers;
+mod interp;
+mod lanes;
 pub mod launch;
 pub mod mem;
+pub mod observe;
 pub mod program;
+mod sched;
 pub mod semantics;
+mod syscall;
+mod warp;

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A kernel linked for execution: its call graph decoded, its shared memory laid out.
+//!
+//! Invariant: every operand, jump target and table index in [`Program::code`] was checked when it
+//! was decoded, so that handlers may trust them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use margay_ir as ir;
+
+use crate::decode;
+use crate::fault::Place;
+use crate::handlers::copy::Shape;
+use crate::handlers::special::BuiltinSite;
+use crate::lanes::Inst;
 
 /// A module whose variables have addresses. Made by the runtime when a module is loaded.
 pub struct LoadedModule {
@@ -23,12 +33,102 @@ pub enum LinkError {
     Undefined { caller: String, callee: String },
     #[error("`{0}` is not a kernel")]
     NotAnEntry(String),
+    /// The IR breaks a rule that the verifier would have found.
+    #[error("`{function}` is malformed: {why}")]
+    Malformed { function: String, why: String },
+}
+
+/// 64 bytes of planes: frames and constants are made of these, so that vector accesses never
+/// straddle a cache line.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct Line(pub [u64; 8]);
+
+/// Where an argument or a result lives on one side of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ArgPlace {
+    /// A plane of this class, and the bytes that its value takes in memory.
+    Plane { operand: u32, class: ir::Class, bytes: u32 },
+    /// Bytes of the local frame.
+    Frame { offset: u32, size: u32 },
+}
+
+pub(crate) enum Target {
+    Function(u32),
+    /// A D plane of handles.
+    Handles(u32),
+}
+
+pub(crate) struct CallSite {
+    pub target: Target,
+    pub args: Vec<ArgPlace>,
+    pub rets: Vec<ArgPlace>,
+    /// W plane of the caller: where the callee's local frame begins.
+    pub caller_top: u32,
+}
+
+pub(crate) struct SyscallSite {
+    pub call: ir::Syscall,
+    pub dst: Option<(u32, ir::Class)>,
+    pub args: Vec<(u32, ir::Class)>,
+}
+
+/// A decoded function.
+pub(crate) struct DecodedFunction {
+    pub id: ir::FuncId,
+    pub name: Arc<str>,
+    pub start: u32,
+    /// Size of the register frame, in [`Line`]s.
+    pub lines: u32,
+    /// W planes: base of the local frame, and the top of the thread's stack.
+    pub local_base: u32,
+    pub local_top: u32,
+    pub frame_size: u32,
+    pub frame_align: u32,
+    pub params: Vec<ArgPlace>,
+    pub rets: Vec<ArgPlace>,
+}
+
+/// Where a decoded instruction came from.
+#[derive(Clone, Copy)]
+pub(crate) struct Site {
+    pub function: u32,
+    pub block: u32,
+    /// Index in the block; the terminator is one past the last.
+    pub inst: u32,
+    pub loc: ir::LocId,
 }
 
 /// A kernel ready to launch. Cheap to share; link once, launch often.
 pub struct Program {
-    _private: (),
+    pub(crate) module: Arc<LoadedModule>,
+    pub(crate) name: Arc<str>,
+    pub(crate) info: ProgramInfo,
+    pub(crate) code: Vec<Inst>,
+    pub(crate) sites: Vec<Site>,
+    pub(crate) consts: Vec<Line>,
+    pub(crate) functions: Vec<DecodedFunction>,
+    /// Operand lists of vector accesses and builtins.
+    pub(crate) extra: Vec<u32>,
+    pub(crate) calls: Vec<CallSite>,
+    pub(crate) syscalls: Vec<SyscallSite>,
+    pub(crate) tables: Vec<Vec<u32>>,
+    pub(crate) sregs: Vec<ir::Sreg>,
+    pub(crate) copies: Vec<Shape>,
+    pub(crate) builtins: Vec<BuiltinSite>,
+    /// Handles of the functions that indirect calls may reach, by index in `functions`.
+    pub(crate) handles: HashMap<u64, u32>,
+    /// Cache slots of memory instructions, one more for the run time.
+    pub(crate) slots: u32,
+    pub(crate) dynamic_shared_at: u32,
+    /// Threads need stack beyond the known frames: recursion, indirect calls, `alloca`.
+    pub(crate) uses_stack: bool,
 }
+
+// SAFETY: immutable after linking; the planes are plain data.
+unsafe impl Send for Program {}
+// SAFETY: as above.
+unsafe impl Sync for Program {}
 
 /// What `cudaFuncGetAttributes` and the launch checks need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,16 +146,49 @@ pub struct ProgramInfo {
 }
 
 impl Program {
-    pub fn link(_module: &Arc<LoadedModule>, _entry: ir::FuncId) -> Result<Program, LinkError> {
-        todo!()
+    /// Decodes `entry` and all that it can call.
+    pub fn link(module: &Arc<LoadedModule>, entry: ir::FuncId) -> Result<Program, LinkError> {
+        decode::link(module, entry)
     }
 
     pub fn info(&self) -> &ProgramInfo {
-        todo!()
+        &self.info
+    }
+
+    /// The kernel's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Address of an instruction of this program's code.
+    pub(crate) fn pc_of(&self, i: &Inst) -> u32 {
+        ((i as *const Inst as usize - self.code.as_ptr() as usize) / size_of::<Inst>()) as u32
+    }
+
+    /// The source of the instruction at `pc`.
+    pub fn place(&self, pc: u32) -> Place {
+        let Some(site) = self.sites.get(pc as usize) else { return Place::default() };
+        let module = &self.module.ir;
+        let loc = module.locs.get(site.loc.0 as usize).cloned().unwrap_or_default();
+        let function = &self.functions[site.function as usize];
+        let block = &module.functions[function.id.0 as usize].blocks[site.block as usize];
+        let instruction = match block.insts.get(site.inst as usize) {
+            Some(inst) => inst.to_string(),
+            None => block.term.to_string(),
+        };
+        Place {
+            file: loc.file.and_then(|f| module.files.get(f as usize)).map(|f| f.to_string()),
+            line: loc.line,
+            column: loc.column,
+            ptx_line: loc.ptx_line,
+            function: function.name.to_string(),
+            instruction,
+        }
     }
 }
 
 /// The handle that device code sees for a function (for tables of function pointers in initialisers).
-pub fn function_handle(_module_uid: u32, _function: ir::FuncId) -> u64 {
-    todo!()
+/// It is no address of anything: a load through it faults.
+pub fn function_handle(module_uid: u32, function: ir::FuncId) -> u64 {
+    0x0c0d << 48 | (module_uid as u64 & 0xff_ffff) << 24 | ((function.0 as u64 + 1) & 0xf_ffff) << 4
 }

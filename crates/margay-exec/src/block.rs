@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Blocks, and clusters of blocks, as resumable state: the unit that a worker starts, slices and
+//! finishes. No thread of the host is tied to a block that waits.
+
+use std::fmt::Write as _;
+
+use crate::barrier::{BARRIERS, BlockBarrier, ClusterBarrier};
+use crate::buffer::{Buffer, Pool};
+use crate::fault::{Fault, FaultKind};
+use crate::interp::Cx;
+use crate::lanes::{LaneFault, WARP};
+use crate::warp::{Shared, State, Stop, Warp, WarpFault};
+
+/// Fuel of one warp before the next of its block has its turn.
+const WARP_SLICE: i64 = 50_000;
+
+pub struct Block {
+    ctaid: [u32; 3],
+    rank: u32,
+    smid: u32,
+    warps: Vec<Warp>,
+    barriers: [BlockBarrier; BARRIERS],
+    shared: Buffer,
+    local: Buffer,
+}
+
+/// The blocks of a cluster; one without clusters.
+pub struct Group {
+    blocks: Vec<Block>,
+    peers: Vec<*mut u8>,
+    cluster: ClusterBarrier,
+}
+
+/// How far a slice of a group got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    Done,
+    /// It computes.
+    Busy,
+    /// In a whole round nothing was written, no thread exited, no barrier opened, and memory was
+    /// polled: it waits for somebody else.
+    Spinning,
+}
+
+/// Bytes from one lane's local memory to the next one's: not a power of two, so that equal offsets
+/// of 32 lanes do not share a cache set.
+pub fn local_stride(local_size: u32) -> u64 {
+    if local_size == 0 { 0 } else { (local_size as u64).next_multiple_of(64) | 64 }
+}
+
+impl Group {
+    /// Sets up the cluster whose blocks these are, in rank order.
+    pub fn new(cx: &Cx<'_>, blocks: &[[u32; 3]], smid: u32, pool: &mut Pool) -> Group {
+        let env = cx.env;
+        let threads: u64 = env.config.block.iter().map(|&n| n as u64).product();
+        let warps = threads.div_ceil(WARP as u64) as u32;
+        let local = local_stride(env.local_size) * WARP as u64 * warps as u64;
+        let blocks: Vec<Block> = blocks
+            .iter()
+            .enumerate()
+            .map(|(rank, &ctaid)| Block {
+                ctaid,
+                rank: rank as u32,
+                smid,
+                warps: (0..warps).map(|w| Warp::new(cx, w, env.config.block, pool)).collect(),
+                barriers: [BlockBarrier::default(); BARRIERS],
+                shared: pool.take(env.shared_size as usize),
+                local: pool.take(local as usize),
+            })
+            .collect();
+        let peers = blocks.iter().map(|b| b.shared.as_ptr()).collect();
+        Group { blocks, peers, cluster: ClusterBarrier::default() }
+    }
+
+    /// Gives its memory back.
+    pub fn recycle(self, pool: &mut Pool) {
+        for mut block in self.blocks {
+            for warp in &mut block.warps {
+                warp.recycle(pool);
+            }
+            pool.give(block.shared);
+            pool.give(block.local);
+        }
+    }
+
+    /// The block whose place in the grid stands for the group in messages.
+    pub fn ctaid(&self) -> [u32; 3] {
+        self.blocks.first().map_or([0; 3], |b| b.ctaid)
+    }
+
+    /// Runs for about `fuel` warp instructions. `stop` is asked between slices of warps.
+    pub fn run(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pool: &mut Pool,
+        fuel: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Progress, Box<Fault>> {
+        let end = cx.warp_instructions + fuel;
+        cx.peers = &raw const *self.peers;
+        loop {
+            let (changes, polls) = (cx.changes, cx.polls);
+            let (mut events, mut ran, mut alive) = (false, false, false);
+            for b in 0..self.blocks.len() {
+                for w in 0..self.blocks[b].warps.len() {
+                    while self.blocks[b].warps[w].runnable() {
+                        ran = true;
+                        let stopped = self.run_warp(cx, pool, b, w)?;
+                        match stopped {
+                            Stop::Look | Stop::Done => {
+                                events |= self.open_barriers(cx, b);
+                                events |= stopped == Stop::Done;
+                            }
+                            Stop::Blocked => {}
+                            Stop::Slice => break,
+                        }
+                        if stop() {
+                            return Ok(Progress::Busy);
+                        }
+                    }
+                    alive |= !self.blocks[b].warps[w].fragments.is_empty();
+                }
+            }
+            events |= self.open_cluster();
+            if !alive {
+                return Ok(Progress::Done);
+            }
+            if !ran && !events {
+                return Err(self.deadlock(cx));
+            }
+            if stop() {
+                return Ok(Progress::Busy);
+            }
+            if !events && cx.changes == changes && cx.polls != polls {
+                return Ok(Progress::Spinning);
+            }
+            if cx.warp_instructions >= end {
+                return Ok(Progress::Busy);
+            }
+        }
+    }
+
+    fn run_warp(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pool: &mut Pool,
+        b: usize,
+        w: usize,
+    ) -> Result<Stop, Box<Fault>> {
+        let block = &mut self.blocks[b];
+        cx.view.ctaid = block.ctaid;
+        cx.view.cluster_rank = block.rank;
+        cx.view.smid = block.smid;
+        cx.view.warps = block.warps.len() as u32;
+        cx.shared = block.shared.as_ptr();
+        cx.shared_size = cx.env.shared_size as u64;
+        cx.local_stride = local_stride(cx.env.local_size);
+        // SAFETY: the buffer holds the local memory of all the block's warps.
+        cx.local = unsafe { block.local.as_ptr().add(w * WARP * cx.local_stride as usize) };
+        let mut shared = Shared { barriers: &mut block.barriers, cluster: &mut self.cluster, pool };
+        let warp = &mut block.warps[w];
+        warp.run(cx, &mut shared, WARP_SLICE).map_err(|WarpFault { fault, pc }| {
+            let lane = (fault.lane as usize).min(WARP - 1);
+            let LaneFault { kind, .. } = *fault;
+            Box::new(Fault {
+                kind,
+                kernel: cx.env.program.name().to_owned(),
+                block: block.ctaid,
+                thread: warp.tid(lane),
+                place: cx.env.program.place(pc),
+            })
+        })
+    }
+
+    /// Opens the barriers of a block that are complete.
+    fn open_barriers(&mut self, cx: &Cx<'_>, b: usize) -> bool {
+        let block = &mut self.blocks[b];
+        let mut opened = false;
+        for id in 0..BARRIERS {
+            if block.barriers[id].arrived == 0 {
+                continue;
+            }
+            let all = if cx.env.machine.sm >= 70 {
+                block.warps.iter().map(|w| w.alive.count_ones()).sum()
+            } else {
+                block.warps.iter().filter(|w| w.alive != 0).count() as u32 * WARP as u32
+            };
+            if block.barriers[id].complete(all) {
+                let barrier = std::mem::take(&mut block.barriers[id]);
+                for warp in &mut block.warps {
+                    warp.release(cx, id, &barrier);
+                }
+                opened = true;
+            }
+        }
+        opened
+    }
+
+    fn open_cluster(&mut self) -> bool {
+        let warps = || self.blocks.iter().flat_map(|b| &b.warps);
+        let alive: u32 = warps().map(|w| w.alive.count_ones()).sum();
+        if self.cluster.arrived != 0 && self.cluster.arrived >= alive {
+            self.cluster.arrived = 0;
+            self.cluster.round += 1;
+        }
+        let round = self.cluster.round;
+        let mut opened = false;
+        for warp in self.blocks.iter_mut().flat_map(|b| &mut b.warps) {
+            opened |= warp.release_cluster(round);
+        }
+        opened
+    }
+
+    /// Nothing of the group can ever run again.
+    fn deadlock(&self, cx: &Cx<'_>) -> Box<Fault> {
+        let mut who = String::from("every thread waits: ");
+        let mut first = None;
+        let mut told = 0;
+        for block in &self.blocks {
+            for warp in &block.warps {
+                for f in &warp.fragments {
+                    let (what, pc) = match f.state {
+                        State::Ready => continue,
+                        State::Await => ("for lanes of its warp".to_owned(), f.pc),
+                        State::Meet { needs } => {
+                            (format!("for lanes {needs:#x} of its warp"), f.pc)
+                        }
+                        State::Barrier { id, pc } => {
+                            let bar = &block.barriers[id as usize & (BARRIERS - 1)];
+                            let needs = match bar.expected {
+                                Some(n) => format!(" of {n}"),
+                                None => String::new(),
+                            };
+                            (format!("at barrier {id} ({} arrived{needs})", bar.arrived), pc)
+                        }
+                        State::Cluster { .. } => {
+                            ("at the cluster's barrier".to_owned(), f.pc.saturating_sub(1))
+                        }
+                    };
+                    let place = cx.env.program.place(pc);
+                    if told < 8 {
+                        let [x, y, z] = block.ctaid;
+                        let _ = write!(
+                            who,
+                            "{}block ({x},{y},{z}) warp {} lanes {:#010x} {what}",
+                            if told == 0 { "" } else { "; " },
+                            warp.index,
+                            f.mask
+                        );
+                        if let Some(file) = &place.file {
+                            let _ = write!(who, " ({file}:{})", place.line);
+                        } else if place.ptx_line != 0 {
+                            let _ = write!(who, " (PTX line {})", place.ptx_line);
+                        }
+                    } else if told == 8 {
+                        who.push_str("; and more");
+                    }
+                    told += 1;
+                    let lane = (f.mask.trailing_zeros() & 31) as usize;
+                    first.get_or_insert((block.ctaid, warp.tid(lane), place));
+                }
+            }
+        }
+        let (block, thread, place) = first.unwrap_or_default();
+        let kernel = cx.env.program.name().to_owned();
+        Box::new(Fault { kind: FaultKind::Deadlock { who }, kernel, block, thread, place })
+    }
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From the addresses of 32 lanes to 32 host pointers, checked.
+//!
+//! Invariant: a pointer that leaves this module may be dereferenced for the bytes that were asked
+//! for. The fast path checks a warp at once against one extent; whatever it cannot prove goes lane
+//! by lane through [`resolve_slowly`], which is also where faults are made.
+
+use margay_ir::Space;
+
+use crate::fault::{Access, FaultKind};
+use crate::interp::Cx;
+use crate::lanes::{FULL, Inst, WARP, active};
+use crate::mem::{Extent, LOCAL_WINDOW, SHARED_WINDOW};
+use crate::observe::{AccessEvent, EventPlace};
+
+/// Spaces as const parameters.
+pub mod space {
+    pub const GENERIC: u8 = 0;
+    pub const GLOBAL: u8 = 1;
+    pub const SHARED: u8 = 2;
+    pub const LOCAL: u8 = 3;
+    pub const CONST: u8 = 4;
+    pub const PARAM: u8 = 5;
+}
+
+/// Accesses as const parameters.
+pub mod access {
+    pub const READ: u8 = 0;
+    pub const WRITE: u8 = 1;
+    pub const ATOMIC: u8 = 2;
+}
+
+const fn space_of(code: u8) -> Space {
+    match code {
+        space::GENERIC => Space::Generic,
+        space::GLOBAL => Space::Global,
+        space::SHARED => Space::Shared,
+        space::LOCAL => Space::Local,
+        space::CONST => Space::Const,
+        _ => Space::Param,
+    }
+}
+
+const fn access_of(code: u8) -> Access {
+    match code {
+        access::READ => Access::Read,
+        access::WRITE => Access::Write,
+        _ => Access::Atomic,
+    }
+}
+
+/// The cache slot of an instruction; the byte above it is its counter.
+pub const SLOT_BITS: u32 = 24;
+
+#[inline(always)]
+fn slot(i: &Inst) -> usize {
+    (i.slot & ((1 << SLOT_BITS) - 1)) as usize
+}
+
+/// Counts the access and turns the lanes' addresses into host pointers. Inactive lanes get the
+/// leader's, so that a load may read all 32. False means that `cx.fault` is set.
+///
+/// # Safety
+/// As for handlers; `cx.mask` is not empty.
+#[inline(always)]
+pub unsafe fn resolve<const SPACE: u8, const ACCESS: u8>(
+    cx: &mut Cx<'_>,
+    i: &Inst,
+    bytes: u64,
+    out: &mut [u64; WARP],
+) -> bool {
+    // SAFETY: `a` is a D plane of this frame.
+    let plane = unsafe { &*(cx.plane(i.a) as *const [u64; WARP]) };
+    for l in 0..WARP {
+        out[l] = plane[l].wrapping_add(i.imm);
+    }
+    if cx.mask != FULL {
+        let stand_in = out[cx.leader()];
+        for (l, o) in out.iter_mut().enumerate() {
+            *o = if cx.mask >> l & 1 != 0 { *o } else { stand_in };
+        }
+    }
+    cx.counters[(i.slot >> SLOT_BITS) as usize] += 1;
+    if cx.observing {
+        observe(cx, i, space_of(SPACE), access_of(ACCESS), bytes as u32, out);
+    }
+    let (mut or, mut min, mut max) = (0, u64::MAX, 0);
+    for &a in out.iter() {
+        or |= a;
+        min = a.min(min);
+        max = a.max(max);
+    }
+    let aligned = or & (bytes - 1) == 0;
+    match SPACE {
+        space::SHARED => {
+            if aligned && bytes <= cx.shared_size && max <= cx.shared_size - bytes {
+                let base = cx.shared as u64;
+                for o in out.iter_mut() {
+                    *o += base;
+                }
+                return true;
+            }
+        }
+        space::GLOBAL | space::GENERIC | space::CONST => {
+            let e = &cx.extents[slot(i)];
+            let allowed = match ACCESS {
+                access::READ => SPACE != space::CONST || e.constant,
+                _ => e.writable,
+            };
+            if aligned
+                && allowed
+                && min >= e.lo
+                && bytes <= e.hi - e.lo
+                && max <= e.hi - bytes
+                && cx.epoch == cx.env.memory.epoch()
+            {
+                return true;
+            }
+        }
+        space::LOCAL => {
+            let size = cx.env.local_size as u64;
+            if aligned && bytes <= size && max <= size - bytes {
+                let base = cx.local as u64;
+                for (l, o) in out.iter_mut().enumerate() {
+                    *o += base + l as u64 * cx.local_stride;
+                }
+                return true;
+            }
+        }
+        _ => {
+            let size = cx.env.params_size;
+            if ACCESS == access::READ && aligned && bytes <= size && max <= size - bytes {
+                let base = cx.env.params as u64;
+                for o in out.iter_mut() {
+                    *o += base;
+                }
+                return true;
+            }
+        }
+    }
+    resolve_slowly(cx, i, space_of(SPACE), access_of(ACCESS), bytes, out)
+}
+
+/// Lane by lane. Also fills the instruction's cache slot.
+#[cold]
+#[inline(never)]
+pub fn resolve_slowly(
+    cx: &mut Cx<'_>,
+    i: &Inst,
+    space: Space,
+    access: Access,
+    bytes: u64,
+    out: &mut [u64; WARP],
+) -> bool {
+    for lane in active(cx.mask) {
+        match resolve_lane(cx, slot(i), lane, space, access, out[lane], bytes) {
+            Ok(pointer) => out[lane] = pointer,
+            Err(kind) => {
+                cx.fail(lane, *kind);
+                return false;
+            }
+        }
+    }
+    if cx.mask != FULL {
+        let stand_in = out[cx.leader()];
+        for (l, o) in out.iter_mut().enumerate() {
+            *o = if cx.mask >> l & 1 != 0 { *o } else { stand_in };
+        }
+    }
+    true
+}
+
+/// One lane's address as a host pointer that is good for `bytes` bytes.
+pub fn resolve_lane(
+    cx: &mut Cx<'_>,
+    slot: usize,
+    lane: usize,
+    space: Space,
+    access: Access,
+    address: u64,
+    bytes: u64,
+) -> Result<u64, Box<FaultKind>> {
+    if bytes.is_power_of_two() && address & (bytes - 1) != 0 {
+        let bytes = bytes as u32;
+        return Err(Box::new(FaultKind::Misaligned { space, address, bytes, access }));
+    }
+    let window = |base: u64, size: u64| address.wrapping_sub(base) < size;
+    let pointer = match space {
+        Space::Shared => shared_pointer(cx, address, bytes),
+        Space::Local => local_pointer(cx, lane, address, bytes),
+        Space::Param if access != Access::Read => Err("kernel parameters are read-only"),
+        Space::Param => match address.checked_add(bytes) {
+            Some(end) if end <= cx.env.params_size => Ok(cx.env.params as u64 + address),
+            _ => Err("beyond the kernel's parameters"),
+        },
+        Space::Generic if window(cx.env.shared_window, SHARED_WINDOW) => {
+            shared_pointer(cx, address - cx.env.shared_window, bytes)
+        }
+        Space::Generic if window(cx.env.local_window, LOCAL_WINDOW) => {
+            local_pointer(cx, lane, address - cx.env.local_window, bytes)
+        }
+        Space::Global | Space::Const | Space::Generic => {
+            global_pointer(cx, slot, space, access, address, bytes)
+        }
+    };
+    pointer.map_err(|why| {
+        let nearest = match space {
+            Space::Generic | Space::Global | Space::Const => cx.env.memory.nearest(address),
+            Space::Shared | Space::Local | Space::Param => None,
+        };
+        let bytes = bytes as u32;
+        Box::new(FaultKind::IllegalAddress { space, address, bytes, access, nearest, why })
+    })
+}
+
+fn global_pointer(
+    cx: &mut Cx<'_>,
+    slot: usize,
+    space: Space,
+    access: Access,
+    address: u64,
+    bytes: u64,
+) -> Result<u64, &'static str> {
+    let epoch = cx.env.memory.epoch();
+    if cx.epoch != epoch {
+        cx.epoch = epoch;
+        cx.extents.fill(Extent::default());
+    }
+    let holds = |e: &Extent| e.lo <= address && bytes <= e.hi.saturating_sub(address);
+    if !holds(&cx.extents[slot]) {
+        let params = cx.env.params as u64;
+        let found = if address.wrapping_sub(params) < cx.env.params_size {
+            let hi = params + cx.env.params_size;
+            Extent { lo: params, hi, writable: false, constant: true }
+        } else {
+            cx.env.memory.extent(address)
+        };
+        if !holds(&found) {
+            return Err(if address < 4096 {
+                "a null pointer"
+            } else if found.lo <= address && address < found.hi {
+                "runs past the end of the allocation"
+            } else {
+                "outside every allocation"
+            });
+        }
+        cx.extents[slot] = found;
+    }
+    let e = cx.extents[slot];
+    if access != Access::Read && !e.writable {
+        return Err("constant memory and parameters are read-only for kernels");
+    }
+    if space == Space::Const && !e.constant {
+        return Err("not constant memory");
+    }
+    Ok(address)
+}
+
+fn shared_pointer(cx: &Cx<'_>, offset: u64, bytes: u64) -> Result<u64, &'static str> {
+    let (buffer, within) = if offset < 1 << 24 {
+        (cx.shared, offset)
+    } else {
+        let rank = (offset >> 24) as usize - 1;
+        // SAFETY: `peers` points to the running cluster's table of buffers.
+        match unsafe { (&*cx.peers).get(rank) } {
+            Some(&peer) => (peer, offset & ((1 << 24) - 1)),
+            None => return Err("no such block in the cluster"),
+        }
+    };
+    match within.checked_add(bytes) {
+        Some(end) if end <= cx.shared_size => Ok(buffer as u64 + within),
+        _ => Err("beyond the block's shared memory"),
+    }
+}
+
+fn local_pointer(cx: &Cx<'_>, lane: usize, offset: u64, bytes: u64) -> Result<u64, &'static str> {
+    match offset.checked_add(bytes) {
+        Some(end) if end <= cx.env.local_size as u64 => {
+            Ok(cx.local as u64 + lane as u64 * cx.local_stride + offset)
+        }
+        _ => Err("beyond the thread's local memory"),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn observe(
+    cx: &Cx<'_>,
+    i: &Inst,
+    space: Space,
+    access: Access,
+    bytes: u32,
+    addresses: &[u64; WARP],
+) {
+    let Some(observer) = cx.env.observer else { return };
+    let pc = cx.env.program.pc_of(i);
+    let at = EventPlace { ctaid: cx.view.ctaid, warp: cx.view.warp, pc };
+    observer.access(&AccessEvent { at, space, access, bytes, mask: cx.mask, addresses });
+}
+
+/// Reads bytes from generic memory on behalf of one lane, checked; used by the device run time
+/// (strings of `printf`). Stops at `limit` or at a byte for which `until` holds.
+pub fn read_bytes(
+    cx: &mut Cx<'_>,
+    lane: usize,
+    address: u64,
+    limit: usize,
+    until: impl Fn(u8) -> bool,
+) -> Result<Vec<u8>, Box<FaultKind>> {
+    let mut bytes = Vec::new();
+    // The last slot is kept for the run time.
+    let slot = cx.extents.len() - 1;
+    while bytes.len() < limit {
+        let at = address.wrapping_add(bytes.len() as u64);
+        let p = resolve_lane(cx, slot, lane, Space::Generic, Access::Read, at, 1)?;
+        // SAFETY: resolved for one byte.
+        let byte = unsafe { (p as *const u8).read_volatile() };
+        if until(byte) {
+            break;
+        }
+        bytes.push(byte);
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `cp.async`: copies made at once, lane by lane. Waiting for a group then has nothing to do.
+
+use margay_ir::Space;
+
+use super::address::{SLOT_BITS, resolve_lane};
+use crate::fault::Access;
+use crate::interp::Cx;
+use crate::lanes::{Flow, Inst, Kernel, active};
+
+/// What the attribute of a copy says.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    pub bytes: u32,
+    pub shared_offset: i64,
+    pub global_offset: i64,
+}
+
+/// Copies `c` bytes a lane from global address `b` to shared address `a`, and fills up with zeros.
+pub struct CpAsync;
+impl Kernel for CpAsync {
+    unsafe fn run(cx: &mut Cx<'_>, i: &Inst) -> Flow {
+        let shape = cx.env.program.copies[i.aux as usize];
+        let slot = (i.slot & ((1 << SLOT_BITS) - 1)) as usize;
+        cx.counters[(i.slot >> SLOT_BITS) as usize] += 1;
+        for l in active(cx.mask) {
+            // SAFETY: operands were decoded for this frame.
+            let (to, from, take) =
+                unsafe { (cx.double(i.a, l), cx.double(i.b, l), cx.word(i.c, l)) };
+            let to = to.wrapping_add(shape.shared_offset as u64);
+            let from = from.wrapping_add(shape.global_offset as u64);
+            let bytes = shape.bytes as u64;
+            let take = take.min(shape.bytes) as usize;
+            let to = match resolve_lane(cx, slot, l, Space::Shared, Access::Write, to, bytes) {
+                Ok(p) => p,
+                Err(kind) => return cx.fail(l, *kind),
+            };
+            let mut data = [0u8; 16];
+            if take > 0 {
+                match resolve_lane(cx, slot, l, Space::Global, Access::Read, from, bytes) {
+                    // SAFETY: resolved for all bytes, of which at most 16 are taken.
+                    Ok(p) => unsafe {
+                        let n = take.min(16);
+                        std::ptr::copy_nonoverlapping(p as *const u8, data.as_mut_ptr(), n);
+                    },
+                    Err(kind) => return cx.fail(l, *kind),
+                }
+            }
+            // SAFETY: resolved for `bytes`, which is 4, 8 or 16.
+            unsafe {
+                let n = shape.bytes.min(16) as usize;
+                std::ptr::copy_nonoverlapping(data.as_ptr(), to as *mut u8, n);
+            }
+        }
+        cx.changes += 1;
+        Flow::Next
+    }
+}

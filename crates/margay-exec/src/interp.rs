@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The dispatch loop and the state that handlers see.
+//!
+//! One [`Cx`] belongs to one worker thread and is pointed at a fragment of a warp before the loop
+//! runs. The loop itself knows nothing of ops: it applies guards, calls handlers, follows jumps and
+//! counts; everything else is a [`Flow`] that it returns to the scheduler.
+
+use crate::fault::FaultKind;
+use crate::lanes::{Flow, LaneFault, WARP};
+use crate::launch::{Host, LaunchConfig, Machine};
+use crate::mem::{AddressSpace, Extent};
+use crate::observe::Observer;
+use crate::program::Program;
+
+/// What is the same for a whole launch.
+pub struct Env<'a> {
+    pub program: &'a Program,
+    pub machine: &'a Machine,
+    pub config: &'a LaunchConfig,
+    pub memory: &'a AddressSpace,
+    pub host: &'a dyn Host,
+    pub observer: Option<&'a dyn Observer>,
+    /// The parameter block, at a stable address for the launch.
+    pub params: *const u8,
+    pub params_size: u64,
+    pub shared_window: u64,
+    pub local_window: u64,
+    /// Bytes of shared memory of each block, and of local memory of each thread.
+    pub shared_size: u32,
+    pub local_size: u32,
+    pub started: std::time::Instant,
+}
+
+// SAFETY: the raw pointer is to the launch's own parameter block, which is read only.
+unsafe impl Sync for Env<'_> {}
+
+/// Executed loads and stores by path, a warp each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(usize)]
+pub enum Counter {
+    GlobalLoad,
+    ReadOnlyLoad,
+    SharedLoad,
+    LocalLoad,
+    ConstLoad,
+    ParamLoad,
+    GenericLoad,
+    GlobalStore,
+    SharedStore,
+    LocalStore,
+    GenericStore,
+    Atomic,
+}
+
+/// Number of [`Counter`]s.
+pub const COUNTERS: usize = 12;
+
+/// Where a warp stands in its grid, for special registers and messages.
+#[derive(Clone, Copy)]
+pub struct WarpView {
+    pub tid: [*const [u32; WARP]; 3],
+    pub ctaid: [u32; 3],
+    pub warp: u32,
+    pub warps: u32,
+    /// Threads of the warp that exist and have not exited.
+    pub alive: u32,
+    pub cluster_rank: u32,
+    pub smid: u32,
+}
+
+/// State of the running fragment, and of its worker.
+#[repr(C)]
+pub struct Cx<'a> {
+    /// The frame, and the program's constant planes: see [`crate::lanes`].
+    pub bases: [*mut u8; 2],
+    /// Lanes in which the current instruction has effect.
+    pub mask: u32,
+    /// Lanes of the fragment.
+    pub exec: u32,
+    /// Target of a jump, and the two sides of a split.
+    pub next: u32,
+    pub taken: u32,
+    pub other: u32,
+    /// Address from which on a jump must go through the scheduler, because a fragment waits there.
+    pub switch_pc: u32,
+    /// Instructions left in this slice; strong and atomic accesses take more than one.
+    pub fuel: i64,
+    /// Where the straight run that is being counted began.
+    pub run_start: u32,
+    pub shared: *mut u8,
+    pub shared_size: u64,
+    /// Shared buffers of the cluster's blocks, by rank; empty without clusters.
+    pub peers: *const [*mut u8],
+    /// Local memory of lane 0, and the distance to the next lane's.
+    pub local: *mut u8,
+    pub local_stride: u64,
+    pub env: &'a Env<'a>,
+    pub observing: bool,
+    /// Last known extent of each memory instruction.
+    pub extents: Vec<Extent>,
+    pub epoch: u64,
+    /// Stores and value-changing atomics that other threads could see.
+    pub changes: u64,
+    /// Loads and atomics that a spinning thread would make.
+    pub polls: u64,
+    pub warp_instructions: u64,
+    pub thread_instructions: u64,
+    pub counters: [u64; COUNTERS],
+    pub fault: Option<Box<LaneFault>>,
+    pub view: WarpView,
+}
+
+impl<'a> Cx<'a> {
+    pub fn new(env: &'a Env<'a>) -> Cx<'a> {
+        Cx {
+            bases: [std::ptr::null_mut(), env.program.consts.as_ptr().cast_mut().cast()],
+            mask: 0,
+            exec: 0,
+            next: 0,
+            taken: 0,
+            other: 0,
+            switch_pc: u32::MAX,
+            fuel: 0,
+            run_start: 0,
+            shared: std::ptr::null_mut(),
+            shared_size: 0,
+            peers: &[],
+            local: std::ptr::null_mut(),
+            local_stride: 0,
+            env,
+            observing: env.observer.is_some(),
+            extents: vec![Extent::default(); env.program.slots as usize],
+            epoch: env.memory.epoch(),
+            changes: 0,
+            polls: 0,
+            warp_instructions: 0,
+            thread_instructions: 0,
+            counters: [0; COUNTERS],
+            fault: None,
+            view: WarpView {
+                tid: [std::ptr::null(); 3],
+                ctaid: [0; 3],
+                warp: 0,
+                warps: 0,
+                alive: 0,
+                cluster_rank: 0,
+                smid: 0,
+            },
+        }
+    }
+
+    /// Address of an operand's plane.
+    ///
+    /// # Safety
+    /// `operand` was decoded for the frame that `bases` points to.
+    #[inline(always)]
+    pub unsafe fn plane(&self, operand: u32) -> *mut u8 {
+        // SAFETY: the index is 0 or 1, and the offset is inside the buffer by the contract.
+        unsafe { self.bases.get_unchecked((operand & 1) as usize).add((operand & !1) as usize) }
+    }
+
+    /// Reads one lane of a W plane.
+    ///
+    /// # Safety
+    /// As for [`Cx::plane`]; `lane` is below 32.
+    #[inline(always)]
+    pub unsafe fn word(&self, operand: u32, lane: usize) -> u32 {
+        // SAFETY: by the contract.
+        unsafe { *(self.plane(operand) as *const u32).add(lane) }
+    }
+
+    /// Reads one lane of a D plane.
+    ///
+    /// # Safety
+    /// As for [`Cx::plane`]; `lane` is below 32.
+    #[inline(always)]
+    pub unsafe fn double(&self, operand: u32, lane: usize) -> u64 {
+        // SAFETY: by the contract.
+        unsafe { *(self.plane(operand) as *const u64).add(lane) }
+    }
+
+    /// Reads a P plane.
+    ///
+    /// # Safety
+    /// As for [`Cx::plane`].
+    #[inline(always)]
+    pub unsafe fn pred(&self, operand: u32) -> u32 {
+        // SAFETY: by the contract.
+        unsafe { *(self.plane(operand) as *const u32) }
+    }
+
+    /// Records a guest fault.
+    #[cold]
+    #[inline(never)]
+    pub fn fail(&mut self, lane: usize, kind: FaultKind) -> Flow {
+        self.fault = Some(Box::new(LaneFault { lane: lane as u32, kind }));
+        Flow::Fault
+    }
+
+    /// The first lane in which the current instruction has effect.
+    #[inline(always)]
+    pub fn leader(&self) -> usize {
+        (self.mask.trailing_zeros() & 31) as usize
+    }
+
+    /// Ends the count of a straight run: `pc` is the first instruction not executed.
+    #[inline(always)]
+    pub fn count_run(&mut self, pc: u32) {
+        let n = pc.wrapping_sub(self.run_start) as i32 as i64;
+        self.fuel -= n;
+        self.warp_instructions = self.warp_instructions.wrapping_add(n as u64);
+        let threads = n * self.exec.count_ones() as i64;
+        self.thread_instructions = self.thread_instructions.wrapping_add(threads as u64);
+    }
+}
+
+/// Runs the fragment that `cx` is set up for from `pc` until something needs the scheduler.
+/// Returns that and the address of the instruction it happened at; for [`Flow::Jump`] and
+/// [`Flow::Pause`] the address to go on at.
+///
+/// # Safety
+/// `cx` is set up for a live frame of the function that holds `pc`.
+pub unsafe fn run(cx: &mut Cx<'_>, pc: u32) -> (Flow, u32) {
+    let code = cx.env.program.code.as_ptr();
+    // SAFETY: every path of decoded code ends in a terminator, so `at` stays inside the code, and
+    // jump targets were checked when it was decoded.
+    unsafe {
+        let mut at = code.add(pc as usize);
+        cx.run_start = pc;
+        loop {
+            let inst = &*at;
+            cx.mask = cx.exec & (cx.pred(inst.guard) ^ inst.guard_xor);
+            let flow = (inst.handler)(cx, inst);
+            match flow {
+                Flow::Next => at = at.add(1),
+                Flow::Jump => {
+                    let here = at.offset_from(code) as u32;
+                    let next = cx.next;
+                    cx.count_run(here + 1);
+                    cx.run_start = next;
+                    if next >= cx.switch_pc || cx.fuel <= 0 {
+                        return (Flow::Jump, next);
+                    }
+                    at = code.add(next as usize);
+                }
+                Flow::Pause => {
+                    let here = at.offset_from(code) as u32;
+                    cx.count_run(here + 1);
+                    return (flow, here + 1);
+                }
+                Flow::Fault | Flow::Await | Flow::Meet => {
+                    let here = at.offset_from(code) as u32;
+                    cx.count_run(here);
+                    return (flow, here);
+                }
+                Flow::Split
+                | Flow::Call
+                | Flow::Ret
+                | Flow::Exit
+                | Flow::Table
+                | Flow::Barrier
+                | Flow::Syscall => {
+                    let here = at.offset_from(code) as u32;
+                    cx.count_run(here + 1);
+                    return (flow, here);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Blocks over workers.
+//!
+//! The caller's thread is the first worker. Helpers are started only when the grid turns out to be
+//! worth it, so a tiny launch costs no thread. A worker takes the next unstarted group (a cluster,
+//! or a block) when it has none, or when all it has spin: as many groups are begun as the card
+//! would hold resident, and those that a worker began take turns, so that resident blocks which
+//! wait for one another all progress. When every group only spins, the card is full and blocks
+//! still wait to start, nothing can change any more, and that is reported.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use crate::block::{Group, Progress};
+use crate::buffer::Pool;
+use crate::fault::{Fault, FaultKind};
+use crate::interp::{COUNTERS, Cx, Env};
+use crate::launch::LaunchFailure;
+
+/// Warp instructions of a group between looks at the others of its worker.
+const GROUP_SLICE: u64 = 4_000_000;
+/// The same while it is not known whether helpers are worth starting.
+const FIRST_SLICE: u64 = 20_000;
+/// A grid that is not done after this gets helpers.
+const HELP_AFTER: Duration = Duration::from_micros(60);
+/// A full card on which for so long nothing but polling happened has deadlocked.
+const STALL: Duration = Duration::from_secs(3);
+
+/// Why a grid ends early.
+enum End {
+    Fault(Box<Fault>),
+    Cancelled,
+}
+
+/// What all workers of a launch share.
+struct Grid<'a> {
+    env: &'a Env<'a>,
+    cancel: &'a AtomicBool,
+    groups: u64,
+    next: AtomicU64,
+    finished: AtomicU64,
+    resident: AtomicU64,
+    limit: u64,
+    /// Counts slices in which something happened.
+    progress: AtomicU64,
+    stop: AtomicBool,
+    end: Mutex<Option<End>>,
+    totals: Mutex<Totals>,
+    deadline: Option<(Instant, Duration)>,
+}
+
+/// Sums over workers.
+#[derive(Clone, Copy, Default)]
+pub struct Totals {
+    pub warp_instructions: u64,
+    pub thread_instructions: u64,
+    pub counters: [u64; COUNTERS],
+}
+
+impl Grid<'_> {
+    fn finish_early(&self, end: End) {
+        let mut slot = self.end.lock();
+        if slot.is_none() {
+            *slot = Some(end);
+        }
+        self.stop.store(true, Ordering::Release);
+    }
+
+    /// Whether workers should stop; makes the timeout's fault.
+    fn should_stop(&self) -> bool {
+        if self.stop.load(Ordering::Relaxed) {
+            return true;
+        }
+        if self.cancel.load(Ordering::Relaxed) {
+            self.finish_early(End::Cancelled);
+            return true;
+        }
+        if let Some((at, after)) = self.deadline
+            && Instant::now() >= at
+        {
+            self.fault(FaultKind::Timeout { after }, [0; 3]);
+            return true;
+        }
+        false
+    }
+
+    fn fault(&self, kind: FaultKind, block: [u32; 3]) {
+        let kernel = self.env.program.name().to_owned();
+        let (thread, place) = Default::default();
+        self.finish_early(End::Fault(Box::new(Fault { kind, kernel, block, thread, place })));
+    }
+
+    /// Takes the next group if the card has room for it.
+    fn take(&self) -> Option<u64> {
+        let room = self.resident.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| {
+            (n < self.limit).then_some(n + 1)
+        });
+        if room.is_err() {
+            return None;
+        }
+        let group = self.next.fetch_add(1, Ordering::AcqRel);
+        if group >= self.groups {
+            self.resident.fetch_sub(1, Ordering::AcqRel);
+            return None;
+        }
+        Some(group)
+    }
+
+    fn unstarted(&self) -> bool {
+        self.next.load(Ordering::Acquire) < self.groups
+    }
+
+    /// The blocks of a group, in rank order.
+    fn blocks_of(&self, group: u64) -> Vec<[u32; 3]> {
+        let config = self.env.config;
+        let group = match config.seed {
+            Some(seed) => permute(group, self.groups, seed),
+            None => group,
+        };
+        let cluster = config.cluster.map(|n| n.max(1));
+        let clusters: Vec<u64> =
+            (0..3).map(|d| (config.grid[d] / cluster[d]).max(1) as u64).collect();
+        let origin = [
+            group % clusters[0] * cluster[0] as u64,
+            group / clusters[0] % clusters[1] * cluster[1] as u64,
+            group / clusters[0] / clusters[1] * cluster[2] as u64,
+        ];
+        let mut blocks = Vec::new();
+        for z in 0..cluster[2] {
+            for y in 0..cluster[1] {
+                for x in 0..cluster[0] {
+                    blocks.push([origin[0] as u32 + x, origin[1] as u32 + y, origin[2] as u32 + z]);
+                }
+            }
+        }
+        blocks
+    }
+}
+
+/// A permutation of `0..n` that the seed chooses: an affine step with a factor prime to `n`.
+fn permute(i: u64, n: u64, seed: u64) -> u64 {
+    if n < 2 {
+        return i;
+    }
+    let gcd = |mut a: u64, mut b: u64| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut factor = (mixed >> 20) % n;
+    while gcd(factor, n) != 1 {
+        factor = (factor + 1) % n;
+    }
+    let shift = mixed % n;
+    ((i as u128 * factor as u128 + shift as u128) % n as u128) as u64
+}
+
+/// A group that a worker began.
+struct Begun {
+    group: Group,
+    spinning: bool,
+}
+
+/// Runs groups until none is left for this worker. `help` is called once, when the grid has proved
+/// to be worth helpers.
+fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
+    let env = grid.env;
+    let mut cx = Cx::new(env);
+    let mut pool = Pool::default();
+    let mut begun: VecDeque<Begun> = VecDeque::new();
+    let mut seen = (grid.progress.load(Ordering::Acquire), Instant::now());
+    let started = Instant::now();
+    let sms = env.machine.sm_count.max(1) as u64;
+    let stop = || grid.should_stop();
+    while !stop() {
+        if begun.iter().all(|b| b.spinning)
+            && let Some(at) = grid.take()
+        {
+            let blocks = grid.blocks_of(at);
+            let group = Group::new(&cx, &blocks, (at % sms) as u32, &mut pool);
+            begun.push_front(Begun { group, spinning: false });
+        }
+        let Some(mut current) = begun.pop_front() else {
+            if !grid.unstarted() {
+                break;
+            }
+            // The card is full with the groups of other workers.
+            std::thread::sleep(Duration::from_micros(50));
+            continue;
+        };
+        let fuel = if help.is_some() { FIRST_SLICE } else { GROUP_SLICE };
+        match current.group.run(&mut cx, &mut pool, fuel, &stop) {
+            Ok(Progress::Done) => {
+                current.group.recycle(&mut pool);
+                grid.resident.fetch_sub(1, Ordering::AcqRel);
+                grid.finished.fetch_add(1, Ordering::AcqRel);
+                grid.progress.fetch_add(1, Ordering::AcqRel);
+            }
+            Ok(Progress::Busy) => {
+                current.spinning = false;
+                grid.progress.fetch_add(1, Ordering::AcqRel);
+                begun.push_back(current);
+            }
+            Ok(Progress::Spinning) => {
+                current.spinning = true;
+                begun.push_back(current);
+                if begun.iter().all(|b| b.spinning) {
+                    let now = grid.progress.load(Ordering::Acquire);
+                    if now != seen.0 {
+                        seen = (now, Instant::now());
+                    } else if seen.1.elapsed() > STALL {
+                        let full = grid.resident.load(Ordering::Acquire) >= grid.limit;
+                        if grid.unstarted() && full {
+                            let ctaid = begun[0].group.ctaid();
+                            grid.fault(FaultKind::Deadlock { who: stall_report(grid) }, ctaid);
+                        }
+                    }
+                    std::thread::yield_now();
+                }
+            }
+            Err(fault) => {
+                grid.finish_early(End::Fault(fault));
+                current.group.recycle(&mut pool);
+            }
+        }
+        if help.is_some()
+            && grid.unstarted()
+            && started.elapsed() > HELP_AFTER
+            && let Some(help) = help.take()
+        {
+            help();
+        }
+    }
+    let mut totals = grid.totals.lock();
+    totals.warp_instructions += cx.warp_instructions;
+    totals.thread_instructions += cx.thread_instructions;
+    for (sum, n) in totals.counters.iter_mut().zip(cx.counters) {
+        *sum += n;
+    }
+}
+
+fn stall_report(grid: &Grid<'_>) -> String {
+    format!(
+        "all {} resident blocks only wait for memory to change, and {} more cannot start before \
+         one of them ends: a barrier over the whole grid needs every block resident",
+        grid.resident.load(Ordering::Acquire),
+        grid.groups.saturating_sub(grid.next.load(Ordering::Acquire)),
+    )
+}
+
+/// Runs a grid to its end.
+pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> {
+    let config = env.config;
+    let cluster: u64 = config.cluster.iter().map(|&n| n.max(1) as u64).product();
+    let blocks: u64 = config.grid.iter().map(|&n| n as u64).product();
+    let resident = env.machine.sm_count.max(1) as u64 * env.machine.blocks_per_sm.max(1) as u64;
+    let grid = Grid {
+        env,
+        cancel,
+        groups: blocks / cluster,
+        next: AtomicU64::new(0),
+        finished: AtomicU64::new(0),
+        resident: AtomicU64::new(0),
+        limit: (resident / cluster).max(1),
+        progress: AtomicU64::new(0),
+        stop: AtomicBool::new(false),
+        end: Mutex::new(None),
+        totals: Mutex::new(Totals::default()),
+        deadline: config.timeout.map(|t| (env.started + t, t)),
+    };
+    let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
+    let threads = match (config.seed, config.threads) {
+        (Some(_), _) => 1,
+        (None, 0) => cores(),
+        (None, n) => n,
+    };
+    std::thread::scope(|scope| {
+        let grid = &grid;
+        let mut help = || {
+            for _ in 1..threads {
+                let started = std::thread::Builder::new()
+                    .name("margay-worker".into())
+                    .spawn_scoped(scope, || work(grid, None));
+                if started.is_err() {
+                    // Fewer helpers are slower, not wrong.
+                    break;
+                }
+            }
+        };
+        work(grid, if threads > 1 { Some(&mut help) } else { None });
+    });
+    match grid.end.into_inner() {
+        Some(End::Fault(fault)) => Err(LaunchFailure::Fault(fault)),
+        Some(End::Cancelled) => Err(LaunchFailure::Cancelled),
+        None => Ok(grid.totals.into_inner()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::permute;
+
+    #[test]
+    fn a_seed_permutes_every_block_once() {
+        for n in [1u64, 2, 7, 12, 1000] {
+            for seed in 0..20 {
+                let mut seen: Vec<u64> = (0..n).map(|i| permute(i, n, seed)).collect();
+                seen.sort_unstable();
+                assert_eq!(seen, (0..n).collect::<Vec<_>>());
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Calls of the device run time: `vprintf`, `malloc`, `free`, `__assertfail`.
+
+use margay_ir::{Class, Space, Syscall};
+
+use crate::fault::{Access, FaultKind};
+use crate::format::{self, Arguments};
+use crate::handlers::address::{read_bytes, resolve_lane};
+use crate::interp::Cx;
+use crate::lanes::{LaneFault, active};
+
+/// Longest string that is read from guest memory.
+const MAX_STRING: usize = 1 << 16;
+
+/// Carries out the call `site` for the active lanes, in ascending order.
+pub fn run(cx: &mut Cx<'_>, site: usize) -> Result<(), Box<LaneFault>> {
+    let env = cx.env;
+    let site = &env.program.syscalls[site];
+    for l in active(cx.mask) {
+        let mut args = [0u64; 5];
+        for (value, &(operand, class)) in args.iter_mut().zip(&site.args) {
+            // SAFETY: operands were decoded for this frame with these classes.
+            *value = unsafe {
+                match class {
+                    Class::D => cx.double(operand, l),
+                    Class::W => cx.word(operand, l) as u64,
+                    Class::P => (cx.pred(operand) >> l & 1) as u64,
+                }
+            };
+        }
+        let result = match site.call {
+            Syscall::Vprintf => print(cx, l, args[0], args[1]),
+            Syscall::Malloc => {
+                cx.changes += 1;
+                Ok(env.host.malloc(args[0]))
+            }
+            Syscall::Free => release(cx, args[0]),
+            Syscall::AssertFail => Err(assert_fail(cx, l, &args)),
+        };
+        let value = result.map_err(|kind| Box::new(LaneFault { lane: l as u32, kind: *kind }))?;
+        if let Some((operand, class)) = site.dst {
+            // SAFETY: as above.
+            unsafe {
+                match class {
+                    Class::D => *(cx.plane(operand) as *mut u64).add(l) = value,
+                    Class::W => *(cx.plane(operand) as *mut u32).add(l) = value as u32,
+                    Class::P => {}
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn release(cx: &mut Cx<'_>, address: u64) -> Result<u64, Box<FaultKind>> {
+    cx.changes += 1;
+    if address == 0 || cx.env.host.free(address) {
+        return Ok(0);
+    }
+    Err(Box::new(FaultKind::IllegalAddress {
+        space: Space::Generic,
+        address,
+        bytes: 0,
+        access: Access::Write,
+        nearest: cx.env.memory.nearest(address),
+        why: "free() of an address that malloc() did not give, or that was freed before",
+    }))
+}
+
+fn assert_fail(cx: &mut Cx<'_>, lane: usize, args: &[u64; 5]) -> Box<FaultKind> {
+    let mut text = |address: u64| match read_bytes(cx, lane, address, MAX_STRING, |b| b == 0) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        // A bad string must not hide the assertion.
+        Err(_) => format!("<unreadable string at {address:#x}>"),
+    };
+    let (message, file, function) = (text(args[0]), text(args[1]), text(args[3]));
+    let line = args[2] as u32;
+    let [bx, by, bz] = cx.view.ctaid;
+    // SAFETY: the running warp's planes of thread indices.
+    let [tx, ty, tz] = cx.view.tid.map(|plane| unsafe { (*plane)[lane] });
+    let report = format!(
+        "{file}:{line}: {function}: block: [{bx},{by},{bz}], thread: [{tx},{ty},{tz}] Assertion \
+         `{message}` failed.\n"
+    );
+    cx.env.host.print(report.as_bytes());
+    Box::new(FaultKind::Assert { message, file, line, function })
+}
+
+/// The arguments of one `vprintf` call: a packed buffer in generic memory.
+struct Packed<'c, 'e> {
+    cx: &'c mut Cx<'e>,
+    lane: usize,
+    at: u64,
+}
+
+impl Packed<'_, '_> {
+    fn next(&mut self, bytes: u64) -> Result<u64, Box<FaultKind>> {
+        let at = self.at.next_multiple_of(bytes);
+        self.at = at + bytes;
+        let slot = self.cx.extents.len() - 1;
+        let p = resolve_lane(self.cx, slot, self.lane, Space::Generic, Access::Read, at, bytes)?;
+        // SAFETY: resolved and aligned for this many bytes.
+        Ok(unsafe { if bytes == 8 { *(p as *const u64) } else { *(p as *const u32) as u64 } })
+    }
+}
+
+impl Arguments for Packed<'_, '_> {
+    type Error = Box<FaultKind>;
+
+    fn word(&mut self) -> Result<u32, Self::Error> {
+        self.next(4).map(|v| v as u32)
+    }
+
+    fn double(&mut self) -> Result<u64, Self::Error> {
+        self.next(8)
+    }
+
+    fn string(&mut self, limit: usize) -> Result<Vec<u8>, Self::Error> {
+        let at = self.next(8)?;
+        if at == 0 {
+            return Ok(b"(null)"[..limit.min(6)].to_vec());
+        }
+        read_bytes(self.cx, self.lane, at, limit.min(MAX_STRING), |b| b == 0)
+    }
+}
+
+fn print(cx: &mut Cx<'_>, lane: usize, text: u64, args: u64) -> Result<u64, Box<FaultKind>> {
+    let text = read_bytes(cx, lane, text, MAX_STRING, |b| b == 0)?;
+    let mut out = Vec::with_capacity(text.len() + 16);
+    let n = format::format(&text, &mut Packed { cx, lane, at: args }, &mut out)?;
+    cx.env.host.print(&out);
+    Ok(n as u64)
+}
