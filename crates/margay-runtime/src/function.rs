@@ -69,7 +69,9 @@ impl Function {
                 crate::report::warn(&format!("kernel {}: {error}", self.name()));
                 match error {
                     LinkError::Unsupported(_) => CudaError::NotSupported,
-                    LinkError::Undefined { .. } => CudaError::InvalidPtx,
+                    LinkError::Undefined { .. } | LinkError::Malformed { .. } => {
+                        CudaError::InvalidPtx
+                    }
                     LinkError::NotAnEntry(_) => CudaError::InvalidHandle,
                 }
             })
