@@ -12,6 +12,7 @@ mod convert;
 pub mod matching;
 mod memory;
 pub mod rows;
+pub mod sample;
 mod sync;
 mod tcgen05;
 mod tensor;
