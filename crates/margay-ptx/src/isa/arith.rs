@@ -15,6 +15,11 @@ add{.sat}.s32 d, a, b
 @ ptx 8.0 sm_90
 .x2 = .u16x2 .s16x2
 add.x2 d, a, b
+@ ptx 9.2 sm_120f
+.x4 = .u8x4 .s8x4
+add{.sat}.x4 d, a, b
+.xsat = .u16x2 .s16x2 .u32
+add.sat.xsat d, a, b
 @ ptx 1.0 sm_10
 add{.rnd}{.ftz}{.sat}.f32 d, a, b
 add{.rnd}.f64 d, a, b
@@ -36,6 +41,10 @@ add{.rnd}{.sat}.f32.atype d, a, c
 @ ptx 1.0 sm_10
 sub.type d, a, b
 sub{.sat}.s32 d, a, b
+@ ptx 9.2 sm_120f
+.x4 = .u8x4 .s8x4
+sub{.sat}.x4 d, a, b
+@ ptx 1.0 sm_10
 sub{.rnd}{.ftz}{.sat}.f32 d, a, b
 sub{.rnd}.f64 d, a, b
 @ ptx 8.6 sm_100
@@ -121,6 +130,8 @@ neg.f64 d, a
 @ ptx 6.0 sm_53
 .half = .f16 .f16x2
 neg{.ftz}.half d, a
+@ ptx 9.2 sm_120f
+neg.s8x4 d, a
 @ ptx 7.0 sm_80
 .bhalf = .bf16 .bf16x2
 neg.bhalf d, a
@@ -134,6 +145,9 @@ min.s32.relu d, a, b
 min.u16x2 d, a, b
 min{.relu}.s16x2 d, a, b
 min.s16x2.relu d, a, b
+@ ptx 9.2 sm_120f
+min.u8x4 d, a, b
+min{.relu}.s8x4 d, a, b
 @ ptx 1.0 sm_10
 min{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b
 @ ptx 8.8 sm_100
@@ -155,6 +169,9 @@ max.s32.relu d, a, b
 max.u16x2 d, a, b
 max{.relu}.s16x2 d, a, b
 max.s16x2.relu d, a, b
+@ ptx 9.2 sm_120f
+max.u8x4 d, a, b
+max{.relu}.s8x4 d, a, b
 @ ptx 1.0 sm_10
 max{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b
 @ ptx 8.8 sm_100
@@ -331,7 +348,7 @@ set.CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, {!}c
 .stype = .b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64 .f16 .f32 .f64
 set.CmpOp{.ftz}.f16.stype d, a, b
 set.CmpOp.BoolOp{.ftz}.f16.stype d, a, b, {!}c
-.dtype = .u16 .s16 .u32 .s32 .f32
+.dtype = .u16 .s16 .u32 .s32
 set.CmpOp{.ftz}.dtype.f16 d, a, b
 set.CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, {!}c
 .dtype = .f16x2 .u32 .s32
@@ -341,7 +358,7 @@ set.CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, {!}c
 .stype = .b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64 .f16 .bf16 .f32 .f64
 set.CmpOp.bf16.stype d, a, b
 set.CmpOp.BoolOp.bf16.stype d, a, b, {!}c
-.dtype = .u16 .s16 .u32 .s32 .f32
+.dtype = .u16 .s16 .u32 .s32
 set.CmpOp.dtype.bf16 d, a, b
 set.CmpOp.BoolOp.dtype.bf16 d, a, b, {!}c
 .dtype = .bf16x2 .u32 .s32
@@ -366,7 +383,7 @@ setp.CmpOp.BoolOp.bhalf p{|q}, a, b, {!}c
 
 # selp  comparison-and-selection-instructions-selp
 @ ptx 1.0 sm_10
-.type = .b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64 .f16 .f32 .f64
+.type = .b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64 .f32 .f64
 selp.type d, a, b, c
 
 # slct  comparison-and-selection-instructions-slct

@@ -5,7 +5,7 @@
 //! The notation of the rows is explained in [`super::rows`].
 
 pub(super) const ROWS: &str = r"
-.type = .b8 .b16 .b32 .b64 .b128 .u8 .u16 .u32 .u64 .s8 .s16 .s32 .s64 .f16 .f16x2 .bf16 .bf16x2 .f32 .f64
+.type = .b8 .b16 .b32 .b64 .b128 .u8 .u16 .u32 .u64 .s8 .s16 .s32 .s64 .f32 .f64
 .vec = .v2 .v4 .v8
 .scope = .cta .cluster .gpu .sys
 .L1::priority = .L1::evict_normal .L1::evict_unchanged .L1::evict_first .L1::evict_last .L1::no_allocate
@@ -15,7 +15,7 @@ pub(super) const ROWS: &str = r"
 
 # mov  data-movement-and-conversion-instructions-mov
 @ ptx 1.0 sm_10
-.type = .pred .b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64 .f16 .f16x2 .bf16 .bf16x2 .f32 .f64
+.type = .pred .b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64 .f32 .f64
 mov.type d, a
 @ ptx 8.3 sm_70
 mov.b128 d, a
@@ -83,7 +83,7 @@ st.mmio.relaxed.sys{.global}.type [a], b
 
 # st.async  data-movement-and-conversion-instructions-st-async
 @ ptx 8.1 sm_90
-.type = .b32 .b64 .u32 .u64 .s32 .s64 .f32 .f64
+.type = .b32 .b64 .b128 .u32 .u64 .s32 .s64 .f32 .f64
 .vec = .v2 .v4
 .mech = .mbarrier::complete_tx::bytes
 st.async{.weak}{.cluster}{.shared::cluster}{.mech}{.vec}.type [a], b, [mbar]
@@ -135,11 +135,11 @@ multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.redOp{.noftz}.type [
 # prefetch  data-movement-and-conversion-instructions-prefetch-prefetchu
 @ ptx 2.0 sm_20
 .space = .global .local
-.level = .L1 .L2
-prefetch{.space}.level [a]
+.cache = .L1 .L2
+prefetch{.space}.cache [a]
 @ ptx 7.4 sm_80
-.level = .L2::evict_last .L2::evict_normal
-prefetch.global.level [a]
+.eviction = .L2::evict_last .L2::evict_normal
+prefetch.global.eviction [a]
 @ ptx 8.0 sm_90
 .space = .const .param
 prefetch{.space}.tensormap [a]
@@ -184,12 +184,12 @@ cp.async.mbarrier.arrive{.noinc}{.state}.b64 [addr]
 # cp.async.bulk  data-movement-and-conversion-instructions-cp-async-bulk
 @ ptx 8.0 sm_90
 .mech = .mbarrier::complete_tx::bytes
-.dst = .shared::cta .shared::cluster
-cp.async.bulk.dst.global.mech{.multicast::cluster}{.hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}
+cp.async.bulk.shared::cta.global.mech{.hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}
+cp.async.bulk.shared::cluster.global.mech{.multicast::cluster}{.hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}
 cp.async.bulk.shared::cluster.shared::cta.mech [dstMem], [srcMem], size, [mbar]
 cp.async.bulk.global.shared::cta.bulk_group{.hint}{.cp_mask} [dstMem], [srcMem], size{, cache-policy}{, byteMask}
 @ ptx 9.2 sm_90
-cp.async.bulk.dst.global.mech{.hint}.ignore_oob [dstMem], [srcMem], size, ignoreBytesLeft, ignoreBytesRight, [mbar]{, cache-policy}
+cp.async.bulk.shared::cta.global.mech{.hint}.ignore_oob [dstMem], [srcMem], size, ignoreBytesLeft, ignoreBytesRight, [mbar]{, cache-policy}
 
 # cp.async.bulk.commit_group  data-movement-and-conversion-instructions-cp-async-bulk-commit-group
 @ ptx 8.0 sm_90
@@ -206,8 +206,8 @@ cp.async.bulk.prefetch.L2.global{.hint} [srcMem], size{, cache-policy}
 .mech = .mbarrier::complete_tx::bytes
 .cta_group = .cta_group::1 .cta_group::2
 .load_mode = .tile .tile::gather4 .im2col .im2col::w .im2col::w::128
-.dst = .shared::cta .shared::cluster
-cp.async.bulk.tensor.dim.dst.global{.load_mode}.mech{.multicast::cluster}{.cta_group}{.hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, cache-policy}
+cp.async.bulk.tensor.dim.shared::cta.global{.load_mode}.mech{.cta_group}{.hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}
+cp.async.bulk.tensor.dim.shared::cluster.global{.load_mode}.mech{.multicast::cluster}{.cta_group}{.hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, cache-policy}
 .load_mode = .tile .tile::scatter4 .im2col_no_offs
 cp.async.bulk.tensor.dim.global.shared::cta{.load_mode}.bulk_group{.hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}
 

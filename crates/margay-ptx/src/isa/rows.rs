@@ -21,20 +21,33 @@
 //! parse a sample of every row.
 
 use super::{Form, OperandSlot, Shape, Slot};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Translates the table's files, in order.
 pub(super) fn compile(files: &[&'static str]) -> Result<Vec<Form>, String> {
     let mut forms = Vec::new();
+    let mut sets = HashSet::new();
     for file in files {
-        compile_file(file, &mut forms)?;
+        compile_file(file, &mut forms, &mut sets)?;
+    }
+    // A set that is not in sight would silently become a modifier of that name.
+    for form in &forms {
+        if let Some(slot) =
+            form.slots.iter().find(|s| sets.contains(s.name) && s.alternatives == [s.name])
+        {
+            return Err(format!("no set `.{}` for `{}`", slot.name, form.text));
+        }
     }
     Ok(forms)
 }
 
 type Sets = HashMap<&'static str, Vec<&'static str>>;
 
-fn compile_file(file: &'static str, forms: &mut Vec<Form>) -> Result<(), String> {
+fn compile_file(
+    file: &'static str,
+    forms: &mut Vec<Form>,
+    all: &mut HashSet<&'static str>,
+) -> Result<(), String> {
     let (mut shared, mut own) = (Sets::new(), Sets::new());
     let mut heading: Option<(&'static str, &'static str)> = None;
     let mut since = ((1, 0), (10, None));
@@ -58,6 +71,7 @@ fn compile_file(file: &'static str, forms: &mut Vec<Form>) -> Result<(), String>
             let sets = if heading.is_some() { &mut own } else { &mut shared };
             for name in names.split_whitespace() {
                 sets.insert(&name[1..], alternatives.clone());
+                all.insert(&name[1..]);
             }
         } else {
             let (name, section) = heading.ok_or_else(|| format!("row before heading: `{line}`"))?;

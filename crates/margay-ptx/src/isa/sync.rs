@@ -38,13 +38,11 @@ barrier.cluster.wait{.acquire}{.aligned}
 
 # membar  parallel-synchronization-and-communication-instructions-membar
 @ ptx 1.4 sm_10
-.level = .cta .gl .sys
-membar.level
+.extent = .cta .gl .sys
+membar.extent
 @ ptx 7.5 sm_70
 .proxykind = .alias .async
 membar.proxy.proxykind
-.proxyspace = .global .shared::cta .shared::cluster
-membar.proxy.async.proxyspace
 
 # fence  parallel-synchronization-and-communication-instructions-membar
 @ ptx 6.0 sm_70
@@ -122,7 +120,7 @@ red{.sem}{.scope}{.global}.op.noftz{.hint}.vec_32_bit.packed_type [a], b{, cache
 .type = .u32 .s32 .b32 .u64
 red.async.relaxed.cluster{.shared::cluster}.mech.op.type [a], b, [mbar]
 @ ptx 8.7 sm_100
-.scope = .cluster .gpu .sys
+.scope = .gpu .sys
 .type = .u32 .s32 .u64 .s64
 red.async{.mmio}.release.scope{.global}.add.type [a], b
 

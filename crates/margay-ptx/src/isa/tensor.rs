@@ -94,6 +94,7 @@ mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale{.scale_vec::2X}.f32.e2m
 mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec.f32.e2m1.e2m1.f32.stype d, a, b, c, scale-a, {byte-a, thread-a}, scale-b, {byte-b, thread-b}
 mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32.f8f6f4type.f8f6f4type.f32.ue8m0 d, a, b, c, scale-a, {byte-a, thread-a}, scale-b, {byte-b, thread-b}
 @ ptx 7.0 sm_80
+.rnd = .rn .rz .rm .rp
 .shape = .m8n8k4 .m16n8k4 .m16n8k8 .m16n8k16
 mma.sync.aligned.shape.row.col{.rnd}.f64.f64.f64.f64 d, a, b, c
 @ ptx 6.5 sm_75
