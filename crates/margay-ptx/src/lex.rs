@@ -294,6 +294,12 @@ impl<'a> Lexer<'a> {
             let length = whole + fraction + exponent;
             let text = &self.text[start..start + length];
             let value: f64 = text.parse().map_err(|_| bad("a number"))?;
+            if value.is_infinite() {
+                return Err(Problem::new(
+                    Span::new(start as u32, (start + length) as u32),
+                    "constant overflows a double",
+                ));
+            }
             self.advance(length);
             return Ok(Immediate::F64(value.to_bits()));
         }

@@ -18,7 +18,7 @@ fn parse(text: &str) -> Module {
 fn instructions(module: &Module) -> Vec<&Instruction> {
     let body = module.functions().next().and_then(|f| f.body.as_ref()).expect("a body");
     let inst = |s| match s {
-        &Statement::Instruction(ref i) => Some(&**i),
+        Statement::Instruction(i) => Some(&**i),
         _ => None,
     };
     body.statements.iter().filter_map(inst).collect()

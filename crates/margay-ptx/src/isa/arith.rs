@@ -384,7 +384,7 @@ setp.CmpOp.BoolOp.bhalf p{|q}, a, b, {!}c
 # selp  comparison-and-selection-instructions-selp
 @ ptx 1.0 sm_10
 .type = .b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64 .f32 .f64
-selp.type d, a, b, c
+selp.type d, a, b, {!}c
 
 # slct  comparison-and-selection-instructions-slct
 .dtype = .b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64 .f32 .f64
@@ -392,20 +392,24 @@ slct.dtype.s32 d, a, b, c
 slct{.ftz}.dtype.f32 d, a, b, c
 
 # and  logic-and-shift-instructions-and
-.type = .pred .b16 .b32 .b64
+.type = .b16 .b32 .b64
 and.type d, a, b
+and.pred d, {!}a, {!}b
 
 # or  logic-and-shift-instructions-or
-.type = .pred .b16 .b32 .b64
+.type = .b16 .b32 .b64
 or.type d, a, b
+or.pred d, {!}a, {!}b
 
 # xor  logic-and-shift-instructions-xor
-.type = .pred .b16 .b32 .b64
+.type = .b16 .b32 .b64
 xor.type d, a, b
+xor.pred d, {!}a, {!}b
 
 # not  logic-and-shift-instructions-not
-.type = .pred .b16 .b32 .b64
+.type = .b16 .b32 .b64
 not.type d, a
+not.pred d, {!}a
 
 # cnot  logic-and-shift-instructions-cnot
 .type = .b16 .b32 .b64

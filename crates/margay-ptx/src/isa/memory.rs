@@ -15,8 +15,9 @@ pub(super) const ROWS: &str = r"
 
 # mov  data-movement-and-conversion-instructions-mov
 @ ptx 1.0 sm_10
-.type = .pred .b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64 .f32 .f64
+.type = .b16 .b32 .b64 .u16 .u32 .u64 .s16 .s32 .s64 .f32 .f64
 mov.type d, a
+mov.pred d, {!}a
 @ ptx 8.3 sm_70
 mov.b128 d, a
 @ ptx 1.0 sm_10

@@ -233,13 +233,11 @@ impl Parser<'_> {
             Some(b'{') => {
                 self.lex.bump();
                 let mut items = Vec::new();
-                while !self.lex.eat(b'}') {
+                let mut closed = self.lex.eat(b'}');
+                while !closed {
                     items.push(self.initialiser(depth)?);
-                    // A comma may stand behind the last one.
-                    if !self.lex.eat(b',') {
-                        if self.lex.eat(b'}') {
-                            break;
-                        }
+                    closed = self.lex.eat(b'}');
+                    if !closed && !self.lex.eat(b',') {
                         return Err(self.lex.unexpected(["`,`", "`}`"]));
                     }
                 }
@@ -261,9 +259,8 @@ impl Parser<'_> {
                 let name = self.name("a name")?;
                 if self.symbols.name(name.symbol) == "generic" && self.lex.eat(b'(') {
                     let symbol = self.name("a variable")?.symbol;
-                    let inside = self.offset()?;
                     self.lex.expect(b')')?;
-                    let offset = inside.wrapping_add(self.offset()?);
+                    let offset = self.offset()?;
                     InitKind::Address { symbol, offset, generic: true }
                 } else if self.lex.eat(b'=') {
                     InitKind::Field {

@@ -32,7 +32,7 @@ impl Parser<'_> {
         let start = self.lex.take_directive("loc").start;
         let file = self.small("a file index")?;
         let line = self.small("a line")?;
-        let column = if expr::begins(&mut self.lex) { self.small("a column")? } else { 0 };
+        let column = self.small("a column")?;
         let mut inlined = None;
         if self.lex.eat(b',') {
             self.keyword("function_name")?;

@@ -10,7 +10,7 @@ use crate::lex::{Problem, Result, begins_name};
 use crate::span::Span;
 
 /// Whether a directive begins an item of module scope.
-fn begins_item(word: &str) -> bool {
+pub(super) fn begins_item(word: &str) -> bool {
     let others = [
         "entry",
         "func",
@@ -161,8 +161,11 @@ impl Parser<'_> {
                 }
                 Some(_) => {}
                 None => {
-                    let problem = self.lex.unexpected(["`}`"]);
-                    self.report(problem);
+                    // After an error, the brace may have been skipped with it.
+                    if self.problems.is_empty() {
+                        let problem = self.lex.unexpected(["`}`"]);
+                        self.report(problem);
+                    }
                     return Block::default();
                 }
             }

@@ -41,7 +41,11 @@ impl<'a> Parser<'a> {
         let lists = candidates.first().is_some_and(|c| c.fit.form.name == "call");
         let mut operands = SmallVec::new();
         let mut trailing: Option<(&'a str, Span)> = None;
-        if self.lex.peek() != Some(b';') {
+        let next = self.lex.peek();
+        if matches!(next, Some(b'}' | b'.' | b'@') | None) {
+            return Err(self.lex.unexpected(["an operand", "`;`"]));
+        }
+        if next != Some(b';') {
             loop {
                 operands.push(self.operand(lists)?);
                 if let Some(word) = self.lex.peek_directive() {
@@ -253,24 +257,29 @@ fn prefix(form: &'static isa::Form, words: &[&str]) -> (usize, Vec<&'static str>
 
 /// The name that differs from `word` by the fewest edits, if by few.
 fn nearest(word: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let word = &word[..word.len().min(40)];
-    names
-        .map(|name| (distance(word, name), name))
-        .filter(|&(d, name)| d <= 2 && d < word.len().min(name.len()))
-        .min()
-        .map(|(_, name)| name)
+    let word = word.as_bytes();
+    if word.len() > 40 {
+        return None;
+    }
+    let few = if word.len() <= 4 { 1 } else { 2 };
+    let near = names.map(|name| (distance(word, name.as_bytes()), name)).filter(|&(d, _)| d <= few);
+    near.min().map(|(_, name)| name)
 }
 
-fn distance(a: &str, b: &str) -> usize {
+/// Insertions, deletions, replacements and swaps of neighbours that make `b` of `a`.
+fn distance(a: &[u8], b: &[u8]) -> usize {
+    let mut before = vec![0; b.len() + 1];
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let cost = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = cost.min(diagonal + 1).min(row[j] + 1);
+    for i in 1..=a.len() {
+        let mut next = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replaced = row[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            next[j] = replaced.min(row[j] + 1).min(next[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                next[j] = next[j].min(before[j - 2] + 1);
+            }
         }
+        before = std::mem::replace(&mut row, next);
     }
     row[b.len()]
 }

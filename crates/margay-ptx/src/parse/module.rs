@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Module scope: the header, and the items after it.
 
-use super::Parser;
+use super::{MOST_ERRORS, Parser};
 use crate::ast::{AddressSize, DwarfLine, Item, LineIndex, Module, Name, Symbols, Target, Version};
 use crate::lex::{Problem, Result};
 
@@ -24,7 +24,7 @@ impl Parser<'_> {
             symbols: Symbols::default(),
             lines: LineIndex::default(),
         };
-        while self.lex.peek().is_some() {
+        while self.problems.len() < MOST_ERRORS && self.lex.peek().is_some() {
             let start = self.lex.pos();
             match self.item(&mut module) {
                 Ok(()) => {}
@@ -44,7 +44,10 @@ impl Parser<'_> {
     fn skip_item(&mut self, start: u32) {
         // An item that made no progress would be tried again for ever.
         let stuck = self.lex.pos() == start;
-        if stuck && !self.lex.eat(b'}') || self.lex.peek() != Some(b'.') {
+        if stuck && self.lex.eat(b'}') {
+            return;
+        }
+        if stuck || !self.lex.peek_directive().is_some_and(super::function::begins_item) {
             self.lex.skip_statement();
         }
         while self.lex.eat(b'}') {}
