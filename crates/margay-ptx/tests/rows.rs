@@ -17,11 +17,13 @@ fn parse(text: &str) -> Module {
 
 fn instructions(module: &Module) -> Vec<&Instruction> {
     let body = module.functions().next().and_then(|f| f.body.as_ref()).expect("a body");
-    let inst = |s| match s {
-        Statement::Instruction(i) => Some(&**i),
-        _ => None,
-    };
-    body.statements.iter().filter_map(inst).collect()
+    let mut found: Vec<&Instruction> = Vec::new();
+    for statement in &body.statements {
+        if let Statement::Instruction(inst) = statement {
+            found.push(inst);
+        }
+    }
+    found
 }
 
 #[test]
