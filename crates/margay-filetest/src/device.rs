@@ -47,6 +47,8 @@ pub enum Argument {
     Buffer { bytes: Vec<u8>, label: String },
     /// The value's own bytes.
     Value(Vec<u8>),
+    /// The address of the last buffer before it.
+    SameBuffer,
 }
 
 /// Device printf goes to a string; the heap is the address space.
@@ -175,6 +177,10 @@ pub fn run(
                 address.to_le_bytes().to_vec()
             }
             Argument::Value(bytes) => bytes.clone(),
+            Argument::SameBuffer => {
+                let (address, _) = buffers.last().copied().unwrap_or_default();
+                address.to_le_bytes().to_vec()
+            }
         };
         let at = param.offset as usize;
         if bytes.len() != param.size as usize {

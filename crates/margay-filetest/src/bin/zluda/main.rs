@@ -177,7 +177,7 @@ fn check(directory: &Path, test: &Test) -> Result<(), String> {
     let kernel = module.functions.iter().find(|f| *f.name == *test.name);
     let wanted = kernel.map_or(0, |f| f.params.len());
     if arguments.len() < wanted {
-        arguments.push(Argument::Value(vec![0; 8]));
+        arguments.push(Argument::SameBuffer);
     }
     arguments.truncate(wanted);
     let outcome = run(module.clone(), &test.name, &arguments, &shape).map_err(|e| e.to_string())?;
