@@ -74,7 +74,8 @@ const I32_64: &[Ty] = &[Ty::I32, Ty::I64];
 const I32: &[Ty] = &[Ty::I32];
 const FLOAT: &[Ty] = &[Ty::F16, Ty::BF16, Ty::F32, Ty::F64];
 const F32_64: &[Ty] = &[Ty::F32, Ty::F64];
-const F_APPROX: &[Ty] = &[Ty::F16, Ty::BF16, Ty::F32, Ty::F64];
+const F16_32: &[Ty] = &[Ty::F16, Ty::BF16, Ty::F32];
+const F32: &[Ty] = &[Ty::F32];
 const PRED: &[Ty] = &[Ty::Pred];
 const ANY: &[Ty] = &Ty::ALL;
 /// Data that memory holds.
@@ -209,16 +210,16 @@ op_table! {
     FMax     "fmax"      [T]   [T T]     {FLOAT} MinMax "maximum (PTX max)"
     FCopySign "fcopysign" [T]  [T T]     {F32_64} None  "magnitude of b with the sign of a (PTX copysign)"
     FCmp     "fcmp"      [P]   [T T]     {FLOAT} FloatCmp "floating-point comparison, ordered or unordered"
-    FRcpApprox "frcp.approx" [T] [T]     {F_APPROX} Float "reciprocal within the bound that PTX gives"
+    FRcpApprox "frcp.approx" [T] [T]     {F32_64} Float "reciprocal within the bound that PTX gives"
     FDivApprox "fdiv.approx" [T] [T T]   {&[Ty::F32]} Float "div.approx"
     FDivFull "fdiv.full" [T]   [T T]     {&[Ty::F32]} Float "div.full"
     FSqrtApprox "fsqrt.approx" [T] [T]   {&[Ty::F32]} Float "sqrt.approx"
     FRsqrtApprox "frsqrt.approx" [T] [T] {F32_64} Float "rsqrt.approx"
-    FEx2     "fex2"      [T]   [T]       {F_APPROX} Float "ex2.approx"
-    FLg2     "flg2"      [T]   [T]       {F_APPROX} Float "lg2.approx"
-    FSin     "fsin"      [T]   [T]       {F_APPROX} Float "sin.approx"
-    FCos     "fcos"      [T]   [T]       {F_APPROX} Float "cos.approx"
-    FTanh    "ftanh"     [T]   [T]       {F_APPROX} Float "tanh.approx"
+    FEx2     "fex2"      [T]   [T]       {F16_32} Float "ex2.approx"
+    FLg2     "flg2"      [T]   [T]       {F32} Float "lg2.approx"
+    FSin     "fsin"      [T]   [T]       {F32} Float "sin.approx"
+    FCos     "fcos"      [T]   [T]       {F32} Float "cos.approx"
+    FTanh    "ftanh"     [T]   [T]       {F16_32} Float "tanh.approx"
 
     // Conversions (PTX cvt). `from` is the source type.
     FToF     "ftof"      [T]   [F]       {FLOAT} Float  "between floating-point formats"

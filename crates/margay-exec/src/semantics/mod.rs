@@ -16,6 +16,7 @@ pub mod approx;
 pub mod bits;
 pub mod compare;
 pub mod convert;
+pub mod eval;
 pub mod float;
 pub mod half_float;
 pub mod int;
