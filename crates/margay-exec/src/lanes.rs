@@ -11,6 +11,7 @@
 //! from one generic body; lane functions round alike on all three, so results do not depend on it.
 
 use std::marker::PhantomData;
+#[cfg(not(debug_assertions))]
 use std::sync::OnceLock;
 
 use crate::fault::FaultKind;
@@ -152,14 +153,14 @@ unsafe fn baseline<K: Kernel>(cx: &mut Cx<'_>, i: &Inst) -> Flow {
     unsafe { K::run(cx, i) }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
 unsafe fn avx2<K: Kernel>(cx: &mut Cx<'_>, i: &Inst) -> Flow {
     // SAFETY: same contract.
     unsafe { K::run(cx, i) }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
 #[target_feature(
     enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512cd"
 )]
@@ -168,6 +169,7 @@ unsafe fn avx512<K: Kernel>(cx: &mut Cx<'_>, i: &Inst) -> Flow {
     unsafe { K::run(cx, i) }
 }
 
+#[cfg(not(debug_assertions))]
 /// Vector extensions that handlers are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Width {
@@ -176,6 +178,7 @@ pub enum Width {
     Avx512,
 }
 
+#[cfg(not(debug_assertions))]
 /// The widest set that this processor has; `MARGAY_SIMD=baseline|avx2` lowers it, for tests.
 pub fn width() -> Width {
     static WIDTH: OnceLock<Width> = OnceLock::new();
@@ -318,29 +321,10 @@ impl<A: Lane, B: Lane, C: Lane, E: Lane, R: Lane, F: Fn(A, B, C, E) -> R + Copy>
     }
 }
 
-/// Runs a body for the active lanes only: for lane functions that cost more than a mask does.
-pub struct Each1<A, R, F>(PhantomData<(A, R, F)>);
-/// As [`Each1`], two operands.
+/// `d = f(a, b)` in the active lanes only: for lane functions that cost more than a mask does.
 pub struct Each2<A, B, R, F>(PhantomData<(A, B, R, F)>);
-/// As [`Each1`], three operands.
+/// As [`Each2`], three operands.
 pub struct Each3<A, B, C, R, F>(PhantomData<(A, B, C, R, F)>);
-
-impl<A: Lane, R: Lane, F: Fn(A) -> R + Copy> Kernel for Each1<A, R, F> {
-    #[inline(always)]
-    unsafe fn run(cx: &mut Cx<'_>, i: &Inst) -> Flow {
-        let f = conjure::<F>();
-        // SAFETY: operands were decoded for this frame.
-        unsafe {
-            let (a, d) = (cx.plane(i.a), cx.plane(i.d));
-            let mut r = [R::ZERO; WARP];
-            for l in active(cx.mask) {
-                r[l] = f(A::get(a, l));
-            }
-            R::put(d, &r, cx.mask);
-        }
-        Flow::Next
-    }
-}
 
 impl<A: Lane, B: Lane, R: Lane, F: Fn(A, B) -> R + Copy> Kernel for Each2<A, B, R, F> {
     #[inline(always)]
@@ -404,9 +388,6 @@ pub fn quad<A: Lane, B: Lane, C: Lane, E: Lane, R: Lane, F: Fn(A, B, C, E) -> R 
     _: F,
 ) -> Handler {
     plain::<Lift4<A, B, C, E, R, F>>()
-}
-pub fn un_each<A: Lane, R: Lane, F: Fn(A) -> R + Copy>(_: F) -> Handler {
-    plain::<Each1<A, R, F>>()
 }
 pub fn bin_each<A: Lane, B: Lane, R: Lane, F: Fn(A, B) -> R + Copy>(_: F) -> Handler {
     plain::<Each2<A, B, R, F>>()

@@ -116,6 +116,7 @@ pub struct Program {
     pub(crate) sregs: Vec<ir::Sreg>,
     pub(crate) copies: Vec<Shape>,
     pub(crate) builtins: Vec<BuiltinSite>,
+    pub(crate) lane_functions: Vec<decode::LaneFn>,
     /// Handles of the functions that indirect calls may reach, by index in `functions`.
     pub(crate) handles: HashMap<u64, u32>,
     /// Cache slots of memory instructions, one more for the run time.

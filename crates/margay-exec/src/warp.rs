@@ -76,8 +76,7 @@ pub struct Frame {
 
 pub struct Warp {
     pub index: u32,
-    /// Lanes that exist, and those that have not exited.
-    pub lanes: u32,
+    /// Lanes that have not exited.
     pub alive: u32,
     pub fragments: Vec<Fragment>,
     pub frames: Vec<Option<Frame>>,
@@ -150,7 +149,6 @@ impl Warp {
         };
         Warp {
             index,
-            lanes,
             alive: lanes,
             fragments: vec![fragment],
             frames: vec![Some(frame)],

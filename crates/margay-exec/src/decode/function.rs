@@ -8,6 +8,7 @@ use margay_ir::{self as ir, Class};
 
 use super::SharedLayout;
 use super::select;
+use super::select_convert::LaneFn;
 use crate::handlers::control;
 use crate::handlers::copy::Shape;
 use crate::handlers::special::BuiltinSite;
@@ -34,6 +35,7 @@ pub(crate) struct Decoder<'a> {
     pub sregs: Vec<ir::Sreg>,
     pub copies: Vec<Shape>,
     pub builtins: Vec<BuiltinSite>,
+    pub lane_functions: Vec<LaneFn>,
     pub slots: u32,
     pub reads_workspace: bool,
     pub uses_alloca: bool,
@@ -77,6 +79,7 @@ impl<'a> Decoder<'a> {
             sregs: Vec::new(),
             copies: Vec::new(),
             builtins: Vec::new(),
+            lane_functions: Vec::new(),
             slots: 0,
             reads_workspace: false,
             uses_alloca: false,
@@ -106,6 +109,7 @@ impl<'a> Decoder<'a> {
             sregs: self.sregs,
             copies: self.copies,
             builtins: self.builtins,
+            lane_functions: self.lane_functions,
             handles,
             slots: self.slots + 1,
             dynamic_shared_at,

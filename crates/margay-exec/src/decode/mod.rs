@@ -3,6 +3,7 @@
 
 mod function;
 mod select;
+mod select_convert;
 mod select_float;
 mod select_int;
 
@@ -13,6 +14,7 @@ use margay_ir as ir;
 
 use crate::program::{LinkError, LoadedModule, Program, ProgramInfo, function_handle};
 use function::Decoder;
+pub(crate) use select_convert::LaneFn;
 
 /// Offset of a thread's first local frame: no local address is 0, which generic code might take
 /// for null.

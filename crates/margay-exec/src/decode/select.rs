@@ -4,6 +4,7 @@
 use margay_ir::{self as ir, AddrOf, Attr, Class, Inst as IrInst, Op, Sem, Slot, Space, Ty};
 
 use super::function::{Decoder, Frame};
+use super::select_convert::{self, Choice};
 use super::{select_float, select_int};
 use crate::barrier;
 use crate::handlers::address::SLOT_BITS;
@@ -102,8 +103,12 @@ pub(super) fn instruction(
         | Op::FMin
         | Op::FMax
         | Op::FCopySign
-        | Op::FCmp
-        | Op::FRcpApprox
+        | Op::FCmp => {
+            let handler =
+                select_float::handler(inst).ok_or_else(|| gap(d, inst, NO_COMBINATION))?;
+            by_signature(d, f, inst, handler)
+        }
+        Op::FRcpApprox
         | Op::FDivApprox
         | Op::FDivFull
         | Op::FSqrtApprox
@@ -123,11 +128,18 @@ pub(super) fn instruction(
         | Op::FToE4M3
         | Op::FToE5M2
         | Op::E4M3ToF
-        | Op::E5M2ToF => {
-            let handler =
-                select_float::handler(inst).ok_or_else(|| gap(d, inst, NO_COMBINATION))?;
-            by_signature(d, f, inst, handler)
-        }
+        | Op::E5M2ToF => match select_convert::choose(inst) {
+            Some(Choice::Lifted(handler)) => by_signature(d, f, inst, handler),
+            Some(Choice::Through(lane)) => {
+                let wide = |ty: Ty| ty.class() == Class::D;
+                let handler = select_convert::through(wide(inst.from), wide(inst.ty));
+                let mut i = by_signature(d, f, inst, handler)?;
+                i.aux = d.lane_functions.len() as u32;
+                d.lane_functions.push(lane);
+                Ok(i)
+            }
+            None => Err(gap(d, inst, NO_COMBINATION)),
+        },
         Op::Ld | Op::St => access(d, f, inst),
         Op::Atom => atomic_access(d, f, inst),
         Op::CpAsync => async_copy(d, f, inst),

@@ -174,7 +174,7 @@ fn fcmp(ty: Ty, cmp: FloatCmp, ftz: bool) -> Option<Handler> {
     }
 }
 
-fn float_attr(inst: &Inst) -> FloatAttr {
+pub(super) fn float_attr(inst: &Inst) -> FloatAttr {
     match inst.attr {
         Attr::Float(a) => a,
         _ => FloatAttr::default(),

@@ -121,7 +121,7 @@ impl<const SPACE: u8> Kernel for IsSpace<SPACE> {
                 LOCAL => in_local,
                 PARAM => in_params,
                 CONST => cx.env.memory.extent(a).constant,
-                _ => !in_shared && !in_local && !in_params,
+                _ => !in_shared && !in_local && !in_params && !cx.env.memory.extent(a).constant,
             };
         }
         // SAFETY: `d` is a P plane of this frame.
