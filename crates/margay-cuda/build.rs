@@ -34,6 +34,9 @@ fn main() {
     // Worker threads may outlive a dlclose: the code stays mapped.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
 
+    // Contract tests load the library that lies beside them, before any on the search path.
+    println!("cargo:rustc-link-arg-tests=-Wl,--disable-new-dtags,-rpath,$ORIGIN");
+
     let entry = std::fs::read_to_string("src/entry.rs").expect("src/entry.rs is readable");
     let implemented = implemented(&entry);
     let source = Library::Driver.source().expect("the bindings are readable");

@@ -60,20 +60,30 @@ impl Session {
     }
 
     pub fn load(&self, ptx: &str) -> CUmodule {
-        let text = CString::new(ptx).unwrap();
-        let mut module = null_mut();
-        // SAFETY: NUL-terminated text.
-        ok(unsafe { cuModuleLoadData(&mut module, text.as_ptr().cast()) });
-        module
+        load(ptx)
     }
 
     pub fn function(&self, module: CUmodule, name: &str) -> CUfunction {
-        let name = CString::new(name).unwrap();
-        let mut function = null_mut();
-        // SAFETY: NUL-terminated text.
-        ok(unsafe { cuModuleGetFunction(&mut function, module, name.as_ptr()) });
-        function
+        function(module, name)
     }
+}
+
+/// Loads a module into the current context.
+pub fn load(ptx: &str) -> CUmodule {
+    let text = CString::new(ptx).unwrap();
+    let mut module = null_mut();
+    // SAFETY: NUL-terminated text.
+    ok(unsafe { cuModuleLoadData(&mut module, text.as_ptr().cast()) });
+    module
+}
+
+/// A kernel of a module.
+pub fn function(module: CUmodule, name: &str) -> CUfunction {
+    let name = CString::new(name).unwrap();
+    let mut function = null_mut();
+    // SAFETY: NUL-terminated text.
+    ok(unsafe { cuModuleGetFunction(&mut function, module, name.as_ptr()) });
+    function
 }
 
 impl Drop for Session {
