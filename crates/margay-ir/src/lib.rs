@@ -11,6 +11,7 @@ mod library;
 pub mod lower;
 pub mod module;
 pub mod ops;
+pub mod passes;
 pub mod text;
 pub mod types;
 pub mod verify;

@@ -385,6 +385,19 @@ fn slot_class(slot: Slot, inst: &Inst) -> (Class, u32) {
     }
 }
 
+/// Width in bits of each source operand of a verified instruction.
+pub(crate) fn operand_widths(inst: &Inst) -> Vec<u32> {
+    let types = match &inst.attr {
+        Attr::Builtin(builtin) => builtin.args(),
+        Attr::Syscall(call) => call.signature().0,
+        _ => {
+            let slots = fill(inst.op.info().srcs, inst.srcs.len()).unwrap_or_default();
+            return slots.into_iter().map(|slot| slot_class(slot, inst).1).collect();
+        }
+    };
+    types.iter().map(|ty| ty.bits()).collect()
+}
+
 /// The slot of each of `count` operands: optional ones are filled from the left.
 fn fill(slots: &[Slot], count: usize) -> Result<Vec<Slot>, String> {
     let optional = |s: &Slot| matches!(s, Slot::TOpt | Slot::POpt | Slot::WOpt);

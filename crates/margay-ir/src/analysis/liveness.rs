@@ -164,9 +164,14 @@ impl Liveness {
         self.live_out[block].iter().map(|i| self.crossing[i])
     }
 
-    /// Walks a function backwards and calls `f` with each instruction's place and whether each of
-    /// its destinations is read later.
-    pub fn for_each_dead(&self, function: &Function, mut f: impl FnMut(usize, usize)) {
+    /// Calls `f` with the block and index of each instruction none of whose results is read later,
+    /// backwards within a block. One that `goes` reads nothing, so that what it alone read is dead too.
+    pub fn for_each_dead(
+        &self,
+        function: &Function,
+        goes: impl Fn(&Inst) -> bool,
+        mut f: impl FnMut(usize, usize),
+    ) {
         let mut live = vec![false; function.regs.len()];
         for (b, block) in function.blocks.iter().enumerate() {
             live.fill(false);
@@ -176,6 +181,9 @@ impl Liveness {
                 for_each_def(inst, |r| wanted |= live[r.0 as usize]);
                 if !wanted {
                     f(b, i);
+                    if goes(inst) {
+                        continue;
+                    }
                 }
                 step(inst, &mut live);
             }
@@ -299,7 +307,7 @@ mod tests {
         assert_eq!(liveness.live_out(0).collect::<Vec<_>>(), [Reg(0), Reg(1)]);
         assert_eq!(liveness.live_out(1).collect::<Vec<_>>(), [Reg(0), Reg(1), Reg(2)]);
         let mut dead = vec![];
-        liveness.for_each_dead(&f, |b, i| dead.push((b, i)));
+        liveness.for_each_dead(&f, |_| true, |b, i| dead.push((b, i)));
         assert_eq!(dead, [(2, 0)]);
         assert_eq!(register_pressure(&f), 3);
     }
@@ -311,7 +319,7 @@ mod tests {
             "b0:\n %0 = mov.i32 0x1\n %0 = mov.i32 0x2 @%2\n %1 = add.i32 %0, %0\n st.i32 {global} %3, %1\n ret",
         );
         let mut dead = vec![];
-        Liveness::new(&f).for_each_dead(&f, |b, i| dead.push((b, i)));
+        Liveness::new(&f).for_each_dead(&f, |i| !i.dsts.is_empty(), |b, i| dead.push((b, i)));
         // The store has no destination: it is "dead" only in that nothing reads a result of it.
         assert_eq!(dead, [(0, 3)]);
         assert_eq!(register_pressure(&f), 3);

@@ -98,18 +98,6 @@ impl Lower<'_, '_> {
         self.emit(Op::Mov, ty, &[dst], &[src], Attr::None);
     }
 
-    /// The value in a register: `value` itself if it is one, else a new register.
-    pub(crate) fn in_reg(&mut self, ty: Ty, value: Value) -> Reg {
-        match value {
-            Value::Reg(reg) => reg,
-            Value::Imm(_) => {
-                let reg = self.temp(ty.class());
-                self.mov(ty, reg, value);
-                reg
-            }
-        }
-    }
-
     /// The carry flag `CC.CF` as a predicate register, one for the whole function.
     pub(crate) fn carry(&mut self) -> Reg {
         match self.carry {

@@ -81,8 +81,16 @@ impl Stop {
 /// What lowering an instruction gives.
 pub(crate) type Lowered<T = ()> = Result<T, Stop>;
 
-/// Lowers a module. All errors are reported, in source order.
+/// Lowers a module and runs the passes of [`crate::passes`] on it. All errors are reported, in
+/// source order.
 pub fn lower(ast: &ast::Module) -> Result<Module, Vec<LowerError>> {
+    let mut module = lower_only(ast)?;
+    crate::passes::run(&mut module);
+    Ok(module)
+}
+
+/// Lowers a module instruction by instruction, and no more.
+pub fn lower_only(ast: &ast::Module) -> Result<Module, Vec<LowerError>> {
     module::lower_module(ast)
 }
 

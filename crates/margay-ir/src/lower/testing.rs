@@ -10,7 +10,7 @@ pub(super) const HEADER: &str = ".version 8.6\n.target sm_100a\n.address_size 64
 pub(super) fn module(text: &str) -> Module {
     let text = format!("{HEADER}{text}");
     let ast = margay_ptx::parse(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    let module = crate::lower(&ast).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+    let module = super::lower_only(&ast).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
     crate::verify(&module).unwrap_or_else(|e| panic!("{e:?}\n{module}"));
     module
 }
