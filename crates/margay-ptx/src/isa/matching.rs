@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which row an instruction is an instance of.
 //!
-//! Modifiers are matched in the row's order. Where no row fits so, a second pass lets modifiers
-//! stand in another order, as assemblers do (`ld.u32.global`, `add.sat.rn.f32`), but never swaps
-//! two of a kind whose order carries meaning: types, state spaces, matrix layouts.
+//! Modifiers are matched in the row's order. Where no row fits so, a second pass lets modifiers,
+//! and the words of the name behind the first, stand in another order, as assemblers do
+//! (`ld.u32.global`, `add.sat.rn.f32`), but never swaps two of a kind whose order carries meaning:
+//! types, state spaces, matrix layouts.
 //! Operands then choose among the rows whose modifiers fit.
 
 use super::{Form, OperandSlot, Shape, Slot};
@@ -11,66 +12,71 @@ use crate::instruction::{Operand, OperandKind};
 use crate::types::ScalarType;
 use smallvec::SmallVec;
 
-/// A row whose modifiers fit, and which slot each modifier fills.
+/// A row whose modifiers fit.
 #[derive(Clone, Debug)]
 pub struct Fit {
     pub form: &'static Form,
-    /// For each word after the row's name: the slot's index and the modifier.
-    pub modifiers: SmallVec<[(u8, &'static str); 8]>,
-    /// How many words the row's name has.
-    pub name_words: u8,
+    /// The modifiers in the order written.
+    pub modifiers: Assignment,
 }
 
-/// The rows that the dotted words of an opcode fit, in table order.
+/// A modifier of an opcode: which slot of the row it fills, its name, and which word it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Filled {
+    pub slot: u8,
+    pub name: &'static str,
+    pub word: u8,
+}
+
+/// The modifiers of an opcode, in the order written.
+pub type Assignment = SmallVec<[Filled; 8]>;
+
+/// The rows that the dotted words of an opcode fit, in table order. There may be at most 255 words.
 pub fn fits(words: &[&str]) -> Vec<Fit> {
-    let ordered: Vec<Fit> =
-        candidates(words).filter_map(|(form, n)| fit(form, n, &words[n..], in_order)).collect();
+    let Some((head, rest)) = words.split_first() else { return Vec::new() };
+    let forms = super::table().with_head(head);
+    let ordered: Vec<Fit> = forms
+        .clone()
+        .filter_map(|form| {
+            let skipped = form.name.split('.').skip(1);
+            let mut words = rest.iter().copied().enumerate();
+            for part in skipped {
+                words.next().filter(|(_, word)| *word == part)?;
+            }
+            let words: SmallVec<[(u8, &str); 12]> =
+                words.map(|(i, word)| (i as u8 + 1, word)).collect();
+            in_order(&form.slots, &words).map(|modifiers| Fit { form, modifiers })
+        })
+        .collect();
     if !ordered.is_empty() {
         return ordered;
     }
-    candidates(words).filter_map(|(form, n)| fit(form, n, &words[n..], in_any_order)).collect()
-}
-
-/// The rows whose name `words` begins with, and the number of words of the name. Rows of the
-/// longest name only come first when they are first in the table: order is the table's.
-pub fn candidates<'w>(words: &'w [&str]) -> impl Iterator<Item = (&'static Form, usize)> + 'w {
-    let head = words.first().copied().unwrap_or("");
-    super::table().with_head(head).filter_map(move |form| {
-        let mut n = 0;
-        for part in form.name.split('.') {
-            if words.get(n) != Some(&part) {
-                return None;
+    forms
+        .filter_map(|form| {
+            let mut words: SmallVec<[(u8, &str); 12]> =
+                rest.iter().enumerate().map(|(i, &word)| (i as u8 + 1, word)).collect();
+            for part in form.name.split('.').skip(1) {
+                let at = words.iter().position(|&(_, word)| word == part)?;
+                words.remove(at);
             }
-            n += 1;
-        }
-        Some((form, n))
-    })
-}
-
-type Assignment = SmallVec<[(u8, &'static str); 8]>;
-
-fn fit(
-    form: &'static Form,
-    n: usize,
-    rest: &[&str],
-    rule: impl Fn(&[Slot], &[&str]) -> Option<Assignment>,
-) -> Option<Fit> {
-    rule(&form.slots, rest).map(|modifiers| Fit { form, modifiers, name_words: n as u8 })
+            in_any_order(&form.slots, &words).map(|modifiers| Fit { form, modifiers })
+        })
+        .collect()
 }
 
 fn choice(slot: &Slot, word: &str) -> Option<&'static str> {
     slot.alternatives.iter().copied().find(|&a| a == word)
 }
 
-fn in_order(slots: &[Slot], words: &[&str]) -> Option<Assignment> {
-    fn walk(slots: &[Slot], at: usize, words: &[&str], done: &mut Assignment) -> bool {
+fn in_order(slots: &[Slot], words: &[(u8, &str)]) -> Option<Assignment> {
+    fn walk(slots: &[Slot], at: usize, words: &[(u8, &str)], done: &mut Assignment) -> bool {
         let Some(slot) = slots.get(at).filter(|s| !s.after_address) else {
             return words.is_empty();
         };
-        if let Some((word, rest)) = words.split_first()
+        if let Some((&(index, word), rest)) = words.split_first()
             && let Some(name) = choice(slot, word)
         {
-            done.push((at as u8, name));
+            done.push(Filled { slot: at as u8, name, word: index });
             if walk(slots, at + 1, rest, done) {
                 return true;
             }
@@ -102,21 +108,21 @@ fn kind(word: &str) -> Kind {
     }
 }
 
-fn in_any_order(slots: &[Slot], words: &[&str]) -> Option<Assignment> {
+fn in_any_order(slots: &[Slot], words: &[(u8, &str)]) -> Option<Assignment> {
     let mut done = Assignment::new();
-    for word in words {
+    for &(index, word) in words {
         let after = match kind(word) {
             Kind::Other => None,
-            k => done.iter().filter(|(_, name)| kind(name) == k).map(|&(slot, _)| slot).max(),
+            k => done.iter().filter(|f| kind(f.name) == k).map(|f| f.slot).max(),
         };
-        let free = |i: usize| !done.iter().any(|&(taken, _)| taken as usize == i);
+        let free = |i: usize| !done.iter().any(|f| f.slot as usize == i);
         let from = after.map_or(0, |s| s as usize + 1);
         let (i, name) = (from..slots.len())
             .filter(|&i| free(i) && !slots[i].after_address)
             .find_map(|i| choice(&slots[i], word).map(|name| (i, name)))?;
-        done.push((i as u8, name));
+        done.push(Filled { slot: i as u8, name, word: index });
     }
-    let filled = |i: usize| done.iter().any(|&(taken, _)| taken as usize == i);
+    let filled = |i: usize| done.iter().any(|f| f.slot as usize == i);
     slots.iter().enumerate().all(|(i, s)| s.optional || filled(i)).then_some(done)
 }
 

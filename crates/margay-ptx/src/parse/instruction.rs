@@ -71,19 +71,16 @@ impl<'a> Parser<'a> {
                     Some(Modifier { name: form.slots[slot].name, slot: slot as u8, span })
                 }
             };
-            let has = |name: &str| candidate.fit.modifiers.iter().any(|&(_, m)| m == name);
+            let has = |name: &str| candidate.fit.modifiers.iter().any(|m| m.name == name);
             match matching::assign(form, &operands, &has) {
                 Ok(_) => {
-                    let at = |&((slot, name), (from, to)): &((u8, &'static str), (u32, u32))| {
-                        Modifier { name, slot, span: Span::new(start + from, start + to) }
-                    };
-                    let written = candidate
-                        .fit
-                        .modifiers
-                        .iter()
-                        .copied()
-                        .zip(candidate.places.iter().copied());
-                    let modifiers = written.map(|m| at(&m)).chain(extra).collect();
+                    let placed = candidate.fit.modifiers.iter().zip(&candidate.places);
+                    let written = placed.map(|(m, &(from, to))| Modifier {
+                        name: m.name,
+                        slot: m.slot,
+                        span: Span::new(start + from, start + to),
+                    });
+                    let modifiers = written.chain(extra).collect();
                     let first = guard.map_or(start, |g| g.span.start);
                     let span = self.lex.span_from(first);
                     return Ok(Instruction { guard, form, modifiers, operands, span, opcode_span });
@@ -153,11 +150,12 @@ impl<'a> Parser<'a> {
         let candidates: Rc<[Candidate]> = fits
             .into_iter()
             .map(|fit| {
-                let places = words[fit.name_words as usize..]
-                    .iter()
+                let place = |m: &matching::Filled| {
+                    let (word, at) = words[m.word as usize];
                     // The span of a modifier begins at its dot.
-                    .map(|&(word, at)| (at - 1, at + word.len() as u32))
-                    .collect();
+                    (at - 1, at + word.len() as u32)
+                };
+                let places = fit.modifiers.iter().map(place).collect();
                 Candidate { fit, places }
             })
             .collect();
