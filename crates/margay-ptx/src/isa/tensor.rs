@@ -14,60 +14,60 @@ pub(super) const ROWS: &str = r"
 @ ptx 6.0 sm_70
 .shape = .m16n16k16 .m8n32k16 .m32n8k16
 .atype = .f16 .s8 .u8 .bf16
-wmma.load.a.sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}
+wmma.load.a.sync{.aligned}.layout.shape{.ss}.atype r, [p]{, stride}
 .shape = .m16n16k8
-wmma.load.a.sync.aligned.layout.shape{.ss}.tf32 r, [p]{, stride}
+wmma.load.a.sync{.aligned}.layout.shape{.ss}.tf32 r, [p]{, stride}
 .shape = .m8n8k4
-wmma.load.a.sync.aligned.layout.shape{.ss}.f64 r, [p]{, stride}
-wmma.load.a.sync.aligned.row.m8n8k32{.ss}.int4 r, [p]{, stride}
-wmma.load.a.sync.aligned.row.m8n8k128{.ss}.b1 r, [p]{, stride}
+wmma.load.a.sync{.aligned}.layout.shape{.ss}.f64 r, [p]{, stride}
+wmma.load.a.sync{.aligned}.row.m8n8k32{.ss}.int4 r, [p]{, stride}
+wmma.load.a.sync{.aligned}.row.m8n8k128{.ss}.b1 r, [p]{, stride}
 
 # wmma.load.b  warp-level-matrix-instructions-wmma-ld
 .shape = .m16n16k16 .m8n32k16 .m32n8k16
 .btype = .f16 .s8 .u8 .bf16
-wmma.load.b.sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}
+wmma.load.b.sync{.aligned}.layout.shape{.ss}.btype r, [p]{, stride}
 .shape = .m16n16k8
-wmma.load.b.sync.aligned.layout.shape{.ss}.tf32 r, [p]{, stride}
+wmma.load.b.sync{.aligned}.layout.shape{.ss}.tf32 r, [p]{, stride}
 .shape = .m8n8k4
-wmma.load.b.sync.aligned.layout.shape{.ss}.f64 r, [p]{, stride}
-wmma.load.b.sync.aligned.col.m8n8k32{.ss}.int4 r, [p]{, stride}
-wmma.load.b.sync.aligned.col.m8n8k128{.ss}.b1 r, [p]{, stride}
+wmma.load.b.sync{.aligned}.layout.shape{.ss}.f64 r, [p]{, stride}
+wmma.load.b.sync{.aligned}.col.m8n8k32{.ss}.int4 r, [p]{, stride}
+wmma.load.b.sync{.aligned}.col.m8n8k128{.ss}.b1 r, [p]{, stride}
 
 # wmma.load.c  warp-level-matrix-instructions-wmma-ld
 .shape = .m16n16k16 .m8n32k16 .m32n8k16
 .ctype = .f16 .f32 .s32
-wmma.load.c.sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}
+wmma.load.c.sync{.aligned}.layout.shape{.ss}.ctype r, [p]{, stride}
 .shape = .m16n16k8
-wmma.load.c.sync.aligned.layout.shape{.ss}.f32 r, [p]{, stride}
+wmma.load.c.sync{.aligned}.layout.shape{.ss}.f32 r, [p]{, stride}
 .shape = .m8n8k4
-wmma.load.c.sync.aligned.layout.shape{.ss}.f64 r, [p]{, stride}
+wmma.load.c.sync{.aligned}.layout.shape{.ss}.f64 r, [p]{, stride}
 .shape = .m8n8k32 .m8n8k128
-wmma.load.c.sync.aligned.layout.shape{.ss}.s32 r, [p]{, stride}
+wmma.load.c.sync{.aligned}.layout.shape{.ss}.s32 r, [p]{, stride}
 
 # wmma.store.d  warp-level-matrix-instructions-wmma-st
 .shape = .m16n16k16 .m8n32k16 .m32n8k16
 .type = .f16 .f32 .s32
-wmma.store.d.sync.aligned.layout.shape{.ss}.type [p], r{, stride}
+wmma.store.d.sync{.aligned}.layout.shape{.ss}.type [p], r{, stride}
 .shape = .m8n8k32 .m8n8k128
-wmma.store.d.sync.aligned.layout.shape{.ss}.s32 [p], r{, stride}
-wmma.store.d.sync.aligned.layout.m16n16k8{.ss}.f32 [p], r{, stride}
-wmma.store.d.sync.aligned.layout.m8n8k4{.ss}.f64 [p], r{, stride}
+wmma.store.d.sync{.aligned}.layout.shape{.ss}.s32 [p], r{, stride}
+wmma.store.d.sync{.aligned}.layout.m16n16k8{.ss}.f32 [p], r{, stride}
+wmma.store.d.sync{.aligned}.layout.m8n8k4{.ss}.f64 [p], r{, stride}
 
 # wmma.mma  warp-level-matrix-instructions-wmma-mma
 .shape = .m16n16k16 .m8n32k16 .m32n8k16
 .dtype .ctype = .f16 .f32
-wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c
+wmma.mma.sync{.aligned}.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c
 @ ptx 6.3 sm_72
-wmma.mma.sync.aligned.alayout.blayout.shape.s32.int8.int8.s32{.satfinite} d, a, b, c
-wmma.mma.sync.aligned.row.col.m8n8k32.s32.int4.int4.s32{.satfinite} d, a, b, c
+wmma.mma.sync{.aligned}.alayout.blayout.shape.s32.int8.int8.s32{.satfinite} d, a, b, c
+wmma.mma.sync{.aligned}.row.col.m8n8k32.s32.int4.int4.s32{.satfinite} d, a, b, c
 .op = .xor .and
-wmma.mma.op.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 d, a, b, c
+wmma.mma.op.popc.sync{.aligned}.row.col.m8n8k128.s32.b1.b1.s32 d, a, b, c
 @ ptx 7.0 sm_80
 .rnd = .rn .rz .rm .rp
-wmma.mma.sync.aligned.alayout.blayout.shape.f32.bf16.bf16.f32 d, a, b, c
-wmma.mma.sync.aligned.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d, a, b, c
-wmma.mma.sync.aligned.alayout.blayout.m8n8k4{.rnd}.f64.f64.f64.f64 d, a, b, c
-wmma.mma.sync.aligned.alayout.blayout.m8n8k4.f64.f64.f64.f64{.rnd} d, a, b, c
+wmma.mma.sync{.aligned}.alayout.blayout.shape.f32.bf16.bf16.f32 d, a, b, c
+wmma.mma.sync{.aligned}.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d, a, b, c
+wmma.mma.sync{.aligned}.alayout.blayout.m8n8k4{.rnd}.f64.f64.f64.f64 d, a, b, c
+wmma.mma.sync{.aligned}.alayout.blayout.m8n8k4.f64.f64.f64.f64{.rnd} d, a, b, c
 
 # mma  warp-level-matrix-instructions-mma
 @ ptx 6.4 sm_70
