@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use margay_exec::launch::{Host, LaunchConfig, LaunchFailure, LaunchStats, Machine, launch};
-use margay_exec::mem::{AddressSpace, AllocKind};
+use margay_exec::mem::{AddressSpace, AllocKind, Bounds};
 use margay_exec::program::{LinkError, LoadedModule, Program, function_handle};
 use margay_ir as ir;
 
@@ -38,6 +38,8 @@ pub struct Shape {
     pub stack: u32,
     pub threads: usize,
     pub timeout: Duration,
+    /// Fault where a card's pages would, rather than at the end of each allocation.
+    pub page_bounds: bool,
 }
 
 /// A kernel argument.
@@ -160,6 +162,7 @@ pub fn run(
     shape: &Shape,
 ) -> Result<Outcome, RunError> {
     let memory = AddressSpace::new().map_err(|e| RunError::Memory(e.to_string()))?;
+    memory.set_bounds(if shape.page_bounds { Bounds::Page } else { Bounds::Exact });
     let loaded = Arc::new(load(&memory, module)?);
     let id = loaded.ir.function(kernel).ok_or_else(|| RunError::NoKernel(kernel.to_string()))?;
     let program = Program::link(&loaded, id)?;

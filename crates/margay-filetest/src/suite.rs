@@ -134,6 +134,7 @@ fn shapes(launch: &Launch) -> Vec<Shape> {
                 stack: launch.stack,
                 threads,
                 timeout: Duration::from_secs(10),
+                page_bounds: false,
             });
         }
     }

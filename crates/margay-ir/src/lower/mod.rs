@@ -26,6 +26,7 @@ mod emit;
 mod function;
 mod init;
 mod libdevice;
+mod matrix;
 mod memory;
 mod module;
 mod moves;
@@ -126,7 +127,8 @@ fn dispatch(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_
         | "shfl" | "elect" | "griddepcontrol" | "nanosleep" | "pmevent" | "setmaxnreg" => {
             sync::lower(l, inst, m)
         }
-        // Texture, surface, matrix and tensor instructions, mbarrier, and whatever comes new.
+        "mma" | "ldmatrix" => matrix::lower(l, inst, m),
+        // Texture, surface, other matrix and tensor instructions, mbarrier, and whatever comes new.
         _ => Err(Stop::unsupported("the engine has no such instruction yet")),
     }
 }

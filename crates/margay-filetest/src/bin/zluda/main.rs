@@ -19,8 +19,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use extract::{Test, Values};
+use margay_exec::fault::FaultKind;
+use margay_exec::launch::LaunchFailure;
 use margay_filetest::compile::compile;
-use margay_filetest::device::{Argument, Shape, run};
+use margay_filetest::device::{Argument, RunError, Shape, run};
 
 fn main() -> ExitCode {
     match run_suite() {
@@ -104,10 +106,10 @@ fn run_suite() -> Result<bool, String> {
                 .unwrap_or_else(|p| Err(format!("panicked: {}", panic_text(&*p))));
             good &= verdict.is_ok() == known.is_none();
             match verdict {
-                Ok(()) => {
+                Ok(note) => {
                     passed += 1;
                     let surprise = "listed as a failure: take it off the list";
-                    ("passed", known.map_or(String::new(), |_| surprise.to_string()))
+                    ("passed", known.map_or(note, |_| surprise.to_string()))
                 }
                 Err(why) => {
                     failed += 1;
@@ -143,7 +145,8 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default()
 }
 
-fn check(directory: &Path, test: &Test) -> Result<(), String> {
+/// What is worth saying of a test that passed, or why it failed.
+fn check(directory: &Path, test: &Test) -> Result<String, String> {
     let path = directory.join(format!("{}.ptx", test.name));
     let source = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let module = compile(&source)
@@ -153,7 +156,7 @@ fn check(directory: &Path, test: &Test) -> Result<(), String> {
     let (block, output) = match &test.values {
         Values::None => {
             let unsupported = module.functions.iter().flat_map(|f| &f.unsupported).next();
-            return unsupported.map_or(Ok(()), |u| Err(u.to_string()));
+            return unsupported.map_or(Ok(String::new()), |u| Err(u.to_string()));
         }
         Values::InOut { input, output } => {
             arguments.push(Argument::Buffer { bytes: input.clone(), label: "input".to_string() });
@@ -163,7 +166,7 @@ fn check(directory: &Path, test: &Test) -> Result<(), String> {
     };
     // ZLUDA passes the output twice where there is no input.
     arguments.push(Argument::Buffer { bytes: vec![0; output.len()], label: "output".to_string() });
-    let shape = Shape {
+    let mut shape = Shape {
         grid: [1; 3],
         block: [block, 1, 1],
         cluster: [1; 3],
@@ -173,6 +176,7 @@ fn check(directory: &Path, test: &Test) -> Result<(), String> {
         stack: 1024,
         threads: 1,
         timeout: Duration::from_secs(10),
+        page_bounds: false,
     };
     let kernel = module.functions.iter().find(|f| *f.name == *test.name);
     let wanted = kernel.map_or(0, |f| f.params.len());
@@ -180,9 +184,20 @@ fn check(directory: &Path, test: &Test) -> Result<(), String> {
         arguments.push(Argument::SameBuffer);
     }
     arguments.truncate(wanted);
-    let outcome = run(module.clone(), &test.name, &arguments, &shape).map_err(|e| e.to_string())?;
+    let mut result = run(module.clone(), &test.name, &arguments, &shape);
+    if let Err(RunError::Failed(LaunchFailure::Fault(fault))) = &result
+        && matches!(fault.kind, FaultKind::IllegalAddress { .. })
+    {
+        // Some tests read past a variable's end, which a card does not see.
+        shape.page_bounds = true;
+        result = run(module.clone(), &test.name, &arguments, &shape);
+    }
+    let outcome = result.map_err(|e| e.to_string())?;
     match outcome.buffers.last() {
-        Some(found) if found == output => Ok(()),
+        Some(found) if found == output && shape.page_bounds => {
+            Ok("with page bounds: it reads past the end of a variable".to_string())
+        }
+        Some(found) if found == output => Ok(String::new()),
         Some(found) => Err(format!("gives {}, not {}", words(found), words(output))),
         None => Err("the kernel takes no output".to_string()),
     }

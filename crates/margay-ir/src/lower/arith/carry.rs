@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Extended-precision arithmetic: `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc`.
 //!
-//! The condition code's carry flag is a predicate register of the function. After a subtraction it
-//! is the borrow. Carries are those of the unsigned sum, also for signed types.
+//! The condition code's carry flag is a predicate register of the function. A card subtracts by
+//! adding the complement and 1, so after a subtraction the flag is set if there was *no* borrow:
+//! that shows when `addc` follows `sub.cc`. Carries are those of the unsigned sum, also for signed
+//! types.
 
 use margay_ptx::ast::{Instruction, ModifierCursor};
 
@@ -50,26 +52,28 @@ pub(super) fn lower(
     if !carry_in && !carry_out {
         return l.first(inst, sty, op, ty, &[a, b], Attr::None);
     }
-    // A sum wrapped if it is below an addend, a difference if the subtrahend was larger.
-    let wrapped = |l: &mut Lower<'_, '_>, x: Value, y: Value, result: Value| {
-        let operands = if subtract { [x, y] } else { [result, x] };
-        l.value_in(Class::P, Op::ICmp, ty, &operands, Attr::IntCmp(IntCmp::LtU))
+    // A sum carries if it is below an addend, a difference unless the subtrahend was larger.
+    let carries = |l: &mut Lower<'_, '_>, x: Value, y: Value, result: Value| {
+        let (operands, cmp) =
+            if subtract { ([x, y], IntCmp::GeU) } else { ([result, x], IntCmp::LtU) };
+        l.value_in(Class::P, Op::ICmp, ty, &operands, Attr::IntCmp(cmp))
     };
     let first = l.value(op, ty, &[a, b], Attr::None);
     if !carry_in {
-        let out = wrapped(l, a, b, first);
+        let out = carries(l, a, b, first);
         l.first_with(inst, sty, first)?;
         l.mov(Ty::Pred, flag, out);
         return Ok(());
     }
-    let one =
-        l.value(Op::Select, ty, &[Value::Imm(1), Value::Imm(0), Value::Reg(flag)], Attr::None);
+    let choice = if subtract { [0, 1] } else { [1, 0] }.map(Value::Imm);
+    let one = l.value(Op::Select, ty, &[choice[0], choice[1], Value::Reg(flag)], Attr::None);
     if !carry_out {
         return l.first(inst, sty, op, ty, &[first, one], Attr::None);
     }
     let second = l.value(op, ty, &[first, one], Attr::None);
-    let out = [wrapped(l, a, b, first), wrapped(l, first, one, second)];
+    let out = [carries(l, a, b, first), carries(l, first, one, second)];
     l.first_with(inst, sty, second)?;
-    l.emit(Op::POr, Ty::Pred, &[flag], &out, Attr::None);
+    let both = if subtract { Op::PAnd } else { Op::POr };
+    l.emit(both, Ty::Pred, &[flag], &out, Attr::None);
     Ok(())
 }
