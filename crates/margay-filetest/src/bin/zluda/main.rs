@@ -188,14 +188,14 @@ fn check(directory: &Path, test: &Test) -> Result<String, String> {
     if let Err(RunError::Failed(LaunchFailure::Fault(fault))) = &result
         && matches!(fault.kind, FaultKind::IllegalAddress { .. })
     {
-        // Some tests read past a variable's end, which a card does not see.
+        // Some tests go past the end of a buffer, which a card does not see.
         shape.page_bounds = true;
         result = run(module.clone(), &test.name, &arguments, &shape);
     }
     let outcome = result.map_err(|e| e.to_string())?;
     match outcome.buffers.last() {
         Some(found) if found == output && shape.page_bounds => {
-            Ok("with page bounds: it reads past the end of a variable".to_string())
+            Ok("with page bounds: it goes past the end of a variable or buffer".to_string())
         }
         Some(found) if found == output => Ok(String::new()),
         Some(found) => Err(format!("gives {}, not {}", words(found), words(output))),
