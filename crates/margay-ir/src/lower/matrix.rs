@@ -85,7 +85,7 @@ impl Lower<'_, '_> {
     }
 
     /// The word that another lane holds.
-    fn from_lane(&mut self, word: Value, lane: Value) -> Value {
+    fn shuffled(&mut self, word: Value, lane: Value) -> Value {
         let srcs = [word, lane, Value::Imm(31), FULL_WARP];
         self.value(Op::Shfl, Ty::I32, &srcs, Attr::Shfl(ShflMode::Idx))
     }
@@ -153,13 +153,11 @@ impl Lower<'_, '_> {
             for part in 0..parts {
                 for four in 0..4 {
                     let row_lane = l.word_op(Op::Add, place.four, four);
-                    let rows = [
-                        l.from_lane(a[2 * part], row_lane),
-                        l.from_lane(a[2 * part + 1], row_lane),
-                    ];
+                    let rows =
+                        [l.shuffled(a[2 * part], row_lane), l.shuffled(a[2 * part + 1], row_lane)];
                     let columns = [0, 4].map(|next| {
                         let lane = l.word_op(Op::Add, column, next + four);
-                        l.from_lane(b[part], lane)
+                        l.shuffled(b[part], lane)
                     });
                     for i in 0..a_kind.in_word() {
                         let rows = rows.map(|word| l.element_of(word, a_kind, i));
@@ -223,7 +221,7 @@ impl Lower<'_, '_> {
             let high = l.value(Op::ShrU, Ty::I64, &[place.base, Value::Imm(32)], Attr::None);
             let high = l.value_from(Op::Trunc, Ty::I32, Ty::I64, &[high], Attr::None);
             let row = |l: &mut Self, lane: Value, bytes: Value| {
-                let [low, high, bytes] = [l.from_lane(low, lane), l.from_lane(high, lane), bytes]
+                let [low, high, bytes] = [l.shuffled(low, lane), l.shuffled(high, lane), bytes]
                     .map(|w| l.value_from(Op::ZExt, Ty::I64, Ty::I32, &[w], Attr::None));
                 let high = l.value(Op::Shl, Ty::I64, &[high, Value::Imm(32)], Attr::None);
                 let base = l.value(Op::Or, Ty::I64, &[low, high], Attr::None);
