@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use margay_arch::Gpu;
 use parking_lot::Mutex;
 
 use crate::device_heap::DeviceHeap;
@@ -34,7 +35,11 @@ pub struct ContextLimits {
 impl ContextLimits {
     /// What a fresh context has. The FIFO is 64 KiB a multiprocessor (measured), at least the
     /// documented megabyte.
-    fn of(sm_count: u32) -> Self {
+    fn of(gpu: &Gpu) -> Self {
+        let sm_count = gpu.card.sm_count.value;
+        // Three sixteenths of the cache, where lines can be kept (measured).
+        let can_keep = gpu.cc().major >= 8;
+        let persisting_l2 = if can_keep { u64::from(gpu.card.l2_bytes.value) * 3 / 16 } else { 0 };
         ContextLimits {
             stack: 1 << 10,
             print_fifo: (u64::from(sm_count) << 16).max(1 << 20),
@@ -42,7 +47,7 @@ impl ContextLimits {
             launch_depth: 2,
             pending_launches: 2048,
             l2_fetch: 64,
-            persisting_l2: 0,
+            persisting_l2,
         }
     }
 }
@@ -74,8 +79,7 @@ pub struct Context {
 impl Context {
     pub(crate) fn create(handle: Handle, device: u32, is_primary: bool, flags: u32) -> Arc<Self> {
         static IDS: AtomicU64 = AtomicU64::new(1);
-        let sm_count = runtime::get().devices[device as usize].gpu.card.sm_count.value;
-        let limits = ContextLimits::of(sm_count);
+        let limits = ContextLimits::of(&runtime::get().devices[device as usize].gpu);
         let context = Arc::new(Context {
             handle,
             device,
@@ -135,7 +139,8 @@ impl Context {
         }
         let per_thread =
             u64::from(runtime::get().device(self.device)?.gpu.limits.local_per_thread.value);
-        if wanted.stack > per_thread {
+        // The frame of a kernel needs a part of it (measured: 256 KiB of 512 are accepted, all is not).
+        if wanted.stack >= per_thread {
             return Err(CudaError::InvalidValue);
         }
         let total = runtime::get().device(self.device)?.total_memory();
@@ -143,7 +148,7 @@ impl Context {
             return Err(CudaError::OutOfMemory);
         }
         // A card has at least this much (measured).
-        wanted.print_fifo = wanted.print_fifo.max(1 << 12);
+        wanted.print_fifo = wanted.print_fifo.max(512 << 10);
         self.fifo.set_limit(wanted.print_fifo);
         self.heap.set_limit(wanted.heap);
         *limits = wanted;

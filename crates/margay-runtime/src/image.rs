@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use margay_ir as ir;
+use margay_ptx::ast::{AddressSize, Span};
 
 use crate::error::CudaError;
 
@@ -29,8 +30,9 @@ impl From<CudaError> for LoadFailure {
 /// Compiles for a device of compute capability `sm` (times ten).
 pub fn compile(text: &[u8], sm: u32) -> Result<Arc<ir::Module>, LoadFailure> {
     let fail = |error, log: String| LoadFailure { error, log };
-    if text.iter().all(u8::is_ascii_whitespace) {
-        return Err(fail(CudaError::InvalidImage, "error   : the PTX is empty\n".into()));
+    if !text.windows(b".version".len()).any(|w| w == b".version") {
+        let log = "error   : the image is neither PTX nor a container of it\n";
+        return Err(fail(CudaError::InvalidImage, log.into()));
     }
     let module = lower(text).map_err(|log| fail(CudaError::InvalidPtx, log))?;
     if module.ptx_version > NEWEST_PTX {
@@ -44,7 +46,8 @@ pub fn compile(text: &[u8], sm: u32) -> Result<Arc<ir::Module>, LoadFailure> {
              (MARGAY_GPU=sm_{}) or compile for sm_{sm}\n",
             module.target, module.sm
         );
-        return Err(fail(CudaError::NoBinaryForGpu, log));
+        // Measured: not CUDA_ERROR_NO_BINARY_FOR_GPU, which is for containers.
+        return Err(fail(CudaError::InvalidPtx, log));
     }
     if let Some(log) = unresolved(&module) {
         return Err(fail(CudaError::InvalidPtx, log));
@@ -81,13 +84,22 @@ fn unresolved(module: &ir::Module) -> Option<String> {
 
 /// Parses and lowers; the error is the log's text, a line an error as ptxas writes them.
 fn lower(text: &[u8]) -> Result<ir::Module, String> {
-    let ast = margay_ptx::parse_bytes(text).map_err(|problems| {
+    let mut ast = margay_ptx::parse_bytes(text).map_err(|problems| {
         let lines = problems.iter().map(|p| {
             let (line, column) = (p.position.line, p.position.column);
             format!("ptx input, line {line}, column {column}; error   : {}\n", p.text())
         });
         lines.collect::<String>()
     })?;
+    match ast.address_size {
+        Some(size) if size.bits != 64 => {
+            return Err("error   : 32-bit addresses do not work in a 64-bit process\n".to_owned());
+        }
+        Some(_) => {}
+        // The manual's default is 32, but a driver takes such modules to be for the process that
+        // it runs in (measured).
+        None => ast.address_size = Some(AddressSize { bits: 64, span: Span::default() }),
+    }
     ir::lower(&ast).map_err(|problems| {
         let lines = problems.iter().map(|p| {
             format!("ptx input, line {}, column {}; error   : {}\n", p.line, p.column, p.message)
@@ -116,9 +128,14 @@ mod tests {
     #[test]
     fn too_new_a_target() {
         let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
-        assert_eq!(failure(text, 70).error, CudaError::NoBinaryForGpu);
+        assert_eq!(failure(text, 70).error, CudaError::InvalidPtx);
         assert!(compile(text.as_bytes(), 90).is_ok());
         assert_eq!(failure(" \n", 90).error, CudaError::InvalidImage);
+        assert_eq!(failure("hello", 90).error, CudaError::InvalidImage);
+        let narrow = text.replace("address_size 64", "address_size 32");
+        assert_eq!(failure(&narrow, 90).error, CudaError::InvalidPtx);
+        let unsaid = text.replace(".address_size 64\n", "");
+        assert_eq!(compile(unsaid.as_bytes(), 90).map(|m| m.address_bits).ok(), Some(64));
     }
 
     #[test]

@@ -181,11 +181,14 @@ impl Context {
         self.allocate(size, Origin::Managed, flags, "cudaMallocManaged")
     }
 
-    /// `cuMemHostAlloc`; flags: portable 1, device map 2, write combined 4.
+    /// `cuMemHostAlloc`; flags: portable 1, device map 2, write combined 4. No bytes are null.
     pub fn mem_host_alloc(&self, size: u64, flags: u32) -> Result<u64> {
         self.check()?;
-        if size == 0 || flags & !7 != 0 {
+        if flags & !7 != 0 {
             return Err(CudaError::InvalidValue);
+        }
+        if size == 0 {
+            return Ok(0);
         }
         self.allocate(size, Origin::HostAlloc, flags, "cudaHostAlloc")
     }
@@ -194,7 +197,7 @@ impl Context {
     pub(crate) fn mem_alloc_pool(&self, size: u64, pool: Handle) -> Result<u64> {
         self.check()?;
         match size {
-            0 => Err(CudaError::InvalidValue),
+            0 => Ok(0),
             size => self.allocate(size, Origin::Pool(pool), 0, "cudaMallocAsync"),
         }
     }

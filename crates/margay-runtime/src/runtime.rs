@@ -54,6 +54,7 @@ pub fn init() -> Result<&'static Runtime> {
                 return None;
             }
         };
+        memory.set_bounds(settings.bounds);
         let gpus = settings.gpus.iter().enumerate();
         let device = |(ordinal, &(physical, gpu))| Device::new(ordinal as u32, physical, gpu);
         let devices = gpus.map(device).collect();

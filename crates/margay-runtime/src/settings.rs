@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use margay_arch::Gpu;
+use margay_exec::mem::space::Bounds;
 
 /// The GPU that is emulated when nothing is asked for.
 pub const DEFAULT_GPU: &str = "h200";
@@ -28,6 +29,8 @@ pub struct Settings {
     pub timeout: Option<Duration>,
     /// `MARGAY_SEED`: fixes the order of blocks and atomics.
     pub seed: Option<u64>,
+    /// `MARGAY_BOUNDS`: how strictly kernels are held to the sizes that were asked for.
+    pub bounds: Bounds,
     /// `CUDA_MODULE_LOADING=EAGER`.
     pub eager_loading: bool,
 }
@@ -88,8 +91,17 @@ impl Settings {
                 }
             }
         });
+        let bounds = match var("MARGAY_BOUNDS").as_deref().map(str::trim) {
+            None | Some("" | "exact") => Bounds::Exact,
+            Some("page") => Bounds::Page,
+            Some(other) => {
+                warn("MARGAY_BOUNDS", other, "exact or page");
+                Bounds::Exact
+            }
+        };
         Settings {
             gpus,
+            bounds,
             log,
             launch_blocking: var("CUDA_LAUNCH_BLOCKING").is_some_and(|v| v.trim() == "1"),
             threads: number("MARGAY_THREADS").unwrap_or(0).min(1024) as usize,

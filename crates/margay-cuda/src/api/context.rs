@@ -63,7 +63,9 @@ pub unsafe fn cuCtxCreate_v4(
 }
 
 pub unsafe fn cuCtxDestroy_v2(ctx: CUcontext) -> Result<()> {
-    rt()?.destroy_context(handle(ctx))
+    let rt = rt()?;
+    required(ctx)?;
+    rt.destroy_context(handle(ctx))
 }
 
 pub unsafe fn cuCtxPushCurrent_v2(ctx: CUcontext) -> Result<()> {
@@ -149,6 +151,11 @@ pub unsafe fn cuCtxGetLimit(value: *mut usize, limit: CUlimit) -> Result<()> {
         CU_LIMIT_STACK_SIZE => limits.stack,
         CU_LIMIT_PRINTF_FIFO_SIZE => limits.print_fifo,
         CU_LIMIT_MALLOC_HEAP_SIZE => limits.heap,
+        CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH
+            if device(current()?.device as c_int)?.gpu.cc().sm() >= 90 =>
+        {
+            return Err(CudaError::UnsupportedLimit);
+        }
         CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH => limits.launch_depth,
         CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT => limits.pending_launches,
         CU_LIMIT_MAX_L2_FETCH_GRANULARITY => limits.l2_fetch,

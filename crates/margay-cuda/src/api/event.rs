@@ -22,9 +22,9 @@ pub unsafe fn cuEventCreate(to: *mut CUevent, flags: c_uint) -> Result<()> {
         return Err(CudaError::InvalidValue);
     }
     let timing = flags & CU_EVENT_DISABLE_TIMING == 0;
-    if flags & CU_EVENT_INTERPROCESS != 0 {
-        // Such events have no timing; and there is no other process to share them with.
-        return Err(if timing { CudaError::InvalidValue } else { CudaError::NotSupported });
+    if flags & CU_EVENT_INTERPROCESS != 0 && timing {
+        // Such events have no timing. Asking for the handle to share is what is not supported.
+        return Err(CudaError::InvalidValue);
     }
     unsafe { give(to, opaque(context.create_event(timing).handle)) }
 }

@@ -53,7 +53,10 @@ pub unsafe fn cuMemAllocFromPoolAsync(
 pub unsafe fn cuMemFreeAsync(address: CUdeviceptr, stream: CUstream) -> Result<()> {
     let context = healthy()?;
     let stream = stream_of(&context, stream)?;
-    stream.owner()?.free_async(address, &stream)
+    match address {
+        0 => Ok(()),
+        address => stream.owner()?.free_async(address, &stream),
+    }
 }
 
 pub unsafe fn cuMemPoolCreate(to: *mut CUmemoryPool, props: *const CUmemPoolProps) -> Result<()> {

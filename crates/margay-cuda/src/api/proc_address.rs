@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use margay_runtime::{CudaError, Result};
 
-use super::{give, required, text};
+use super::{offer, required, text};
 use crate::exports::{ENTRIES, SYMBOLS};
 use crate::sys::*;
 
@@ -38,16 +38,14 @@ pub unsafe fn cuGetProcAddress_v2(
         .and_then(|(_, _, plain, variant)| symbol(variant.filter(|_| per_thread).unwrap_or(plain)));
     // SAFETY: checked for null, and the program's to write.
     unsafe { to.write(found.unwrap_or(std::ptr::null()).cast_mut()) };
-    let (code, result) = match (found, known) {
-        (Some(_), _) => (CU_GET_PROC_ADDRESS_SUCCESS, Ok(())),
-        (None, true) => (CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT, Err(CudaError::NotFound)),
-        (None, false) => (CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND, Err(CudaError::NotFound)),
+    let code = match (found, known) {
+        (Some(_), _) => CU_GET_PROC_ADDRESS_SUCCESS,
+        (None, true) => CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT,
+        (None, false) => CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND,
     };
-    // With a status to say so, an unknown name is no error (measured).
-    if status.is_null() {
-        return result;
-    }
-    unsafe { give(status, code) }
+    // An unknown name is no error, whether or not there is a status to say so (measured).
+    unsafe { offer(status, code) };
+    Ok(())
 }
 
 /// The form of CUDA 11, without a status.
