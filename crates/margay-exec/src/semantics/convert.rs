@@ -3,9 +3,10 @@
 //! values, and the narrow formats tf32, e4m3 and e5m2.
 //!
 //! The formats are types ([`F16`], [`BF16`], [`F32`], [`F64`]), so that one generic function covers
-//! a row: `ftof::<F64, F32, RZ, false, false>`. `.ftz` concerns the f32 side only. NaN gives the
-//! canonical NaN of f32 and the half formats; an f64 keeps the payload, and so does bf16 to f32,
-//! which is a shift.
+//! a row: `ftof::<F64, F32, RZ, false, false>`. `.ftz` concerns the f32 side only. A NaN that
+//! comes from an f64 or goes to one keeps its sign and as much of its payload as fits; bf16 to f32
+//! is a shift and keeps all; else NaN becomes canonical. (All as recorded on an H200; f64 to bf16 was
+//! not.)
 
 mod narrow;
 
@@ -59,7 +60,8 @@ impl Format for F16 {
     }
     #[inline(always)]
     fn narrow<const R: u8, const FTZ: bool>(x: f64) -> u32 {
-        half_float::f64_to_f16::<R>(x)
+        let bits = half_float::f64_to_f16::<R>(x);
+        if x.is_nan() { nan_of_double(x, 10, 0x7e00, 15) } else { bits }
     }
     #[inline(always)]
     fn narrow_f32<const R: u8, const FTZ: bool>(x: f32) -> u32 {
@@ -125,7 +127,8 @@ impl Format for F32 {
     }
     #[inline(always)]
     fn narrow<const R: u8, const FTZ: bool>(x: f64) -> u32 {
-        single::output::<FTZ, false>(narrow_f32::<R>(x))
+        let bits = single::output::<FTZ, false>(narrow_f32::<R>(x));
+        if x.is_nan() { nan_of_double(x, 23, 0x7fc0_0000, 31) } else { bits }
     }
     #[inline(always)]
     fn narrow_f32<const R: u8, const FTZ: bool>(x: f32) -> u32 {
@@ -180,6 +183,15 @@ impl Format for F64 {
         let clamped = if x > 0.0 { a } else { 0 };
         if x.is_nan() { double::CANONICAL_NAN } else { clamped }
     }
+}
+
+/// The NaN that an f64's becomes in a format of `fraction` bits: its sign and the top of its
+/// payload, quieted.
+#[inline(always)]
+fn nan_of_double(x: f64, fraction: u32, quiet_nan: u32, sign: u32) -> u32 {
+    let bits = x.to_bits();
+    let payload = (bits >> (52 - fraction)) as u32 & ((1 << fraction) - 1);
+    payload | quiet_nan | ((bits >> 63) as u32) << sign
 }
 
 #[inline(always)]

@@ -5,9 +5,8 @@
 //! Invariant: nothing traps. PTX leaves division by zero unspecified; [`DIV_BY_ZERO`] says what
 //! margay gives, in one place.
 
-/// What the hardware gives where PTX leaves the result of a division open: a quotient of all ones
-/// and the dividend as remainder, for both signs and every width. `INT_MIN / -1` is `INT_MIN` with
-/// remainder 0.
+/// What an H200 gives where PTX leaves the result of a division by zero open: all ones, as quotient
+/// and as remainder, for both signs and every width. (`INT_MIN / -1` is `INT_MIN`, remainder 0.)
 pub const DIV_BY_ZERO: u64 = u64::MAX;
 
 macro_rules! int_ops {
@@ -70,13 +69,13 @@ macro_rules! int_ops {
             pub fn rem_s(a: $lane, b: $lane) -> $lane {
                 let (a, b) = (a as $s, b as $s);
                 let r = a.wrapping_rem(if b == 0 { 1 } else { b });
-                (if b == 0 { a } else { r }) as $u as $lane
+                (if b == 0 { DIV_BY_ZERO as $s } else { r }) as $u as $lane
             }
             #[inline(always)]
             pub fn rem_u(a: $lane, b: $lane) -> $lane {
                 let (a, b) = (a as $u, b as $u);
                 let r = a % if b == 0 { 1 } else { b };
-                (if b == 0 { a } else { r }) as $lane
+                (if b == 0 { DIV_BY_ZERO as $u } else { r }) as $lane
             }
             #[inline(always)]
             pub fn neg(a: $lane) -> $lane {

@@ -11,7 +11,8 @@ use crate::semantics::half_float::{NAN, f16_to_f32, f32_to_f16};
 use crate::semantics::rounding::{RN, RNA, narrow_unbounded};
 
 /// f32 to tf32, whose ten fraction bits sit where an f32 has its top ten; the rest is 0.
-/// `R` is `RNA`, `RN` or `RZ`.
+/// `R` is `RNA`, `RN` or `RZ`. To nearest, ties away, is integer arithmetic on a card and cuts a
+/// NaN's payload as anything else; whether it may round up there was not recorded.
 #[inline(always)]
 pub fn ftotf32<const R: u8, const RELU: bool>(a: u32) -> u32 {
     let up = match R {
@@ -19,9 +20,10 @@ pub fn ftotf32<const R: u8, const RELU: bool>(a: u32) -> u32 {
         RN => 0x0fff + ((a >> 13) & 1),
         _ => 0,
     };
-    let rounded = a.wrapping_add(up) & !0x1fff;
+    let nan = f32::from_bits(a).is_nan();
+    let rounded = a.wrapping_add(if nan { 0 } else { up }) & !0x1fff;
     let clamped = if RELU && a >> 31 != 0 { 0 } else { rounded };
-    if f32::from_bits(a).is_nan() { single::NAN } else { clamped }
+    if nan && R != RNA { single::NAN } else { clamped }
 }
 
 #[inline(always)]

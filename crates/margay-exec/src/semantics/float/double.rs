@@ -11,7 +11,7 @@ use crate::semantics::rounding::{RM, RN, RP, RZ};
 
 /// The NaN that an invalid operation generates, as recorded on an H200.
 pub const GENERATED_NAN: u64 = 0xfff8_0000_0000_0000;
-/// The NaN of operations that do not hand on payloads (minimum and maximum).
+/// The upper word of this is what the coarse approximations give for NaN.
 pub const CANONICAL_NAN: u64 = 0x7fff_ffff_ffff_ffff;
 const QUIET: u64 = 0x0008_0000_0000_0000;
 const SIGN: u64 = 1 << 63;
@@ -22,7 +22,9 @@ fn is_nan(a: u64) -> bool {
     a & !SIGN > INFINITY
 }
 
-/// A NaN result's bits: the first NaN operand, quieted; without one the generated NaN.
+/// A NaN result's bits: the first NaN among the operands in this order, quieted; without one the
+/// generated NaN. An H200 prefers the second operand of a sum, product, minimum or maximum, and the
+/// first of a quotient; for `fma` the order addend, second factor, first factor is assumed.
 #[inline(always)]
 pub fn quiet(operands: [u64; 3]) -> u64 {
     let [a, b, c] = operands;
@@ -101,7 +103,7 @@ fn directed_sqrt(a: u64, r: u8) -> f64 {
 #[inline(always)]
 pub fn add<const R: u8>(a: u64, b: u64) -> u64 {
     let r = if R == RN { f64::from_bits(a) + f64::from_bits(b) } else { directed_add(a, b, R) };
-    output(r, [a, b, 0])
+    output(r, [b, a, 0])
 }
 
 #[inline(always)]
@@ -109,13 +111,13 @@ pub fn sub<const R: u8>(a: u64, b: u64) -> u64 {
     let negated = b ^ SIGN;
     let r =
         if R == RN { f64::from_bits(a) - f64::from_bits(b) } else { directed_add(a, negated, R) };
-    output(r, [a, b, 0])
+    output(r, [b, a, 0])
 }
 
 #[inline(always)]
 pub fn mul<const R: u8>(a: u64, b: u64) -> u64 {
     let r = if R == RN { f64::from_bits(a) * f64::from_bits(b) } else { directed_mul(a, b, R) };
-    output(r, [a, b, 0])
+    output(r, [b, a, 0])
 }
 
 #[inline(always)]
@@ -125,7 +127,7 @@ pub fn fma<const R: u8>(a: u64, b: u64, c: u64) -> u64 {
     } else {
         directed_fma(a, b, c, R)
     };
-    output(r, [a, b, c])
+    output(r, [c, b, a])
 }
 
 #[inline(always)]
@@ -146,16 +148,16 @@ pub fn sqrt<const R: u8>(a: u64) -> u64 {
     output(r, [a, 0, 0])
 }
 
-/// The sign is flipped, of NaN too.
+/// The sign is flipped; a NaN is quieted and keeps its sign.
 #[inline(always)]
 pub fn neg(a: u64) -> u64 {
-    a ^ SIGN
+    if is_nan(a) { a | QUIET } else { a ^ SIGN }
 }
 
-/// The sign is cleared, of NaN too.
+/// The sign is cleared; a NaN is quieted and keeps its sign.
 #[inline(always)]
 pub fn abs(a: u64) -> u64 {
-    a & !SIGN
+    if is_nan(a) { a | QUIET } else { a & !SIGN }
 }
 
 /// Magnitude of `b`, sign of `a`.
@@ -178,7 +180,7 @@ pub fn minmax<const MAX: bool, const NAN_WINS: bool, const XORSIGN: bool>(a: u64
         r |= (a ^ b) & SIGN;
     }
     let nan = if NAN_WINS { fx.is_nan() | fy.is_nan() } else { fx.is_nan() & fy.is_nan() };
-    if nan { CANONICAL_NAN } else { r }
+    if nan { quiet([b, a, 0]) } else { r }
 }
 
 /// Clamps to [0, 1]; NaN and -0 become +0.

@@ -84,8 +84,8 @@ macro_rules! check_width {
                         let ones = keep(-1);
                         check("div.u by 0", $w::div_u(x, y), ones);
                         check("div.s by 0", $w::div_s(x, y), ones);
-                        check("rem.u by 0", $w::rem_u(x, y), keep(sa));
-                        check("rem.s by 0", $w::rem_s(x, y), keep(sa));
+                        check("rem.u by 0", $w::rem_u(x, y), ones);
+                        check("rem.s by 0", $w::rem_s(x, y), ones);
                     } else {
                         check("div.u", $w::div_u(x, y), keep((ua / ub) as i128));
                         check("div.s", $w::div_s(x, y), keep(sa / sb));
