@@ -32,6 +32,7 @@ struct Cli {
 enum Command {
     Run(commands::run::Args),
     Cc(commands::cc::Args),
+    Launch(commands::launch::Args),
     Ptx(commands::ptx::Args),
     Gpus(commands::gpus::Args),
 }
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Run(args) => commands::run::run(args),
         Command::Cc(args) => commands::cc::run(args),
+        Command::Launch(args) => commands::launch::run(args),
         Command::Ptx(args) => commands::ptx::run(args),
         Command::Gpus(args) => commands::gpus::run(args),
     };

@@ -3,5 +3,6 @@
 
 pub mod cc;
 pub mod gpus;
+pub mod launch;
 pub mod ptx;
 pub mod run;
