@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! PTX text to a syntax tree with spans, and back; no I/O.
 //!
-//! [`parse`] takes the whole of PTX ISA 1.0 to 9.x; [`ast`] is what it gives, and [`print`] writes it out
+//! [`parse`] takes the whole of PTX ISA 1.0 to 9.x; [`ast`] is what it gives, and [`print()`] writes it out
 //! again. Every instruction carries the row of the table in [`isa`] that it matched, and its
 //! modifiers as written. No text makes the parser panic, recurse without limit, or take more than
 //! linear time.

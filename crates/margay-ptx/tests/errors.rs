@@ -120,6 +120,8 @@ fn broken_syntax() {
     check(in_body("mov.f64 a, 1e999;"), "6:12: constant overflows a double");
     check(in_body("ret"), "7:1: unexpected `}`; expected an operand or `;`");
     check(in_body("@ ret;"), "6:6: unexpected `;`; expected an instruction");
+    check(in_body("%r1 = 5;"), "6:1: unexpected `%r1`; expected an instruction");
+    check(in_body("_;"), "6:1: unexpected `_`; expected an instruction");
     check(
         in_body(".branchtargets a;"),
         "6:1: `.branchtargets` without a label; expected a label before it",

@@ -4,7 +4,7 @@
 use super::Parser;
 use crate::ast::{Guard, Instruction, Modifier};
 use crate::isa::{self, matching};
-use crate::lex::{Lexer, Problem, Result, begins_name};
+use crate::lex::{Lexer, Problem, Result};
 use crate::span::Span;
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -31,7 +31,7 @@ impl<'a> Parser<'a> {
     /// An instruction from its opcode, which comes next, to the semicolon.
     pub(super) fn instruction(&mut self, guard: Option<Guard>) -> Result<Instruction> {
         match self.lex.peek() {
-            Some(b) if begins_name(b) => {}
+            Some(b) if b.is_ascii_alphabetic() => {}
             _ => return Err(self.lex.unexpected(["an instruction"])),
         }
         let start = self.lex.pos();
