@@ -54,8 +54,9 @@ pub fn entries(source: &Source) -> Result<Vec<Entry>, SourceError> {
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
-/// Plain names that stand for a numbered function in a header of `version`, as (plain, numbered).
-pub fn renamed(model: &Model, version: Version) -> Vec<(String, String)> {
+/// Plain names that stand for a numbered function in the header of the model's version, as
+/// (plain, numbered).
+pub fn renamed(model: &Model) -> Vec<(String, String)> {
     let mut lowest: BTreeMap<&str, (u32, &str)> = BTreeMap::new();
     for function in &model.functions {
         if let Some((plain, number)) = split_version(&function.name) {
@@ -67,14 +68,9 @@ pub fn renamed(model: &Model, version: Version) -> Vec<(String, String)> {
     }
     lowest
         .into_iter()
-        .filter(|(plain, _)| model.function(plain).is_none() || keeps_old_symbol(plain, version))
+        .filter(|(plain, _)| model.function(plain).is_none())
         .map(|(plain, (_, numbered))| (plain.to_owned(), numbered.to_owned()))
         .collect()
-}
-
-/// Functions whose plain symbol remained in the library though the header of 12.x renames them.
-fn keeps_old_symbol(plain: &str, version: Version) -> bool {
-    plain == "cudaGetDeviceProperties" && (12000..13000).contains(&version)
 }
 
 /// Functions without a stream parameter that work in the default stream.

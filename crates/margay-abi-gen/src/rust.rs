@@ -97,6 +97,45 @@ fn plain_names_only_old(model: &Model) -> Vec<String> {
     plain.into_iter().map(str::to_owned).collect()
 }
 
+/// Functions that call the library of `model`, each found at its first call, with the per-thread variants.
+/// `resolve` is the path of `fn(&AtomicPtr<c_void>, &CStr) -> Result<*mut c_void, c_uint>`, whose
+/// error such a function returns.
+pub fn client(model: &Model, resolve: &str) -> String {
+    let mut out = String::new();
+    for function in &model.functions {
+        let Some(Type::Named(result)) = &function.signature.result else { continue };
+        if !is_status(result) {
+            continue;
+        }
+        let variant = names::per_thread(function).map_or("", PerThread::suffix);
+        let symbols = [function.name.clone(), format!("{}{variant}", function.name)];
+        let count = if variant.is_empty() { 1 } else { 2 };
+        for symbol in &symbols[..count] {
+            let signature = head(&function.signature, "");
+            line(&mut out, format_args!("pub unsafe fn {symbol}{signature} {{"));
+            line(
+                &mut out,
+                format_args!(
+                    "    static SLOT: ::core::sync::atomic::AtomicPtr<::core::ffi::c_void> =\n        \
+                     ::core::sync::atomic::AtomicPtr::new(::core::ptr::null_mut());"
+                ),
+            );
+            line(&mut out, format_args!("    match {resolve}(&SLOT, c{symbol:?}) {{"));
+            line(&mut out, format_args!("        // SAFETY: the symbol has this type."));
+            line(
+                &mut out,
+                format_args!(
+                    "        Ok(address) => unsafe {{\n            ::core::mem::transmute::<_, unsafe \
+                     extern \"C\" fn{signature}>(address)({})\n        }},",
+                    arguments(function).join(", ")
+                ),
+            );
+            line(&mut out, format_args!("        Err(code) => code,\n    }}\n}}"));
+        }
+    }
+    out
+}
+
 /// Every symbol that [`exports`] defines, with the per-thread variants.
 pub fn exported_names(model: &Model) -> Vec<String> {
     let mut all = plain_names_only_old(model);

@@ -34,7 +34,7 @@ pub fn c_headers(version: Version) -> Result<Vec<(String, String)>, SourceError>
     });
     let runtime_api = header("MARGAY_RUNTIME_API_H", version, |out| {
         line(out, "#include \"margay_runtime_types.h\"");
-        prototypes::write(out, &runtime, version, "CUDARTAPI");
+        prototypes::write(out, &runtime, "CUDARTAPI");
     });
     let driver_text = header("MARGAY_CUDA_H", version, |out| {
         line(out, "#define __cuda_cuda_h__");
@@ -42,7 +42,7 @@ pub fn c_headers(version: Version) -> Result<Vec<(String, String)>, SourceError>
         macros::constants(out, &driver);
         types::write(out, &driver, &shared);
         macros::driver(out, &driver);
-        prototypes::write(out, &driver, version, "CUDAAPI");
+        prototypes::write(out, &driver, "CUDAAPI");
     });
     Ok(vec![
         ("margay_runtime_types.h".to_owned(), runtime_types),

@@ -5,13 +5,12 @@
 
 use super::declarator::{c_name, declare};
 use super::line;
-use crate::condition::Version;
 use crate::model::{Function, Model, Type};
 use crate::names;
 use std::collections::BTreeMap;
 
-pub fn write(out: &mut String, model: &Model, version: Version, convention: &str) {
-    write_names(out, model, version);
+pub fn write(out: &mut String, model: &Model, convention: &str) {
+    write_names(out, model);
     line(out, "#if defined(__cplusplus)\n#define MARGAY_DEFAULT(value) = value\nextern \"C\" {");
     line(out, "#else\n#define MARGAY_DEFAULT(value)\n#endif");
     for function in &model.functions {
@@ -21,8 +20,8 @@ pub fn write(out: &mut String, model: &Model, version: Version, convention: &str
 }
 
 /// The macros that make a plain name the symbol that a program of this version calls.
-fn write_names(out: &mut String, model: &Model, version: Version) {
-    let renamed: BTreeMap<String, String> = names::renamed(model, version).into_iter().collect();
+fn write_names(out: &mut String, model: &Model) {
+    let renamed: BTreeMap<String, String> = names::renamed(model).into_iter().collect();
     let variant = |name: &str| {
         let function = model.function(name)?;
         Some(format!("{name}{}", names::per_thread(function)?.suffix()))

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Device code and symbols that a program's object files register before `main`.
+//!
+//! A fat binary becomes a library of libcuda at its first use; libcuda gives each context its own
+//! module of it, with its own variables. Invariant: registering touches no device, except that a
+//! binary with managed variables is loaded at once, since the host may use those before any call.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::ptr::{null, null_mut};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
+
+use crate::context;
+use crate::cu;
+use crate::error::{Error, Result, check};
+use crate::sys;
+
+/// What compilers put round a fat binary (`fatbinary_section.h`).
+#[repr(C)]
+pub struct Wrapper {
+    pub magic: c_int,
+    pub version: c_int,
+    pub data: *const c_void,
+    pub filename_or_fatbins: *const c_void,
+}
+
+pub const WRAPPER_MAGIC: c_int = 0x466243b1;
+const CONTAINER_MAGIC: u32 = 0xba55_ed50;
+
+/// A host variable that stands for a device variable.
+struct Variable {
+    name: CString,
+    host: usize,
+    size: usize,
+    /// Where nvcc's host code reads a managed variable's address, or 0.
+    managed_slot: usize,
+}
+
+/// A registered fat binary.
+pub struct Binary {
+    image: usize,
+    variables: Mutex<Vec<Variable>>,
+    /// The library's handle as a number, or why there is none.
+    library: OnceLock<std::result::Result<usize, u32>>,
+}
+
+/// A host function that stands for a kernel.
+#[derive(Clone)]
+struct Kernel {
+    binary: Arc<Binary>,
+    name: CString,
+    handle: Arc<OnceLock<usize>>,
+}
+
+#[derive(Default)]
+struct Registry {
+    /// By the host function's address.
+    kernels: HashMap<usize, Kernel>,
+    /// By the host variable's address.
+    variables: HashMap<usize, (Arc<Binary>, CString)>,
+}
+
+static REGISTRY: OnceLock<RwLock<Registry>> = OnceLock::new();
+
+fn registry() -> &'static RwLock<Registry> {
+    REGISTRY.get_or_init(RwLock::default)
+}
+
+fn read<T>(work: impl FnOnce(&Registry) -> T) -> T {
+    work(&registry().read().unwrap_or_else(|poisoned| poisoned.into_inner()))
+}
+
+fn write<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
+    work(&mut registry().write().unwrap_or_else(|poisoned| poisoned.into_inner()))
+}
+
+impl Binary {
+    /// # Safety
+    /// `wrapper` is null or points to a wrapper that lives until it is unregistered.
+    pub unsafe fn of(wrapper: *const Wrapper) -> Arc<Binary> {
+        // SAFETY: as the caller says.
+        let image = match unsafe { wrapper.as_ref() } {
+            Some(wrapper) if wrapper.magic == WRAPPER_MAGIC => wrapper.data.expose_provenance(),
+            Some(_) | None => 0,
+        };
+        Arc::new(Binary { image, variables: Mutex::default(), library: OnceLock::new() })
+    }
+
+    pub fn add_kernel(self: &Arc<Self>, host: *const c_void, name: &CStr) {
+        let kernel = Kernel { binary: self.clone(), name: name.to_owned(), handle: Arc::default() };
+        write(|registry| registry.kernels.insert(host.addr(), kernel));
+    }
+
+    /// `managed_slot` is null but for a managed variable of nvcc's.
+    pub fn add_variable(
+        self: &Arc<Self>,
+        host: *mut c_void,
+        name: &CStr,
+        size: usize,
+        managed_slot: *mut *mut c_void,
+    ) {
+        let entry = (self.clone(), name.to_owned());
+        write(|registry| registry.variables.insert(host.addr(), entry));
+        self.lock_variables().push(Variable {
+            name: name.to_owned(),
+            host: host.expose_provenance(),
+            size,
+            managed_slot: managed_slot.expose_provenance(),
+        });
+    }
+
+    fn lock_variables(&self) -> std::sync::MutexGuard<'_, Vec<Variable>> {
+        self.variables.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Forgets the binary's symbols and unloads its code.
+    pub fn unregister(self: &Arc<Self>) {
+        write(|registry| {
+            registry.kernels.retain(|_, kernel| !Arc::ptr_eq(&kernel.binary, self));
+            registry.variables.retain(|_, (binary, _)| !Arc::ptr_eq(binary, self));
+        });
+        if let Some(Ok(library)) = self.library.get() {
+            // SAFETY: the handle came from cuLibraryLoadData. At process exit libcuda may have
+            // gone before us, which is no error of the program.
+            unsafe { cu::cuLibraryUnload(std::ptr::with_exposed_provenance_mut(*library)) };
+        }
+    }
+
+    /// Whether host code may use managed variables of this binary without asking for their address.
+    pub fn has_managed(&self) -> bool {
+        self.lock_variables().iter().any(|variable| variable.managed_slot != 0)
+            || self.container().is_some_and(|bytes| {
+                let word = b".attribute(.managed)";
+                bytes.windows(word.len()).any(|window| window == word)
+            })
+    }
+
+    /// The bytes of the fat binary, as long as its header says.
+    fn container(&self) -> Option<&[u8]> {
+        let image: *const u8 = std::ptr::with_exposed_provenance(self.image);
+        if image.is_null() {
+            return None;
+        }
+        // SAFETY: a registered image starts with a header of 16 bytes: magic, version, header's size,
+        // body's size.
+        unsafe {
+            let magic = image.cast::<u32>().read_unaligned();
+            let header = image.add(6).cast::<u16>().read_unaligned();
+            let body = image.add(8).cast::<u64>().read_unaligned();
+            let size = usize::from(header).checked_add(usize::try_from(body).ok()?)?;
+            (magic == CONTAINER_MAGIC).then(|| std::slice::from_raw_parts(image, size))
+        }
+    }
+
+    /// The library of this binary, loaded if it is not yet. The thread needs a context.
+    pub fn library(&self) -> Result<cu::CUlibrary> {
+        let outcome = self.library.get_or_init(|| {
+            self.load().map(|library| library.expose_provenance()).map_err(|Error(code)| code)
+        });
+        match outcome {
+            Ok(library) => Ok(std::ptr::with_exposed_provenance_mut(*library)),
+            Err(code) => Err(Error(*code)),
+        }
+    }
+
+    fn load(&self) -> Result<cu::CUlibrary> {
+        if self.image == 0 {
+            return Err(Error(sys::cudaErrorInvalidKernelImage));
+        }
+        /// One row of the table that says where managed variables live.
+        #[repr(C)]
+        struct Row {
+            name: *const c_char,
+            host: *mut c_void,
+            size: usize,
+        }
+        let variables = self.lock_variables();
+        let mut rows: Vec<Row> = variables
+            .iter()
+            .filter(|variable| variable.managed_slot == 0)
+            .map(|variable| Row {
+                name: variable.name.as_ptr(),
+                host: std::ptr::with_exposed_provenance_mut(variable.host),
+                size: variable.size,
+            })
+            .collect();
+        let mut table = cu::CUlibraryHostUniversalFunctionAndDataTable {
+            functionTable: null_mut(),
+            functionWindowSize: 0,
+            dataTable: rows.as_mut_ptr().cast(),
+            dataWindowSize: size_of_val(rows.as_slice()),
+        };
+        let is_ours = self.container().is_some_and(|bytes| {
+            let word = b".attribute(.managed)";
+            bytes.windows(word.len()).any(|window| window == word)
+        });
+        let mut options = [cu::CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE];
+        let mut values: [*mut c_void; 1] = [(&raw mut table).cast()];
+        let count = c_uint::from(is_ours && !rows.is_empty());
+        let mut library = null_mut();
+        // SAFETY: the image lives until it is unregistered; the arrays are as long as `count` says.
+        check(unsafe {
+            cu::cuLibraryLoadData(
+                &mut library,
+                std::ptr::with_exposed_provenance(self.image),
+                null_mut(),
+                null_mut(),
+                0,
+                options.as_mut_ptr(),
+                values.as_mut_ptr(),
+                count,
+            )
+        })?;
+        for variable in variables.iter().filter(|variable| variable.managed_slot != 0) {
+            let (mut address, mut bytes) = (0, 0);
+            // SAFETY: the outputs may be written; the slot is nvcc's pointer variable.
+            unsafe {
+                check(cu::cuLibraryGetManaged(
+                    &mut address,
+                    &mut bytes,
+                    library,
+                    variable.name.as_ptr(),
+                ))?;
+                let slot: *mut *mut c_void =
+                    std::ptr::with_exposed_provenance_mut(variable.managed_slot);
+                slot.write(std::ptr::with_exposed_provenance_mut(address as usize));
+            }
+        }
+        Ok(library)
+    }
+}
+
+/// The kernel that a host function stands for, or that the pointer itself is a handle of.
+pub fn kernel(host: *const c_void) -> Result<cu::CUkernel> {
+    if host.is_null() {
+        return Err(Error(sys::cudaErrorInvalidDeviceFunction));
+    }
+    context::ensure()?;
+    let Some(kernel) = read(|registry| registry.kernels.get(&host.addr()).cloned()) else {
+        return handle_itself(host);
+    };
+    if let Some(handle) = kernel.handle.get() {
+        return Ok(std::ptr::with_exposed_provenance_mut(*handle));
+    }
+    let library = kernel.binary.library()?;
+    let mut found = null_mut();
+    // SAFETY: the output may be written; the name ends with NUL.
+    let code = unsafe { cu::cuLibraryGetKernel(&mut found, library, kernel.name.as_ptr()) };
+    check(code).map_err(|error| match error {
+        Error(sys::cudaErrorSymbolNotFound) => Error(sys::cudaErrorInvalidDeviceFunction),
+        other => other,
+    })?;
+    let handle = *kernel.handle.get_or_init(|| found.expose_provenance());
+    Ok(std::ptr::with_exposed_provenance_mut(handle))
+}
+
+/// A `cudaKernel_t` may stand where a host function is asked for. What is neither of the two is an
+/// invalid handle since CUDA 13, and before that an invalid function.
+fn handle_itself(host: *const c_void) -> Result<cu::CUkernel> {
+    let kernel: cu::CUkernel = host.cast_mut().cast();
+    let mut name = null();
+    // SAFETY: libcuda looks handles up and dereferences none.
+    match check(unsafe { cu::cuKernelGetName(&mut name, kernel) }) {
+        Ok(()) => Ok(kernel),
+        Err(_) if cfg!(cudart12) => Err(Error(sys::cudaErrorInvalidDeviceFunction)),
+        Err(_) => Err(Error(sys::cudaErrorInvalidResourceHandle)),
+    }
+}
+
+/// A kernel's function in the current context.
+pub fn function(host: *const c_void) -> Result<cu::CUfunction> {
+    let kernel = kernel(host)?;
+    let mut function = null_mut();
+    // SAFETY: the output may be written.
+    check(unsafe { cu::cuKernelGetFunction(&mut function, kernel) })?;
+    Ok(function)
+}
+
+/// Address and size in bytes of the device variable that a host variable stands for.
+pub fn variable(host: *const c_void) -> Result<(cu::CUdeviceptr, usize)> {
+    const INVALID: Error = Error(sys::cudaErrorInvalidSymbol);
+    context::ensure()?;
+    let (binary, name) =
+        read(|registry| registry.variables.get(&host.addr()).cloned()).ok_or(INVALID)?;
+    let library = binary.library()?;
+    let (mut address, mut bytes) = (0, 0);
+    // SAFETY: the outputs may be written; the name ends with NUL.
+    let code = unsafe { cu::cuLibraryGetGlobal(&mut address, &mut bytes, library, name.as_ptr()) };
+    check(code).map_err(|error| match error {
+        Error(sys::cudaErrorSymbolNotFound) => INVALID,
+        other => other,
+    })?;
+    Ok((address, bytes))
+}
