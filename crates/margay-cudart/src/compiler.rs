@@ -82,7 +82,6 @@ pub unsafe extern "C" fn __cudaInitModule(handle: Handle) -> c_char {
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the compilers' signature")]
 pub unsafe extern "C" fn __cudaRegisterFunction(
     handle: Handle,
     host: *const c_char,
@@ -106,7 +105,6 @@ pub unsafe extern "C" fn __cudaRegisterFunction(
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the compilers' signature")]
 pub unsafe extern "C" fn __cudaRegisterVar(
     handle: Handle,
     host: *mut c_char,
@@ -130,7 +128,6 @@ pub unsafe extern "C" fn __cudaRegisterVar(
 
 /// nvcc's managed variables: host code reads the address from `*slot`.
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the compilers' signature")]
 pub unsafe extern "C" fn __cudaRegisterManagedVar(
     handle: Handle,
     slot: *mut *mut c_void,

@@ -364,7 +364,8 @@ fn link(session: &Session, options: &Options, sources: &[&PathBuf]) -> Result<Bu
         command.arg("-g");
     }
     let libraries = libraries::directory()?;
-    command.arg(format!("-L{}", libraries.display())).arg("-lcudart");
+    let version = options.cuda_version.unwrap_or(headers::VERSIONS[0]);
+    command.arg(format!("-L{}", libraries.display())).arg(libraries::runtime(version));
     // So that the program also starts without `margay run`; LD_LIBRARY_PATH still goes first.
     command.arg(format!("-Wl,--enable-new-dtags,-rpath,{}", libraries.display()));
     command.arg("-o").arg(&output);

@@ -27,13 +27,14 @@ pub fn directory() -> Result<PathBuf, Failure> {
 /// `<bin>/margay-lib`, with the names that programs ask the dynamic linker for.
 fn linked(bin: &Path) -> Result<PathBuf, Failure> {
     let dir = bin.join("margay-lib");
-    let names: [(&str, [&str; 2], &[&str]); 2] = [
+    let names: [(&str, [&str; 2], &[&str]); 3] = [
         ("libcuda.so.1", ["libcuda.so", "libmargay_cuda.so"], &["libcuda.so", "libcuda.so.1"]),
         (
-            "libcudart.so",
+            "libcudart.so.12",
             ["libcudart.so", "libmargay_cudart.so"],
-            &["libcudart.so", "libcudart.so.12", "libcudart.so.13"],
+            &["libcudart.so", "libcudart.so.12"],
         ),
+        ("libcudart.so.13", ["libcudart13.so", "libmargay_cudart13.so"], &["libcudart.so.13"]),
     ];
     for (what, built, links) in names {
         let Some(target) = built.iter().map(|n| bin.join(n)).find(|p| p.exists()) else {
@@ -59,4 +60,9 @@ fn linked(bin: &Path) -> Result<PathBuf, Failure> {
         }
     }
     Ok(dir)
+}
+
+/// What links a program with the runtime library whose ABI is that of the headers.
+pub fn runtime(cuda_version: u32) -> &'static str {
+    if cuda_version >= 13000 { "-l:libcudart.so.13" } else { "-lcudart" }
 }
