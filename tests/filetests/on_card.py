@@ -155,6 +155,10 @@ def main():
             print(f"skipped {path.name}: it is for sm_{target}")
             skipped += 1
             continue
+        if "__nv_" in source:
+            print(f"skipped {path.name}: it needs a device library")
+            skipped += 1
+            continue
         for kernel, words in launches:
             if "cluster" in words:
                 print(f"skipped {path.name}: a launch with clusters")
