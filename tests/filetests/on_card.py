@@ -10,6 +10,7 @@ code is 0 only if every file that ran gave what its header says and at least one
 """
 
 import ctypes
+import functools
 import pathlib
 import re
 import struct
@@ -18,6 +19,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 FORMATS = {"u8": "B", "b8": "B", "s8": "b", "u16": "H", "b16": "H", "s16": "h", "u32": "I", "b32": "I", "s32": "i",
            "u64": "Q", "b64": "Q", "s64": "q", "f16": "e", "f32": "f", "f64": "d"}
+
+print = functools.partial(print, flush=True)
 
 
 def literal(kind, text):
@@ -174,6 +177,8 @@ def main():
                 wrong = [str(error).strip()]
             passed += not wrong
             failed += bool(wrong)
+            if not wrong:
+                print(f"passed  {path.name}")
             for line in wrong:
                 print(f"FAILED  {path.name}: {line}")
     print(f"{passed} passed, {failed} failed, {skipped} skipped on sm_{card.sm}")
