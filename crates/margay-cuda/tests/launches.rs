@@ -79,7 +79,7 @@ fn shapes_that_no_device_takes() {
     let session = Session::new();
     let module = session.load(KERNELS);
     let nothing = session.function(module, "nothing");
-    let mut go = |grid, block, shared| launch(nothing, grid, block, shared, null_mut(), &mut []);
+    let go = |grid, block, shared| launch(nothing, grid, block, shared, null_mut(), &mut []);
     ok(go([1, 65535, 1], [1, 1, 1], 0));
     for (grid, block) in [
         ([0, 1, 1], [1, 1, 1]),

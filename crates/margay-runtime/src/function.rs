@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels: what they need, what may be set on them, and how many fit on a multiprocessor.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use margay_arch::{LaunchResources, Limits};
@@ -33,6 +34,7 @@ pub struct Function {
     pub module: Arc<Module>,
     pub id: ir::FuncId,
     pub settings: Mutex<FunctionSettings>,
+    warned: AtomicBool,
     program: OnceLock<std::result::Result<Arc<Program>, CudaError>>,
 }
 
@@ -44,6 +46,7 @@ impl Function {
             module: module.clone(),
             id,
             settings: Mutex::new(settings),
+            warned: AtomicBool::new(false),
             program: OnceLock::new(),
         }
     }
@@ -165,7 +168,19 @@ impl Function {
             margay_arch::occupancy(limits, &kernel).blocks_per_sm
         };
         let plain = blocks(registers);
-        Ok(if plain == 0 && !decided { blocks(1).min(1) } else { plain })
+        if plain > 0 || decided {
+            return Ok(plain);
+        }
+        let least = blocks(1).min(1);
+        if least > 0 && !self.warned.swap(true, Ordering::Relaxed) {
+            crate::report::warn(&format!(
+                "kernel {} seems to need {registers} registers a thread, too many for blocks of \
+                 {threads} threads: a card may refuse the launch (701); __launch_bounds__ or \
+                 -maxrregcount would decide it",
+                self.name()
+            ));
+        }
+        Ok(least)
     }
 
     /// `cuOccupancyMaxPotentialBlockSize`: the block size of highest occupancy, and the grid that

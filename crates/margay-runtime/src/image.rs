@@ -27,14 +27,25 @@ impl From<CudaError> for LoadFailure {
     }
 }
 
+/// What a caller of the JIT may ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CompileOptions {
+    /// `CU_JIT_MAX_REGISTERS`: for kernels that have no `.maxnreg` of their own.
+    pub max_registers: Option<u32>,
+}
+
 /// Compiles for a device of compute capability `sm` (times ten).
-pub fn compile(text: &[u8], sm: u32) -> Result<Arc<ir::Module>, LoadFailure> {
+pub fn compile(
+    text: &[u8],
+    sm: u32,
+    options: CompileOptions,
+) -> Result<Arc<ir::Module>, LoadFailure> {
     let fail = |error, log: String| LoadFailure { error, log };
     if !text.windows(b".version".len()).any(|w| w == b".version") {
         let log = "error   : the image is neither PTX nor a container of it\n";
         return Err(fail(CudaError::InvalidImage, log.into()));
     }
-    let module = lower(text).map_err(|log| fail(CudaError::InvalidPtx, log))?;
+    let mut module = lower(text).map_err(|log| fail(CudaError::InvalidPtx, log))?;
     if module.ptx_version > NEWEST_PTX {
         let (major, minor) = module.ptx_version;
         let log = format!("error   : PTX ISA version {major}.{minor} is newer than is known\n");
@@ -51,6 +62,11 @@ pub fn compile(text: &[u8], sm: u32) -> Result<Arc<ir::Module>, LoadFailure> {
     }
     if let Some(log) = unresolved(&module) {
         return Err(fail(CudaError::InvalidPtx, log));
+    }
+    if let Some(most) = options.max_registers {
+        for kernel in module.functions.iter_mut().filter(|f| f.is_entry) {
+            kernel.limits.maxnreg.get_or_insert(most);
+        }
     }
     Ok(Arc::new(module))
 }
@@ -113,7 +129,7 @@ mod tests {
     use super::*;
 
     fn failure(text: &str, sm: u32) -> LoadFailure {
-        compile(text.as_bytes(), sm).expect_err("the text is wrong")
+        compile(text.as_bytes(), sm, CompileOptions::default()).expect_err("the text is wrong")
     }
 
     #[test]
@@ -129,13 +145,16 @@ mod tests {
     fn too_new_a_target() {
         let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
         assert_eq!(failure(text, 70).error, CudaError::InvalidPtx);
-        assert!(compile(text.as_bytes(), 90).is_ok());
+        assert!(compile(text.as_bytes(), 90, CompileOptions::default()).is_ok());
         assert_eq!(failure(" \n", 90).error, CudaError::InvalidImage);
         assert_eq!(failure("hello", 90).error, CudaError::InvalidImage);
         let narrow = text.replace("address_size 64", "address_size 32");
         assert_eq!(failure(&narrow, 90).error, CudaError::InvalidPtx);
         let unsaid = text.replace(".address_size 64\n", "");
-        assert_eq!(compile(unsaid.as_bytes(), 90).map(|m| m.address_bits).ok(), Some(64));
+        assert_eq!(
+            compile(unsaid.as_bytes(), 90, CompileOptions::default()).map(|m| m.address_bits).ok(),
+            Some(64)
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! codes are those that an H200 gave (`tests/contract/errors.h200.txt`).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use margay_exec::launch::{self as engine, Host, LaunchConfig, LaunchFailure, Machine};
 use margay_exec::mem::AllocKind;
@@ -13,7 +13,7 @@ use margay_exec::mem::AllocKind;
 use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::function::Function;
-use crate::runtime;
+use crate::runtime::{self, CANCEL};
 use crate::stream::Stream;
 
 /// Bytes of device memory that a cooperative grid synchronises through.
@@ -173,7 +173,6 @@ impl Context {
                 return;
             }
             let services = Services(&context);
-            let never = AtomicBool::new(false);
             let memory = &runtime::get().memory;
             if config.cooperative {
                 let (kind, device) = (AllocKind::Device, context.device);
@@ -182,7 +181,7 @@ impl Context {
                     Err(_) => return context.fail(CudaError::OutOfMemory),
                 }
             }
-            let run = || engine::launch(&program, &machine, &config, memory, &services, &never);
+            let run = || engine::launch(&program, &machine, &config, memory, &services, &CANCEL);
             let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
             if config.grid_workspace != 0 {
                 // It came from `alloc` just now.

@@ -13,7 +13,7 @@ use crate::error::{CudaError, Result};
 use crate::fatbin::Image;
 use crate::function::Function;
 use crate::handle::{self, Handle};
-use crate::image::{self, LoadFailure};
+use crate::image::{self, CompileOptions, LoadFailure};
 use crate::module::Module;
 use crate::runtime::Runtime;
 
@@ -27,6 +27,7 @@ enum Source {
 pub struct Library {
     pub handle: Handle,
     source: Source,
+    options: CompileOptions,
     /// Compiled code by compute capability.
     compiled: Mutex<HashMap<u32, Arc<ir::Module>>>,
     /// The module in each context.
@@ -49,6 +50,7 @@ impl Runtime {
         &self,
         image: &Image,
         sm: u32,
+        options: CompileOptions,
     ) -> std::result::Result<Arc<Library>, LoadFailure> {
         let source = match image {
             Image::Ptx(text) => Source::Ptx(text.to_vec()),
@@ -56,12 +58,13 @@ impl Runtime {
             // Refused, with the reason on stderr.
             Image::Elf => Source::Ptx(image.ptx(sm)?.into_owned()),
         };
-        let code = image::compile(&image.ptx(sm)?, sm)?;
+        let code = image::compile(&image.ptx(sm)?, sm, options)?;
         let entries = code.functions.iter().filter(|f| f.is_entry && !f.blocks.is_empty());
         let names = entries.map(|f| f.name.to_string()).collect();
         let library = Arc::new(Library {
             handle: handle::fresh(),
             source,
+            options,
             compiled: Mutex::new(HashMap::from([(sm, code)])),
             modules: Mutex::default(),
             kernels: Mutex::default(),
@@ -122,7 +125,8 @@ impl Library {
             Source::Ptx(text) => Image::Ptx(Cow::Borrowed(text)),
             Source::Container(bytes) => Image::Container(bytes),
         };
-        let code = image::compile(&image.ptx(sm)?, sm).map_err(|failure| failure.error)?;
+        let code = image::compile(&image.ptx(sm)?, sm, self.options);
+        let code = code.map_err(|failure| failure.error)?;
         compiled.insert(sm, code.clone());
         Ok(code)
     }

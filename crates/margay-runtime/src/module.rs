@@ -17,7 +17,7 @@ use crate::error::{CudaError, Result};
 use crate::fatbin::Image;
 use crate::function::Function;
 use crate::handle::{self, Handle};
-use crate::image::{self, LoadFailure};
+use crate::image::{self, CompileOptions, LoadFailure};
 use crate::memory::Origin;
 use crate::runtime::{self, Runtime};
 
@@ -43,11 +43,15 @@ pub struct Variable {
 
 impl Context {
     /// Loads device code in any form.
-    pub fn load_image(&self, image: &Image) -> std::result::Result<Arc<Module>, LoadFailure> {
+    pub fn load_image(
+        &self,
+        image: &Image,
+        options: CompileOptions,
+    ) -> std::result::Result<Arc<Module>, LoadFailure> {
         self.check()?;
         let sm = runtime::get().device(self.device)?.gpu.cc().sm();
         let text = image.ptx(sm)?;
-        self.load_ir(image::compile(&text, sm)?)
+        self.load_ir(image::compile(&text, sm, options)?)
     }
 
     /// Loads compiled code: gives its variables memory and values.
@@ -212,6 +216,9 @@ impl Runtime {
     /// `cuModuleUnload`.
     pub fn unload_module(&self, handle: Handle) -> Result<()> {
         let module = self.modules.get(handle).ok_or(CudaError::InvalidHandle)?;
+        if crate::runtime::unloading_at_exit() {
+            return Ok(());
+        }
         if let Some(context) = self.contexts.get(module.context) {
             context.drain();
             context.fifo.flush();

@@ -5,7 +5,7 @@
 //! exit find it alive.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use margay_exec::mem::AddressSpace;
 
@@ -59,6 +59,8 @@ pub fn init() -> Result<&'static Runtime> {
         let device = |(ordinal, &(physical, gpu))| Device::new(ordinal as u32, physical, gpu);
         let devices = gpus.map(device).collect();
         OWNER.store(std::process::id(), Ordering::Relaxed);
+        // SAFETY: registers a function of this library, which is never unloaded.
+        unsafe { libc::atexit(at_exit) };
         Some(Runtime {
             settings,
             devices,
@@ -82,6 +84,25 @@ pub fn init() -> Result<&'static Runtime> {
         true => Err(CudaError::NoDevice),
         false => Ok(runtime),
     }
+}
+
+/// The program is ending: what it unloads from here on may still be running.
+static ENDING: AtomicBool = AtomicBool::new(false);
+/// Tells running kernels to stop.
+pub(crate) static CANCEL: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn at_exit() {
+    ENDING.store(true, Ordering::Release);
+}
+
+/// Whether an unload comes from a destructor at process exit. Then kernels that still run are
+/// stopped instead of waited for, so that a program that ends ends.
+pub(crate) fn unloading_at_exit() -> bool {
+    let ending = ENDING.load(Ordering::Acquire);
+    if ending {
+        CANCEL.store(true, Ordering::Release);
+    }
+    ending
 }
 
 /// The runtime, for calls before which `cuInit` is required.

@@ -7,7 +7,7 @@
 use std::ffi::{c_char, c_uint, c_void};
 use std::time::Instant;
 
-use margay_runtime::image::LoadFailure;
+use margay_runtime::image::{CompileOptions, LoadFailure};
 use margay_runtime::{CudaError, Result};
 
 use crate::sys::*;
@@ -27,6 +27,8 @@ pub struct Options {
     info: Log,
     error: Log,
     wall_time_at: Option<usize>,
+    /// What goes to the compiler.
+    pub compile: CompileOptions,
     start: Instant,
 }
 
@@ -42,6 +44,7 @@ impl Options {
             info: Log::default(),
             error: Log::default(),
             wall_time_at: None,
+            compile: CompileOptions::default(),
             start: Instant::now(),
         };
         if count > 0 && (names.is_null() || values.is_null()) {
@@ -60,6 +63,9 @@ impl Options {
                 CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES => {
                     options.error.size = value as u32;
                     options.error.size_at = Some(at);
+                }
+                CU_JIT_MAX_REGISTERS if value > 0 => {
+                    options.compile.max_registers = Some(value as u32);
                 }
                 CU_JIT_WALL_TIME => options.wall_time_at = Some(at),
                 other if other >= CU_JIT_NUM_OPTIONS => return Err(CudaError::InvalidValue),

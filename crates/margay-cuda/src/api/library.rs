@@ -40,7 +40,7 @@ pub unsafe fn cuLibraryLoadData(
         let options = Options::read(count, options, values)?;
         let sm = capability()?;
         let image = Image::at(code.cast()).map_err(LoadFailure::from);
-        let outcome = image.and_then(|image| rt.load_library(&image, sm));
+        let outcome = image.and_then(|image| rt.load_library(&image, sm, options.compile));
         give(to, opaque(options.finish(outcome)?.handle))
     }
 }
@@ -86,7 +86,7 @@ pub unsafe fn cuLibraryLoadFromFile(
         let bytes = super::module::read_file(text(path)?)?;
         let sm = capability()?;
         let image = Image::of(&bytes).map_err(LoadFailure::from);
-        let outcome = image.and_then(|image| rt.load_library(&image, sm));
+        let outcome = image.and_then(|image| rt.load_library(&image, sm, options.compile));
         give(to, opaque(options.finish(outcome)?.handle))
     }
 }

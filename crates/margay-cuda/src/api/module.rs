@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_uint, c_void};
 
 use margay_runtime::fatbin::Image;
-use margay_runtime::image::LoadFailure;
+use margay_runtime::image::{CompileOptions, LoadFailure};
 use margay_runtime::{CudaError, Result};
 
 use super::jit::Options;
@@ -15,7 +15,9 @@ pub unsafe fn cuModuleLoad(to: *mut CUmodule, path: *const c_char) -> Result<()>
     let context = healthy()?;
     required(to)?;
     let bytes = read_file(unsafe { text(path)? })?;
-    let outcome = Image::of(&bytes).map_err(LoadFailure::from).and_then(|i| context.load_image(&i));
+    let outcome = Image::of(&bytes)
+        .map_err(LoadFailure::from)
+        .and_then(|i| context.load_image(&i, CompileOptions::default()));
     unsafe {
         let module =
             Options::read(0, std::ptr::null_mut(), std::ptr::null_mut())?.finish(outcome)?;
@@ -46,7 +48,8 @@ pub unsafe fn cuModuleLoadDataEx(
     unsafe {
         let options = Options::read(count, options, values)?;
         let image = Image::at(image.cast());
-        let outcome = image.map_err(LoadFailure::from).and_then(|i| context.load_image(&i));
+        let outcome =
+            image.map_err(LoadFailure::from).and_then(|i| context.load_image(&i, options.compile));
         give(to, opaque(options.finish(outcome)?.handle))
     }
 }

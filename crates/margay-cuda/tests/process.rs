@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What only a process of its own shows: messages, device printf's place in the output, the
+//! settings of the environment, and the end of the program. Each scenario is an ignored test that
+//! a real one runs in a child process.
+
+mod common;
+
+use std::process::{Command, Output};
+use std::ptr::null_mut;
+use std::time::{Duration, Instant};
+
+use common::*;
+
+/// Runs a scenario with environment variables.
+fn child(scenario: &str, variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--ignored", "--exact", "--nocapture", scenario]);
+    for (name, value) in variables {
+        command.env(name, value);
+    }
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+const ENDLESS: &str = "\
+.version 7.0
+.target sm_52
+.address_size 64
+.visible .entry endless()
+{
+again:
+    bra again;
+}
+";
+
+fn start_endless() {
+    let endless = function(load(ENDLESS), "endless");
+    ok(launch(endless, [1, 1, 1], [32, 1, 1], 0, null_mut(), &mut []));
+}
+
+#[test]
+#[ignore = "run by the_time_limit_ends_a_kernel"]
+fn scenario_endless() {
+    let _session = Session::new();
+    start_endless();
+    // SAFETY: no pointers.
+    fails(unsafe { cuCtxSynchronize() }, CUresult::CUDA_ERROR_LAUNCH_TIMEOUT);
+}
+
+#[test]
+fn the_time_limit_ends_a_kernel() {
+    let started = Instant::now();
+    let output = child("scenario_endless", &[("MARGAY_TIMEOUT", "0.3")]);
+    assert!(output.status.success(), "{}", text(&output.stdout));
+    assert!(started.elapsed() < Duration::from_secs(30));
+    let message = text(&output.stderr);
+    assert!(
+        message.contains("CUDA_ERROR_LAUNCH_TIMEOUT") && message.contains("endless"),
+        "{message}"
+    );
+}
+
+extern "C" fn unload_at_exit() {
+    let module = MODULE.load(std::sync::atomic::Ordering::SeqCst);
+    // SAFETY: a checked handle.
+    let _ = unsafe { cuModuleUnload(module as CUmodule) };
+}
+
+static MODULE: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+
+#[test]
+#[ignore = "run by a_program_ends_while_a_kernel_runs"]
+fn scenario_exit() {
+    // Registered before the driver's own handler, so run after it, as destructors are.
+    unsafe extern "C" {
+        fn atexit(call: extern "C" fn()) -> i32;
+    }
+    // SAFETY: a function of this program.
+    unsafe { atexit(unload_at_exit) };
+    std::mem::forget(Session::new());
+    let module = load(ENDLESS);
+    MODULE.store(module as usize, std::sync::atomic::Ordering::SeqCst);
+    ok(launch(function(module, "endless"), [1, 1, 1], [32, 1, 1], 0, null_mut(), &mut []));
+    std::thread::sleep(Duration::from_millis(50));
+    std::process::exit(7);
+}
+
+#[test]
+fn a_program_ends_while_a_kernel_runs() {
+    let started = Instant::now();
+    let output = child("scenario_exit", &[]);
+    assert_eq!(output.status.code(), Some(7), "{}", text(&output.stdout));
+    assert!(started.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
+#[ignore = "run by a_fault_says_where"]
+fn scenario_fault() {
+    let session = Session::new();
+    let store = session.function(session.load(KERNELS), "store");
+    let mut address = session.alloc(400) + 404;
+    let mut value = 1u32;
+    let mut arguments = [arg(&mut address), arg(&mut value)];
+    ok(launch(store, [1, 1, 1], [1, 1, 1], 0, null_mut(), &mut arguments));
+    // SAFETY: no pointers.
+    let result = unsafe { cuCtxSynchronize() };
+    println!("synchronised: {result:?}");
+}
+
+#[test]
+fn a_fault_says_where() {
+    let output = child("scenario_fault", &[]);
+    let message = text(&output.stderr);
+    for part in [
+        "CUDA_ERROR_ILLEGAL_ADDRESS (700)",
+        "write of 4 bytes at global address",
+        "4 bytes past the end of `cudaMalloc`",
+        "of 400 bytes",
+        "kernel store, block (0,0,0), thread (0,0,0)",
+        "MARGAY_BOUNDS=page",
+    ] {
+        assert!(message.contains(part), "{part:?} is not in:\n{message}");
+    }
+    assert!(text(&output.stdout).contains("synchronised: CUDA_ERROR_ILLEGAL_ADDRESS"));
+    let silent = child("scenario_fault", &[("MARGAY_LOG", "off")]);
+    assert_eq!(text(&silent.stderr), "");
+    // A card would not notice.
+    let lenient = child("scenario_fault", &[("MARGAY_BOUNDS", "page")]);
+    assert!(text(&lenient.stdout).contains("synchronised: CUDA_SUCCESS"));
+}
+
+const PRINTING: &str = "\
+.version 7.0
+.target sm_52
+.address_size 64
+.extern .func (.param .b32 result) vprintf(.param .b64 format, .param .b64 arguments);
+.global .align 1 .b8 format[9] = {100, 101, 118, 32, 37, 117, 10, 0, 0};
+.visible .entry prints(.param .u32 value)
+{
+    .local .align 8 .b8 frame[8];
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<6>;
+    ld.param.u32 %r1, [value];
+    mov.u64 %rd1, frame;
+    cvta.local.u64 %rd2, %rd1;
+    st.u32 [%rd2], %r1;
+    mov.u64 %rd3, format;
+    cvta.global.u64 %rd4, %rd3;
+    {
+        .param .b64 p0;
+        .param .b64 p1;
+        .param .b32 r;
+        st.param.b64 [p0], %rd4;
+        st.param.b64 [p1], %rd2;
+        call.uni (r), vprintf, (p0, p1);
+        ld.param.b32 %r2, [r];
+    }
+    ret;
+}
+";
+
+#[test]
+#[ignore = "run by device_printf_is_in_order_with_the_program_s"]
+fn scenario_printf() {
+    let _session = Session::new();
+    unsafe extern "C" {
+        fn puts(text: *const std::ffi::c_char) -> i32;
+    }
+    let prints = function(load(PRINTING), "prints");
+    for mut value in [1u32, 2] {
+        // SAFETY: NUL-terminated text.
+        unsafe { puts(c"host before".as_ptr()) };
+        ok(launch(prints, [1, 1, 1], [1, 1, 1], 0, null_mut(), &mut [arg(&mut value)]));
+        // SAFETY: no pointers; NUL-terminated text.
+        unsafe {
+            ok(cuCtxSynchronize());
+            puts(c"host after".as_ptr());
+        }
+    }
+}
+
+#[test]
+fn device_printf_is_in_order_with_the_program_s() {
+    let output = child("scenario_printf", &[]);
+    let printed = text(&output.stdout);
+    let lines: Vec<&str> =
+        printed.lines().filter(|l| l.starts_with("host") || l.starts_with("dev")).collect();
+    let expected = ["host before", "dev 1", "host after", "host before", "dev 2", "host after"];
+    assert_eq!(lines, expected, "{printed}\n{}", text(&output.stderr));
+}
+
+#[test]
+#[ignore = "run by the_environment_chooses_the_devices"]
+fn scenario_devices() {
+    // SAFETY: pointers to locals.
+    unsafe {
+        let result = cuInit(0);
+        let mut count = -1;
+        let _ = cuDeviceGetCount(&mut count);
+        println!("init {result:?}, {count} devices");
+        for device in 0..count {
+            let mut name = [0; 64];
+            ok(cuDeviceGetName(name.as_mut_ptr(), 64, device));
+            println!("device {}", std::ffi::CStr::from_ptr(name.as_ptr()).to_str().unwrap());
+        }
+    }
+}
+
+#[test]
+fn the_environment_chooses_the_devices() {
+    if std::env::var_os("MARGAY_CONTRACT_REAL").is_some() {
+        return;
+    }
+    let several = ("MARGAY_GPU", "sm_90,v100");
+    let output = text(&child("scenario_devices", &[several]).stdout);
+    assert!(output.contains("2 devices") && output.contains("NVIDIA H200"), "{output}");
+    let visible = ("CUDA_VISIBLE_DEVICES", "1");
+    let output = text(&child("scenario_devices", &[several, visible]).stdout);
+    assert!(output.contains("1 devices") && output.contains("Tesla V100"), "{output}");
+    let none = ("CUDA_VISIBLE_DEVICES", "");
+    let output = text(&child("scenario_devices", &[none]).stdout);
+    assert!(output.contains("CUDA_ERROR_NO_DEVICE"), "{output}");
+}
+
+#[test]
+#[ignore = "run by what_is_missing_says_so_once"]
+fn scenario_missing() {
+    // SAFETY: pointers to locals.
+    unsafe {
+        ok(cuInit(0));
+        let mut graph = null_mut();
+        for _ in 0..2 {
+            println!("graph {:?}", cuGraphCreate(&mut graph, 0));
+        }
+    }
+}
+
+#[test]
+fn what_is_missing_says_so_once() {
+    if std::env::var_os("MARGAY_CONTRACT_REAL").is_some() {
+        return;
+    }
+    let output = child("scenario_missing", &[]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(out.matches("graph CUDA_ERROR_NOT_SUPPORTED").count(), 2, "{out}");
+    assert_eq!(err.matches("cuGraphCreate is not supported").count(), 1, "{err}");
+}
