@@ -234,6 +234,11 @@ dp4a.atype.btype d, a, b, c
 .atype .btype = .u32 .s32
 dp2a.mode.atype.btype d, a, b, c
 
+# clmad  integer-arithmetic-instructions-clmad
+@ ptx 9.3 sm_100
+.mode = .lo .hi
+clmad.mode.u64 d, a, b, c
+
 # add.cc  extended-precision-arithmetic-instructions-add-cc
 @ ptx 1.2 sm_10
 .type = .u32 .s32 .u64 .s64

@@ -44,6 +44,17 @@ cvt.rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits
 .h2type = .f16x2 .bf16x2
 cvt.rn.satfinite{.relu}.fx2type.h2type d, a
 cvt.rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.fx2type d, a{, scale-factor}
+@ ptx 9.4 sm_107f
+.halfx2 = .f16x2 .bf16x2
+.narrow = .e4m3x2 .e5m2x2 .e2m1x2 .e2m3x2 .e3m2x2
+cvt.rn.pzo{.relu}{.satfinite}.halfx2.f32 d, a, b
+cvt.frnd2.pzo.satfinite{.relu}.narrow.f32 d, a, b
+cvt.rz.satfinite{.relu}.narrow.f32 d, a, b
+cvt.rz.satfinite{.relu}.narrow.halfx2 d, a
+cvt.rn{.satfinite}.ue5m3x2.f32 d, a, b
+cvt.rn{.satfinite}.ue5m3x2.bf16x2 d, a
+cvt.rn.halfx2.ue5m3x2 d, a
+@ ptx 9.1 sm_100a
 .s2rnd = .rn
 cvt.s2rnd.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale-factor}
 cvt.s2rnd.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale-factor}

@@ -176,7 +176,9 @@ fn walk(
 pub(super) fn required_by(operand: &str) -> Option<&'static [&'static str]> {
     match operand {
         "cache-policy" => Some(&["L2::cache_hint"]),
-        "ctaMask" => Some(&["multicast::cluster"]),
+        "ctaMask" => {
+            Some(&["multicast::cluster", "multicast::cluster::16b", "multicast::cluster::32b"])
+        }
         "byteMask" => Some(&["cp_mask"]),
         "im2colInfo" => Some(&["im2col", "im2col::w", "im2col::w::128"]),
         "scale-factor" => Some(&["scaled::n2::ue8m0"]),

@@ -52,7 +52,9 @@ ld{.ss}.volatile{.prefetch_size}{.vec}.type d, [a]
 ld.sem.scope{.ss}{.L1::priority}{.L2::priority}{.hint}{.prefetch_size}{.vec}.type d, [a]{, cache-policy}
 ld.ss.sem.scope{.L1::priority}{.L2::priority}{.hint}{.prefetch_size}{.vec}.type d, [a]{, cache-policy}
 @ ptx 8.2 sm_70
-ld.mmio.relaxed.sys{.global}.type d, [a]
+ld.mmio.sem.sys{.global}.type d, [a]
+@ ptx 9.4 sm_100
+ld.proxy::readonly{.global}{.vec}.type d, [a]
 
 # ld  data-movement-and-conversion-instructions-ld-global-nc
 @ ptx 3.1 sm_32
@@ -80,7 +82,7 @@ st{.ss}.volatile{.vec}.type [a], b
 st.sem.scope{.ss}{.L1::priority}{.L2::priority}{.hint}{.vec}.type [a], b{, cache-policy}
 st.ss.sem.scope{.L1::priority}{.L2::priority}{.hint}{.vec}.type [a], b{, cache-policy}
 @ ptx 8.2 sm_70
-st.mmio.relaxed.sys{.global}.type [a], b
+st.mmio.sem.sys{.global}.type [a], b
 
 # st.async  data-movement-and-conversion-instructions-st-async
 @ ptx 8.1 sm_90
@@ -124,6 +126,17 @@ multimem.red{.sem}{.scope}{.global}.op.type [a], b
 .type = .f16 .f16x2 .bf16 .bf16x2 .f32 .f64
 multimem.red{.sem}{.scope}{.global}.add{.vec}.type [a], b
 
+# multimem.st.async  data-movement-and-conversion-instructions-multimem-st-async
+@ ptx 9.3 sm_100
+.scope = .gpu .sys
+.type = .b32 .b64 .u32 .u64 .s32 .s64 .f32 .f64
+multimem.st.async.release.scope{.global}.type [a], b
+
+# multimem.red.async  data-movement-and-conversion-instructions-multimem-red-async
+.scope = .gpu .sys
+.type = .u32 .s32 .u64 .s64
+multimem.red.async.release.scope{.global}.add.type [a], b
+
 # multimem.cp.async.bulk  data-movement-and-conversion-instructions-multimem-cp-async-bulk
 @ ptx 9.1 sm_90
 multimem.cp.async.bulk.global.shared::cta.bulk_group{.cp_mask} [dstMem], [srcMem], size{, byteMask}
@@ -144,6 +157,8 @@ prefetch.global.eviction [a]
 @ ptx 8.0 sm_90
 .space = .const .param
 prefetch{.space}.tensormap [a]
+@ ptx 9.4 sm_100
+prefetch{.global}.L1::32B.valid_addr [a]
 
 # prefetchu  data-movement-and-conversion-instructions-prefetch-prefetchu
 @ ptx 2.0 sm_20
@@ -153,7 +168,12 @@ prefetchu.L1 [a]
 @ ptx 7.4 sm_80
 applypriority{.global}.L2::evict_normal [a], size
 
+# applypriority.async.bulk  data-movement-and-conversion-instructions-applypriority-async-bulk
+@ ptx 9.4 sm_107f
+applypriority.async.bulk.bulk_group{.global}.L2::evict_normal [a], size
+
 # discard  data-movement-and-conversion-instructions-discard
+@ ptx 7.4 sm_80
 discard{.global}.L2 [a], size
 
 # createpolicy  data-movement-and-conversion-instructions-createpolicy
@@ -185,10 +205,17 @@ cp.async.mbarrier.arrive{.noinc}{.state}.b64 [addr]
 # cp.async.bulk  data-movement-and-conversion-instructions-cp-async-bulk
 @ ptx 8.0 sm_90
 .mech = .mbarrier::complete_tx::bytes
-cp.async.bulk.shared::cta.global.mech{.hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}
-cp.async.bulk.shared::cluster.global.mech{.multicast::cluster}{.hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}
-cp.async.bulk.shared::cluster.shared::cta.mech [dstMem], [srcMem], size, [mbar]
-cp.async.bulk.global.shared::cta.bulk_group{.hint}{.cp_mask} [dstMem], [srcMem], size{, cache-policy}{, byteMask}
+.multicast = .multicast::cluster .multicast::cluster::16b .multicast::cluster::32b
+cp.async.bulk{.weak}.shared::cta.global.mech{.hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}
+cp.async.bulk{.weak}.shared::cluster.global.mech{.multicast}{.hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}
+cp.async.bulk{.weak}.shared::cluster.shared::cta.mech [dstMem], [srcMem], size, [mbar]
+cp.async.bulk{.weak}.global.shared::cta.bulk_group{.hint}{.cp_mask} [dstMem], [srcMem], size{, cache-policy}{, byteMask}
+@ ptx 9.3 sm_90
+.scope = .cta .cluster .gpu .sys
+cp.async.bulk.relaxed.scope.shared::cta.global.mech{.hint}.b128 [dstMem], [srcMem], size, [mbar]{, cache-policy}
+cp.async.bulk.relaxed.scope.shared::cluster.global.mech{.multicast}{.hint}.b128 [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}
+cp.async.bulk.relaxed.scope.shared::cluster.shared::cta.mech.b128 [dstMem], [srcMem], size, [mbar]
+cp.async.bulk.relaxed.scope.global.shared::cta.bulk_group{.hint}.b128 [dstMem], [srcMem], size{, cache-policy}
 @ ptx 9.2 sm_90
 cp.async.bulk.shared::cta.global.mech{.hint}.ignore_oob [dstMem], [srcMem], size, ignoreBytesLeft, ignoreBytesRight, [mbar]{, cache-policy}
 
@@ -207,9 +234,10 @@ cp.async.bulk.prefetch.L2.global{.hint} [srcMem], size{, cache-policy}
 .mech = .mbarrier::complete_tx::bytes
 .cta_group = .cta_group::1 .cta_group::2
 .load_mode = .tile .tile::gather4 .im2col .im2col::w .im2col::w::128
+.multicast = .multicast::cluster .multicast::cluster::16b .multicast::cluster::32b
 cp.async.bulk.tensor.dim.shared::cta.global{.load_mode}.mech{.cta_group}{.hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}
-cp.async.bulk.tensor.dim.shared::cluster.global{.load_mode}.mech{.multicast::cluster}{.cta_group}{.hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, cache-policy}
-.load_mode = .tile .tile::scatter4 .im2col_no_offs
+cp.async.bulk.tensor.dim.shared::cluster.global{.load_mode}.mech{.multicast}{.cta_group}{.hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, cache-policy}
+.load_mode = .tile .tile::scatter4 .im2col_no_offs .im2col_no_offs::w
 cp.async.bulk.tensor.dim.global.shared::cta{.load_mode}.bulk_group{.hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}
 
 # cp.async.bulk.prefetch.tensor  data-movement-and-conversion-instructions-cp-async-bulk-prefetch-tensor
@@ -230,7 +258,7 @@ cp.reduce.async.bulk.global.shared::cta.bulk_group{.hint}.add.noftz.type [dstMem
 # cp.reduce.async.bulk.tensor  data-movement-and-conversion-instructions-cp-reduce-async-bulk-tensor
 .dim = .1d .2d .3d .4d .5d
 .redOp = .add .min .max .inc .dec .and .or .xor
-.load_mode = .tile .im2col_no_offs
+.load_mode = .tile .im2col_no_offs .im2col_no_offs::w
 cp.reduce.async.bulk.tensor.dim.global.shared::cta.redOp{.load_mode}.bulk_group{.hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}
 
 # tensormap.replace  data-movement-and-conversion-instructions-tensormap-replace

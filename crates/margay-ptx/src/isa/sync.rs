@@ -176,8 +176,16 @@ elect.sync d|p, membermask
 # mbarrier.init  parallel-synchronization-and-communication-instructions-mbarrier-init
 @ ptx 7.0 sm_80
 mbarrier.init{.state}.b64 [addr], count
+@ ptx 9.3 sm_90
+.layout = .layout::v0 .layout::v1
+mbarrier.init.layout{.state}.b64 [addr], count
+
+# mbarrier.check_layout  parallel-synchronization-and-communication-instructions-mbarrier-check-layout
+.layout = .layout::v0 .layout::v1
+mbarrier.check_layout.layout{.state}.b64 p, [addr]
 
 # mbarrier.inval  parallel-synchronization-and-communication-instructions-mbarrier-inval
+@ ptx 7.0 sm_80
 mbarrier.inval{.state}.b64 [addr]
 
 # mbarrier.expect_tx  parallel-synchronization-and-communication-instructions-mbarrier-expect-tx

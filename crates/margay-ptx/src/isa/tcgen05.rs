@@ -87,5 +87,6 @@ tcgen05.fence::after_thread_sync
 
 # tcgen05.commit  tcgen05-instructions-tcgen05-commit
 .mech = .mbarrier::arrive::one
-tcgen05.commit.cta_group.mech{.shared::cluster}{.multicast::cluster}.b64 [mbar]{, ctaMask}
+.multicast = .multicast::cluster .multicast::cluster::16b .multicast::cluster::32b
+tcgen05.commit.cta_group.mech{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}
 ";

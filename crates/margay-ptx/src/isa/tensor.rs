@@ -158,6 +158,8 @@ ldmatrix.sync.aligned.num{.trans}.shape{.ss}.type r, [p]
 .src_fmt = .b6x16_p32 .b4x16_p64
 ldmatrix.sync.aligned.m8n16.num{.ss}.b8x16.src_fmt r, [p]
 ldmatrix.sync.aligned.m16n16.num.trans{.ss}.b8x16.src_fmt r, [p]
+@ ptx 9.4 sm_90a
+ldmatrix.sync.aligned.m8n16.num{.ss}.s8.s4 r, [p]
 
 # stmatrix  warp-level-matrix-instructions-stmatrix
 @ ptx 7.8 sm_90
