@@ -35,7 +35,12 @@ pub struct CompileOptions {
 }
 
 /// Compiles for a device of compute capability `sm` (times ten).
-pub fn compile(
+pub fn compile(text: &[u8], sm: u32) -> Result<Arc<ir::Module>, LoadFailure> {
+    compile_with(text, sm, CompileOptions::default())
+}
+
+/// Compiles as a caller of the JIT asked for.
+pub fn compile_with(
     text: &[u8],
     sm: u32,
     options: CompileOptions,
@@ -129,7 +134,7 @@ mod tests {
     use super::*;
 
     fn failure(text: &str, sm: u32) -> LoadFailure {
-        compile(text.as_bytes(), sm, CompileOptions::default()).expect_err("the text is wrong")
+        compile(text.as_bytes(), sm).expect_err("the text is wrong")
     }
 
     #[test]
@@ -145,16 +150,13 @@ mod tests {
     fn too_new_a_target() {
         let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
         assert_eq!(failure(text, 70).error, CudaError::InvalidPtx);
-        assert!(compile(text.as_bytes(), 90, CompileOptions::default()).is_ok());
+        assert!(compile(text.as_bytes(), 90).is_ok());
         assert_eq!(failure(" \n", 90).error, CudaError::InvalidImage);
         assert_eq!(failure("hello", 90).error, CudaError::InvalidImage);
         let narrow = text.replace("address_size 64", "address_size 32");
         assert_eq!(failure(&narrow, 90).error, CudaError::InvalidPtx);
         let unsaid = text.replace(".address_size 64\n", "");
-        assert_eq!(
-            compile(unsaid.as_bytes(), 90, CompileOptions::default()).map(|m| m.address_bits).ok(),
-            Some(64)
-        );
+        assert_eq!(compile(unsaid.as_bytes(), 90).map(|m| m.address_bits).ok(), Some(64));
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl Runtime {
             // Refused, with the reason on stderr.
             Image::Elf => Source::Ptx(image.ptx(sm)?.into_owned()),
         };
-        let code = image::compile(&image.ptx(sm)?, sm, options)?;
+        let code = image::compile_with(&image.ptx(sm)?, sm, options)?;
         let entries = code.functions.iter().filter(|f| f.is_entry && !f.blocks.is_empty());
         let names = entries.map(|f| f.name.to_string()).collect();
         let library = Arc::new(Library {
@@ -125,7 +125,7 @@ impl Library {
             Source::Ptx(text) => Image::Ptx(Cow::Borrowed(text)),
             Source::Container(bytes) => Image::Container(bytes),
         };
-        let code = image::compile(&image.ptx(sm)?, sm, self.options);
+        let code = image::compile_with(&image.ptx(sm)?, sm, self.options);
         let code = code.map_err(|failure| failure.error)?;
         compiled.insert(sm, code.clone());
         Ok(code)

@@ -51,7 +51,7 @@ impl Context {
         self.check()?;
         let sm = runtime::get().device(self.device)?.gpu.cc().sm();
         let text = image.ptx(sm)?;
-        self.load_ir(image::compile(&text, sm, options)?)
+        self.load_ir(image::compile_with(&text, sm, options)?)
     }
 
     /// Loads compiled code: gives its variables memory and values.
