@@ -134,7 +134,7 @@ multimem.st.async.release.scope{.global}.type [a], b
 
 # multimem.red.async  data-movement-and-conversion-instructions-multimem-red-async
 .scope = .gpu .sys
-.type = .u32 .s32 .u64 .s64
+.type = .u32 .s32 .u64
 multimem.red.async.release.scope{.global}.add.type [a], b
 
 # multimem.cp.async.bulk  data-movement-and-conversion-instructions-multimem-cp-async-bulk
