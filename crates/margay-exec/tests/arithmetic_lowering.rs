@@ -190,7 +190,7 @@ fn predicates() {
             let both = run("setp.lt.and.s32 %0|%1, %2, %3, %4", &["pred"; 2], &ins).unwrap();
             assert_eq!(both, [(less && c == 1) as u64, (!less && c == 1) as u64]);
             let not = run("setp.lt.xor.s32 %0|%1, %2, %3, !%4", &["pred"; 2], &ins).unwrap();
-            assert_eq!(not, [(less != (c == 0)) as u64, (!less != (c == 0)) as u64]);
+            assert_eq!(not, [(less != (c == 0)) as u64, (less == (c == 0)) as u64]);
             let set = run("set.lo.or.f32.u32 %0, %1, %2, %3", &["f32"], &ins).unwrap()[0];
             assert_eq!(set, if a < b || c == 1 { 0x3f80_0000 } else { 0 });
             let lop = run("lop3.or.b32 %0|%1, %2, %3, 0, 0xc0, %4", &["b32", "pred"], &ins);

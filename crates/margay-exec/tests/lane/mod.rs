@@ -67,10 +67,10 @@ pub fn run(text: &str, outs: &[&'static str], ins: &[Operand]) -> Result<Vec<u64
 }
 
 fn step(inst: &Inst, registers: &mut [u64], stored: &mut Vec<u64>) -> Result<(), String> {
-    if let Some(guard) = inst.guard {
-        if (registers[guard.pred.0 as usize] != 0) == guard.negated {
-            return Ok(());
-        }
+    if let Some(guard) = inst.guard
+        && (registers[guard.pred.0 as usize] != 0) == guard.negated
+    {
+        return Ok(());
     }
     let value = |v: &Value| match v {
         Value::Reg(Reg(r)) => registers[*r as usize],
