@@ -407,6 +407,7 @@ pub(super) fn lower_async(
             l.emit(Op::CpAsyncWait, Ty::Pred, &[], &[], Attr::None);
             Ok(())
         }
+        "cp.async.mbarrier.arrive" => l.copies_arrive(inst, m),
         other => Err(Stop::unsupported(format!("the engine has no `{other}` yet"))),
     }
 }

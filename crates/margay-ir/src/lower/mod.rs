@@ -27,6 +27,7 @@ mod function;
 mod init;
 mod libdevice;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod module;
 mod moves;
@@ -128,7 +129,8 @@ fn dispatch(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_
             sync::lower(l, inst, m)
         }
         "mma" | "ldmatrix" => matrix::lower(l, inst, m),
-        // Texture, surface, other matrix and tensor instructions, mbarrier, and whatever comes new.
+        "mbarrier" => mbarrier::lower(l, inst, m),
+        // Texture, surface, other matrix and tensor instructions, and whatever comes new.
         _ => Err(Stop::unsupported("the engine has no such instruction yet")),
     }
 }
