@@ -7,8 +7,8 @@
 //! says which of the two buffers it is in. So a handler knows planes only and never branches on
 //! what its operands are, and constants cost no space in each warp's frame.
 //!
-//! Handlers that gain from wide vectors are compiled three times (baseline, AVX2 with FMA, AVX-512)
-//! from one generic body; lane functions round alike on all three, so results do not depend on it.
+//! Handlers that gain from vectors are compiled again for AVX2 with FMA, the hottest also for
+//! AVX-512, from one generic body; lane functions round alike on all three, so results do not depend on it.
 
 use std::marker::PhantomData;
 #[cfg(not(debug_assertions))]
@@ -213,13 +213,23 @@ pub fn width() -> Width {
     })
 }
 
-/// The handler of a kernel whose lanes gain from wide vectors. Builds for debugging, which would
-/// not vectorise anyway, compile the baseline only.
-pub fn wide<K: Kernel>() -> Handler {
+/// The handler of a kernel that programs spend their time in. Builds for debugging, which would not
+/// vectorise anyway, compile the baseline only.
+pub fn hot<K: Kernel>() -> Handler {
     #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
     match width() {
         Width::Avx512 => return avx512::<K>,
         Width::Avx2 => return avx2::<K>,
+        Width::Baseline => {}
+    }
+    baseline::<K>
+}
+
+/// The handler of a kernel whose lanes gain from vectors: AVX2 does, where there is more.
+pub fn wide<K: Kernel>() -> Handler {
+    #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
+    match width() {
+        Width::Avx512 | Width::Avx2 => return avx2::<K>,
         Width::Baseline => {}
     }
     baseline::<K>
@@ -375,6 +385,15 @@ pub fn active(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
+pub fn hot1<A: Lane, R: Lane, F: Fn(A) -> R + Copy>(_: F) -> Handler {
+    hot::<Lift1<A, R, F>>()
+}
+pub fn hot2<A: Lane, B: Lane, R: Lane, F: Fn(A, B) -> R + Copy>(_: F) -> Handler {
+    hot::<Lift2<A, B, R, F>>()
+}
+pub fn hot3<A: Lane, B: Lane, C: Lane, R: Lane, F: Fn(A, B, C) -> R + Copy>(_: F) -> Handler {
+    hot::<Lift3<A, B, C, R, F>>()
+}
 pub fn un<A: Lane, R: Lane, F: Fn(A) -> R + Copy>(_: F) -> Handler {
     wide::<Lift1<A, R, F>>()
 }

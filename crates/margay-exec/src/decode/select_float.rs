@@ -3,7 +3,7 @@
 
 use margay_ir::{Attr, FloatAttr, FloatCmp, Inst, MinMaxAttr, Op, Ty};
 
-use crate::lanes::{Handler, bin, bin_each, tri, tri_each, un};
+use crate::lanes::{Handler, bin, bin_each, hot2, hot3, tri, tri_each, un};
 use crate::semantics::compare;
 use crate::semantics::float::{double, single};
 use crate::semantics::half_float::{bf16, f16};
@@ -11,9 +11,9 @@ use crate::semantics::rounding::{RM, RN, RP, RZ, code};
 
 /// Picks the monomorphic function of an f32 op. To nearest it runs in wide vectors.
 macro_rules! f32_op {
-    ($attr:expr, $wide:ident, $each:ident, $f:ident) => {
+    ($attr:expr, $hot:ident, $wide:ident, $each:ident, $f:ident) => {
         match (code($attr.round), $attr.ftz, $attr.sat) {
-            (RN, false, false) => Some($wide(single::$f::<RN, false, false>)),
+            (RN, false, false) => Some($hot(single::$f::<RN, false, false>)),
             (RN, true, false) => Some($wide(single::$f::<RN, true, false>)),
             (RN, false, true) => Some($wide(single::$f::<RN, false, true>)),
             (RN, true, true) => Some($wide(single::$f::<RN, true, true>)),
@@ -88,8 +88,8 @@ macro_rules! half_fma {
 macro_rules! arithmetic {
     ($ty:expr, $attr:expr, $f:ident) => {
         match $ty {
-            Ty::F32 => f32_op!($attr, bin, bin_each, $f),
-            Ty::F64 => f64_op!($attr, bin, bin_each, $f),
+            Ty::F32 => f32_op!($attr, hot2, bin, bin_each, $f),
+            Ty::F64 => f64_op!($attr, hot2, bin_each, $f),
             Ty::F16 => half_op!(f16, $attr, bin, $f),
             Ty::BF16 => half_op!(bf16, $attr, bin, $f),
             Ty::Pred | Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 => None,
@@ -197,13 +197,13 @@ pub(super) fn handler(inst: &Inst) -> Option<Handler> {
         Op::FMul => arithmetic!(ty, a, mul),
         Op::FFma => match ty {
             Ty::F32 if a.relu => None,
-            Ty::F32 => f32_op!(a, tri, tri_each, fma),
-            Ty::F64 => f64_op!(a, tri, tri_each, fma),
+            Ty::F32 => f32_op!(a, hot3, tri, tri_each, fma),
+            Ty::F64 => f64_op!(a, hot3, tri_each, fma),
             Ty::F16 => half_fma!(f16, a),
             Ty::BF16 => half_fma!(bf16, a),
             Ty::Pred | Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 => None,
         },
-        Op::FDiv if ty == Ty::F32 => f32_op!(a, bin, bin_each, div),
+        Op::FDiv if ty == Ty::F32 => f32_op!(a, hot2, bin, bin_each, div),
         Op::FDiv if ty == Ty::F64 => f64_op!(a, bin, bin_each, div),
         Op::FRcp if ty == Ty::F32 => f32_plain!(a, un, un, rcp),
         Op::FRcp if ty == Ty::F64 => f64_op!(a, un, un, rcp),

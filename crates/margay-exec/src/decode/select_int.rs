@@ -3,7 +3,7 @@
 
 use margay_ir::{Attr, Inst, IntCmp, Op, Ty};
 
-use crate::lanes::{Handler, Kernel, bin, bin_each, quad, tri, un, wide};
+use crate::lanes::{Handler, Kernel, bin, bin_each, hot1, hot2, hot3, quad, tri, un, wide};
 use crate::semantics::{bits, int, logic};
 
 macro_rules! int1 {
@@ -113,16 +113,16 @@ impl Kernel for Lop3Table {
 
 fn compare(ty: Ty, cmp: IntCmp) -> Option<Handler> {
     match cmp {
-        IntCmp::Eq => int2!(ty, eq),
-        IntCmp::Ne => int2!(ty, ne),
-        IntCmp::LtS => int2!(ty, lt_s),
-        IntCmp::LeS => int2!(ty, le_s),
-        IntCmp::GtS => int2!(ty, gt_s),
-        IntCmp::GeS => int2!(ty, ge_s),
-        IntCmp::LtU => int2!(ty, lt_u),
+        IntCmp::Eq => int2!(ty, eq, hot2),
+        IntCmp::Ne => int2!(ty, ne, hot2),
+        IntCmp::LtS => int2!(ty, lt_s, hot2),
+        IntCmp::LeS => int2!(ty, le_s, hot2),
+        IntCmp::GtS => int2!(ty, gt_s, hot2),
+        IntCmp::GeS => int2!(ty, ge_s, hot2),
+        IntCmp::LtU => int2!(ty, lt_u, hot2),
         IntCmp::LeU => int2!(ty, le_u),
         IntCmp::GtU => int2!(ty, gt_u),
-        IntCmp::GeU => int2!(ty, ge_u),
+        IntCmp::GeU => int2!(ty, ge_u, hot2),
     }
 }
 
@@ -171,8 +171,8 @@ pub(super) fn handler(inst: &Inst) -> Option<Handler> {
     match inst.op {
         Op::Mov => Some(match words() {
             None => wide::<MovPred>(),
-            Some(false) => un(|a: u32| a),
-            Some(true) => un(|a: u64| a),
+            Some(false) => hot1(|a: u32| a),
+            Some(true) => hot1(|a: u64| a),
         }),
         Op::Select => Some(match words() {
             None => wide::<SelectPred>(),
@@ -183,19 +183,19 @@ pub(super) fn handler(inst: &Inst) -> Option<Handler> {
         Op::POr => Some(wide::<OrPred>()),
         Op::PXor => Some(wide::<XorPred>()),
         Op::PNot => Some(wide::<NotPred>()),
-        Op::Add => int2!(ty, add),
-        Op::Sub => int2!(ty, sub),
+        Op::Add => int2!(ty, add, hot2),
+        Op::Sub => int2!(ty, sub, hot2),
         Op::AddSatS => int2!(ty, add_sat_s),
         Op::SubSatS => int2!(ty, sub_sat_s),
-        Op::Mul => int2!(ty, mul),
+        Op::Mul => int2!(ty, mul, hot2),
         Op::MulHiS => int2!(ty, mulhi_s),
         Op::MulHiU => int2!(ty, mulhi_u),
-        Op::MulWideS => Some(bin(int::mulwide_s)),
-        Op::MulWideU => Some(bin(int::mulwide_u)),
+        Op::MulWideS => Some(hot2(int::mulwide_s)),
+        Op::MulWideU => Some(hot2(int::mulwide_u)),
         Op::Mad => match ty {
             Ty::I16 => Some(tri(int::w16::mad)),
-            Ty::I32 => Some(tri(int::w32::mad)),
-            Ty::I64 => Some(tri(int::w64::mad)),
+            Ty::I32 => Some(hot3(int::w32::mad)),
+            Ty::I64 => Some(hot3(int::w64::mad)),
             Ty::Pred | Ty::I8 | Ty::F16 | Ty::BF16 | Ty::F32 | Ty::F64 => None,
         },
         Op::MadWideS => Some(tri(int::madwide_s)),
@@ -210,13 +210,13 @@ pub(super) fn handler(inst: &Inst) -> Option<Handler> {
         Op::MinU => int2!(ty, min_u),
         Op::MaxS => int2!(ty, max_s),
         Op::MaxU => int2!(ty, max_u),
-        Op::And => int2!(ty, and),
-        Op::Or => int2!(ty, or),
-        Op::Xor => int2!(ty, xor),
+        Op::And => int2!(ty, and, hot2),
+        Op::Or => int2!(ty, or, hot2),
+        Op::Xor => int2!(ty, xor, hot2),
         Op::Not => int1!(ty, not),
-        Op::Shl => int2!(ty, shl),
-        Op::ShrU => int2!(ty, shr_u),
-        Op::ShrS => int2!(ty, shr_s),
+        Op::Shl => int2!(ty, shl, hot2),
+        Op::ShrU => int2!(ty, shr_u, hot2),
+        Op::ShrS => int2!(ty, shr_s, hot2),
         Op::ShfL => match inst.attr {
             Attr::Clamp(true) => Some(tri(bits::shf_l::<true>)),
             _ => Some(tri(bits::shf_l::<false>)),

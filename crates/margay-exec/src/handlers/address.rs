@@ -53,7 +53,7 @@ const fn access_of(code: u8) -> Access {
 pub const SLOT_BITS: u32 = 24;
 
 #[inline(always)]
-fn slot(i: &Inst) -> usize {
+pub fn slot(i: &Inst) -> usize {
     (i.slot & ((1 << SLOT_BITS) - 1)) as usize
 }
 

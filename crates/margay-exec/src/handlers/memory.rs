@@ -13,7 +13,7 @@ use margay_ir::{Class, Space, Ty};
 
 use super::address::{access, resolve, space};
 use crate::interp::Cx;
-use crate::lanes::{Flow, Handler, Inst, Kernel, Lane, WARP, active, plain, wide};
+use crate::lanes::{FULL, Flow, Handler, Inst, Kernel, Lane, WARP, active, hot, plain, wide};
 
 /// Fuel that a strong load or an atomic takes: a spinning thread gives way after a few hundred.
 pub const POLL_COST: i64 = 200;
@@ -143,6 +143,141 @@ unsafe fn scatter<E: Element>(p: &[u64; WARP], offset: u64, stride: u64, s: *con
     }
 }
 
+/// Which groups of eight lanes hold one address, and which hold consecutive elements of `stride`
+/// bytes: a bit each.
+#[inline(always)]
+fn classify(plane: &[u64; WARP], stride: u64) -> (u32, u32) {
+    #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
+    if crate::lanes::width() >= crate::lanes::Width::Avx2 {
+        // SAFETY: the processor has AVX2.
+        return unsafe { classify_avx2(plane, stride) };
+    }
+    let (mut uniform, mut consecutive) = (0, 0);
+    for g in 0..4 {
+        let (mut same, mut sequence) = (0, 0);
+        for l in 0..8 {
+            let distance = plane[g * 8 + l].wrapping_sub(plane[g * 8]);
+            same |= distance;
+            sequence |= distance ^ (l as u64 * stride);
+        }
+        uniform |= ((same == 0) as u32) << g;
+        consecutive |= ((sequence == 0) as u32) << g;
+    }
+    (uniform, consecutive)
+}
+
+/// The same in vectors: compilers leave the loop scalar.
+#[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn classify_avx2(plane: &[u64; WARP], stride: u64) -> (u32, u32) {
+    use std::arch::x86_64::*;
+    let s = stride as i64;
+    let (low, high) =
+        (_mm256_setr_epi64x(0, s, 2 * s, 3 * s), _mm256_setr_epi64x(4 * s, 5 * s, 6 * s, 7 * s));
+    let (mut uniform, mut consecutive) = (0, 0);
+    for g in 0..4 {
+        // SAFETY: the plane holds 32 lanes.
+        unsafe {
+            let at = plane.as_ptr().add(g * 8);
+            let first = _mm256_set1_epi64x(*at as i64);
+            let a = _mm256_sub_epi64(_mm256_loadu_si256(at as *const __m256i), first);
+            let b = _mm256_sub_epi64(_mm256_loadu_si256(at.add(4) as *const __m256i), first);
+            let same = _mm256_or_si256(a, b);
+            let sequence = _mm256_or_si256(_mm256_xor_si256(a, low), _mm256_xor_si256(b, high));
+            uniform |= (_mm256_testz_si256(same, same) as u32) << g;
+            consecutive |= (_mm256_testz_si256(sequence, sequence) as u32) << g;
+        }
+    }
+    (uniform, consecutive)
+}
+
+/// Host pointers of the first lanes of four groups, each of which is uniform or consecutive (bits
+/// of `consecutive`), if all bytes that they stand for are in bounds and aligned.
+#[inline(always)]
+fn group_starts<const SPACE: u8, const ACCESS: u8>(
+    cx: &Cx<'_>,
+    i: &Inst,
+    plane: &[u64; WARP],
+    consecutive: u32,
+    bytes: u64,
+) -> Option<[u64; 4]> {
+    let (lo, hi, base) = match SPACE {
+        space::SHARED => (0, cx.shared_size, cx.shared as u64),
+        space::GLOBAL | space::GENERIC => {
+            let e = &cx.extents[super::address::slot(i)];
+            let allowed = ACCESS == access::READ || e.writable;
+            if !allowed || cx.epoch != cx.env.memory.epoch() {
+                return None;
+            }
+            (e.lo, e.hi, 0)
+        }
+        _ => return None,
+    };
+    let mut starts = [0; 4];
+    let mut good = true;
+    for (g, start) in starts.iter_mut().enumerate() {
+        let a = plane[g * 8].wrapping_add(i.imm);
+        let length = if consecutive >> g & 1 != 0 { 8 * bytes } else { bytes };
+        good &= a >= lo && a <= hi && hi - a.min(hi) >= length && a & (bytes - 1) == 0;
+        *start = a.wrapping_add(base);
+    }
+    good.then_some(starts)
+}
+
+/// Loads by groups of lanes, if the addresses have such a pattern and are good.
+#[inline(always)]
+unsafe fn load_groups<const SPACE: u8, E: Element>(cx: &mut Cx<'_>, i: &Inst) -> bool {
+    // SAFETY: operands were decoded for this frame; the groups' bytes are checked.
+    unsafe {
+        let plane = &*(cx.plane(i.a) as *const [u64; WARP]);
+        let (uniform, consecutive) = classify(plane, E::BYTES);
+        let consecutive = if E::SAME { consecutive & !uniform } else { 0 };
+        if uniform | consecutive != 0xf {
+            return false;
+        }
+        let starts = group_starts::<SPACE, { access::READ }>(cx, i, plane, consecutive, E::BYTES);
+        let Some(starts) = starts else { return false };
+        cx.counters[(i.slot >> super::address::SLOT_BITS) as usize] += 1;
+        let d = cx.plane(i.d) as *mut E::Reg;
+        for (g, &start) in starts.iter().enumerate() {
+            let to = &mut *(d.add(g * 8) as *mut [E::Reg; 8]);
+            if consecutive >> g & 1 != 0 {
+                *to = *(start as *const [E::Reg; 8]);
+            } else {
+                *to = [E::read(start); 8];
+            }
+        }
+    }
+    true
+}
+
+/// Stores by groups of lanes. Of lanes that store to one address the last wins.
+#[inline(always)]
+unsafe fn store_groups<const SPACE: u8, E: Element>(cx: &mut Cx<'_>, i: &Inst) -> bool {
+    // SAFETY: operands were decoded for this frame; the groups' bytes are checked.
+    unsafe {
+        let plane = &*(cx.plane(i.a) as *const [u64; WARP]);
+        let (uniform, consecutive) = classify(plane, E::BYTES);
+        let consecutive = if E::SAME { consecutive & !uniform } else { 0 };
+        if uniform | consecutive != 0xf {
+            return false;
+        }
+        let starts = group_starts::<SPACE, { access::WRITE }>(cx, i, plane, consecutive, E::BYTES);
+        let Some(starts) = starts else { return false };
+        cx.counters[(i.slot >> super::address::SLOT_BITS) as usize] += 1;
+        let s = cx.plane(i.b) as *const E::Reg;
+        for (g, &start) in starts.iter().enumerate() {
+            if consecutive >> g & 1 != 0 {
+                *(start as *mut [E::Reg; 8]) = *(s.add(g * 8) as *const [E::Reg; 8]);
+            } else {
+                E::write(start, *s.add(g * 8 + 7));
+            }
+        }
+    }
+    true
+}
+
 /// `ld` of `c` elements into the planes listed at `aux`, or of one into `d`.
 pub struct Load<const SPACE: u8, E>(PhantomData<E>);
 /// A strong `ld`.
@@ -159,9 +294,12 @@ impl<const SPACE: u8, E: Element> Kernel for Load<SPACE, E> {
             return Flow::Next;
         }
         let n = i.c as u64;
-        let mut p = [0; WARP];
         // SAFETY: operands were decoded for this frame.
         unsafe {
+            if cx.mask == FULL && n == 1 && !cx.observing && load_groups::<SPACE, E>(cx, i) {
+                return Flow::Next;
+            }
+            let mut p = [0; WARP];
             if n == 1 {
                 if !resolve::<SPACE, { access::READ }>(cx, i, E::BYTES, &mut p) {
                     return Flow::Fault;
@@ -217,9 +355,13 @@ impl<const SPACE: u8, E: Element> Kernel for Store<SPACE, E> {
             return Flow::Next;
         }
         let n = i.c as u64;
-        let mut p = [0; WARP];
         // SAFETY: operands were decoded for this frame.
         unsafe {
+            if cx.mask == FULL && n == 1 && !cx.observing && store_groups::<SPACE, E>(cx, i) {
+                cx.changes += (SPACE != space::LOCAL) as u64;
+                return Flow::Next;
+            }
+            let mut p = [0; WARP];
             if !resolve::<SPACE, { access::WRITE }>(cx, i, n * E::BYTES, &mut p) {
                 return Flow::Fault;
             }
@@ -300,8 +442,8 @@ macro_rules! by_element {
 macro_rules! by_space {
     ($weak:ident, $strong:ident, $sp:expr, $is_strong:expr, $ty:expr, $class:expr, $signed:expr) => {
         match ($sp, $is_strong) {
-            (Space::Global, false) => by_element!(wide, $weak, space::GLOBAL, $ty, $class, $signed),
-            (Space::Shared, false) => by_element!(wide, $weak, space::SHARED, $ty, $class, $signed),
+            (Space::Global, false) => by_element!(hot, $weak, space::GLOBAL, $ty, $class, $signed),
+            (Space::Shared, false) => by_element!(hot, $weak, space::SHARED, $ty, $class, $signed),
             (Space::Generic, false) => {
                 by_element!(wide, $weak, space::GENERIC, $ty, $class, $signed)
             }

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Progress, order and ends of grids: locks, barriers, deadlocks, timeouts, determinism.
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use common::{Device, Run, kernel, module};
+use margay_exec::fault::FaultKind;
+use margay_exec::launch::{LaunchConfig, LaunchFailure, Machine, launch};
+use margay_exec::program::Program;
+
+/// Every thread takes a spin lock at `[a0]`, adds 1 to `[a1]` with plain accesses, gives it back.
+const LOCKED_COUNT: &str = "
+LOCK:
+    atom.global.acquire.gpu.cas.b32 %r1, [%a0], 0, 1;
+    setp.ne.u32 %p1, %r1, 0;
+    @%p1 bra LOCK;
+    ld.global.u32 %r2, [%a1];
+    add.u32 %r2, %r2, 1;
+    st.global.u32 [%a1], %r2;
+    fence.acq_rel.gpu;
+    atom.global.release.gpu.exch.b32 %r3, [%a0], 0;";
+
+#[test]
+fn lanes_warps_and_blocks_that_spin_on_a_lock_all_progress() {
+    for (grid, block, threads) in [(1, 32, 1), (1, 256, 1), (6, 64, 2), (6, 64, 1)] {
+        let device = Device::new();
+        let m = device.load(&kernel(LOCKED_COUNT));
+        let (lock, count) = (device.buffer(&[0u32]), device.buffer(&[0u32]));
+        let run = Run { threads, ..Run::new(grid, block) };
+        run.go(&device, &m, "k", &[lock, count, 0]).unwrap();
+        assert_eq!(device.read::<u32>(count, 1), [grid * block], "{grid} blocks of {block}");
+    }
+}
+
+/// A barrier over the whole grid: the last of `[a1]` blocks to arrive lets all go.
+const GRID_BARRIER: &str = "
+    cvt.u32.u64 %r9, %a1;
+    atom.global.add.u32 %r1, [%a0], 1;
+WAIT:
+    ld.volatile.global.u32 %r2, [%a0];
+    setp.lt.u32 %p1, %r2, %r9;
+    @%p1 bra WAIT;
+    mul.wide.u32 %d1, %c, 4;
+    add.u64 %d1, %a2, %d1;
+    st.global.u32 [%d1], %r2;";
+
+#[test]
+fn resident_blocks_wait_for_one_another() {
+    for threads in [1, 2] {
+        let device = Device::new();
+        let m = device.load(&kernel(GRID_BARRIER));
+        let (count, out) = (device.buffer(&[0u32]), device.buffer(&[0u32; 8]));
+        let run = Run { threads, ..Run::new(8, 1) };
+        run.go(&device, &m, "k", &[count, 8, out]).unwrap();
+        assert_eq!(device.read::<u32>(out, 8), [8; 8]);
+    }
+}
+
+#[test]
+fn a_grid_barrier_of_too_many_blocks_is_a_deadlock() {
+    let device = Device::new();
+    let m = device.load(&kernel(GRID_BARRIER));
+    let (count, out) = (device.buffer(&[0u32]), device.buffer(&[0u32; 9]));
+    let fault = Run::new(9, 1).faults(&device, &m, "k", &[count, 9, out]);
+    assert!(matches!(fault.kind, FaultKind::Deadlock { .. }), "{fault:?}");
+}
+
+#[test]
+fn an_endless_kernel_times_out() {
+    let device = Device::new();
+    let m = device.load(&kernel("LOOP: add.u32 %r1, %r1, 1;\nbra LOOP;"));
+    let run = Run { timeout: Duration::from_millis(200), ..Run::new(3, 64) };
+    let start = Instant::now();
+    let fault = run.faults(&device, &m, "k", &[0, 0, 0]);
+    assert!(matches!(fault.kind, FaultKind::Timeout { .. }), "{fault:?}");
+    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_launch_can_be_cancelled() {
+    let device = Device::new();
+    let m = device.load(&kernel("LOOP: add.u32 %r1, %r1, 1;\nbra LOOP;"));
+    let program = Program::link(&m, m.ir.function("k").unwrap()).unwrap();
+    let machine =
+        Machine { sm: 90, sm_count: 1, blocks_per_sm: 1, clock_khz: 1, reserved_shared: 0 };
+    let config = LaunchConfig {
+        grid: [4, 1, 1],
+        block: [32, 1, 1],
+        cluster: [1; 3],
+        dynamic_shared: 0,
+        params: vec![0; 24],
+        cooperative: false,
+        stack_limit: 0,
+        timeout: None,
+        threads: 2,
+        seed: None,
+        grid_id: 0,
+        grid_workspace: 0,
+    };
+    let cancel = AtomicBool::new(false);
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            std::thread::sleep(Duration::from_millis(100));
+            cancel.store(true, Ordering::Relaxed);
+        });
+        let end = launch(&program, &machine, &config, &device.memory, &device, &cancel);
+        assert_eq!(end, Err(LaunchFailure::Cancelled));
+    });
+}
+
+#[test]
+fn from_7_0_threads_of_a_diverged_warp_meet_at_a_barrier() {
+    let body = "
+    and.b32 %r1, %lane, 1;
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 bra EVEN;
+    st.shared.u32 [buf+4], 7;
+    bar.sync 0;
+    ld.shared.u32 %r2, [buf];
+    bra DONE;
+EVEN:
+    st.shared.u32 [buf], 5;
+    bar.sync 0;
+    ld.shared.u32 %r2, [buf+4];
+DONE:
+    mul.wide.u32 %d1, %t, 4;
+    add.u64 %d1, %a0, %d1;
+    st.global.u32 [%d1], %r2;";
+    let device = Device::new();
+    let m = device.load(&module(".shared .align 4 .b8 buf[8];", body));
+    let out = device.buffer(&[0u32; 64]);
+    Run::new(1, 64).go(&device, &m, "k", &[out, 0, 0]).unwrap();
+    let expected: Vec<u32> = (0..64).map(|t| if t % 2 == 0 { 7 } else { 5 }).collect();
+    assert_eq!(device.read::<u32>(out, 64), expected);
+}
+
+#[test]
+fn exited_threads_do_not_hold_a_barrier() {
+    let body = "
+    setp.gt.u32 %p1, %t, 39;
+    @%p1 exit;
+    bar.sync 0;
+    atom.global.add.u32 %r1, [%a0], 1;";
+    for sm in [60, 90] {
+        let device = Device::new();
+        let m = device.load(&kernel(body));
+        let out = device.buffer(&[0u32]);
+        Run { sm, ..Run::new(1, 128) }.go(&device, &m, "k", &[out, 0, 0]).unwrap();
+        assert_eq!(device.read::<u32>(out, 1), [40]);
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads_or_the_seed() {
+    let body = "
+    mov.u32 %r1, %t;
+    mov.u32 %r2, 0;
+LOOP:
+    mul.lo.u32 %r1, %r1, 1664525;
+    add.u32 %r1, %r1, 1013904223;
+    and.b32 %r3, %r1, 31;
+    setp.gt.u32 %p1, %r3, %lane;
+    @%p1 add.u32 %r2, %r2, %r1;
+    add.u32 %r4, %r4, 1;
+    shr.u32 %r5, %t, 3;
+    setp.lt.u32 %p1, %r4, %r5;
+    @%p1 bra LOOP;
+    mul.wide.u32 %d1, %t, 4;
+    add.u64 %d1, %a0, %d1;
+    st.global.u32 [%d1], %r2;
+    atom.global.add.u32 %r6, [%a1], %r2;";
+    let mut first: Option<(Vec<u32>, Vec<u32>)> = None;
+    for (threads, seed) in [(1, None), (2, None), (4, None), (1, Some(1)), (1, Some(99))] {
+        let device = Device::new();
+        let m = device.load(&kernel(body));
+        let (out, sum) = (device.buffer(&vec![0u32; 64 * 96]), device.buffer(&[0u32]));
+        let run = Run { threads, seed, ..Run::new(64, 96) };
+        run.go(&device, &m, "k", &[out, sum, 0]).unwrap();
+        let got = (device.read::<u32>(out, 64 * 96), device.read::<u32>(sum, 1));
+        assert_eq!(*first.get_or_insert_with(|| got.clone()), got);
+    }
+}
+
+#[test]
+fn below_7_0_volatile_warp_synchronous_code_is_right() {
+    let body = "
+    mov.u64 %d1, buf;
+    mul.wide.u32 %d2, %lane, 4;
+    add.u64 %d1, %d1, %d2;
+    add.u32 %r1, %lane, 1;
+    st.volatile.shared.u32 [%d1], %r1;
+    mov.u32 %r5, 16;
+STEP:
+    setp.lt.u32 %p1, %lane, %r5;
+    @!%p1 bra SKIP;
+    mul.wide.u32 %d3, %r5, 4;
+    add.u64 %d3, %d1, %d3;
+    ld.volatile.shared.u32 %r2, [%d3];
+    ld.volatile.shared.u32 %r3, [%d1];
+    add.u32 %r3, %r3, %r2;
+    st.volatile.shared.u32 [%d1], %r3;
+SKIP:
+    shr.u32 %r5, %r5, 1;
+    setp.ne.u32 %p2, %r5, 0;
+    @%p2 bra STEP;
+    ld.volatile.shared.u32 %r2, [buf];
+    st.global.u32 [%a0], %r2;";
+    let device = Device::new();
+    let m = device.load(&module(".shared .align 4 .b8 buf[128];", body));
+    let out = device.buffer(&[0u32]);
+    Run { sm: 60, ..Run::new(1, 32) }.go(&device, &m, "k", &[out, 0, 0]).unwrap();
+    assert_eq!(device.read::<u32>(out, 1), [32 * 33 / 2]);
+}
+
+#[test]
+fn a_block_that_waits_in_a_barrier_for_ever_is_named() {
+    let body = "
+    setp.lt.u32 %p1, %t, 32;
+    @%p1 bra ONE;
+    bar.sync 2, 64;
+    bra DONE;
+ONE:
+    bar.sync 1, 64;
+DONE:";
+    let device = Device::new();
+    let m = device.load(&kernel(body));
+    let fault = Run::new(1, 64).faults(&device, &m, "k", &[0, 0, 0]);
+    match fault.kind {
+        FaultKind::Deadlock { who } => {
+            assert!(who.contains("barrier 1") && who.contains("barrier 2"), "{who}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn memory_that_was_freed_is_out_of_reach() {
+    let body = "ld.global.u32 %r1, [%a0];";
+    let device = Device::new();
+    let m = device.load(&kernel(body));
+    let buffer = device.buffer(&[1u32; 16]);
+    Run::new(1, 1).go(&device, &m, "k", &[buffer, 0, 0]).unwrap();
+    device.memory.free(buffer).unwrap();
+    let fault = Run::new(1, 1).faults(&device, &m, "k", &[buffer, 0, 0]);
+    assert!(matches!(fault.kind, FaultKind::IllegalAddress { .. }), "{fault:?}");
+}
+
+#[test]
+fn patterned_accesses_are_checked_to_the_byte() {
+    // Lanes read consecutive words; the last is beyond the end in the second case.
+    let body = "
+    mul.wide.u32 %d1, %t, 4;
+    add.u64 %d1, %a0, %d1;
+    ld.global.u32 %r1, [%d1];
+    add.u64 %d2, %a1, 0;
+    st.global.u32 [%d2], %r1;";
+    let device = Device::new();
+    let m = device.load(&kernel(body));
+    let values: Vec<u32> = (0..64).collect();
+    let (whole, short, out) =
+        (device.buffer(&values), device.buffer(&values[..63]), device.buffer(&[0u32]));
+    Run::new(2, 32).go(&device, &m, "k", &[whole, out, 0]).unwrap();
+    let fault = Run { threads: 1, ..Run::new(2, 32) }.faults(&device, &m, "k", &[short, out, 0]);
+    match fault.kind {
+        FaultKind::IllegalAddress { address, nearest, .. } => {
+            assert_eq!(address, short + 63 * 4);
+            assert_eq!(nearest.unwrap().base, short);
+            assert_eq!((fault.block, fault.thread), ([1, 0, 0], [31, 0, 0]));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn loads_are_counted_by_their_path() {
+    let body = "
+    ld.global.u32 %r1, [%a0];
+    ld.global.nc.u32 %r2, [%a0];
+    ld.global.nc.v2.u32 {%r3, %r4}, [%a0];
+    st.global.u32 [%a0], %r1;";
+    let device = Device::new();
+    let m = device.load(&kernel(body));
+    let buffer = device.buffer(&[1u32; 4]);
+    let stats = Run::new(2, 64).go(&device, &m, "k", &[buffer, 0, 0]).unwrap();
+    let counts = (stats.global_loads, stats.read_only_loads, stats.global_stores, stats.blocks);
+    assert_eq!(counts, (4, 8, 4, 2));
+}
