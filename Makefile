@@ -3,7 +3,7 @@
 
 MARGAY := target/release/margay
 
-.PHONY: setup build demo test lint examples bench clean
+.PHONY: setup build demo test lint examples bench install clean
 
 setup:
 	@tools/setup.sh
@@ -24,6 +24,16 @@ test: lint build
 
 bench: build
 	cargo xtask bench
+
+PREFIX ?= /usr/local
+install: build
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/margay
+	install $(MARGAY) $(DESTDIR)$(PREFIX)/bin/margay
+	install -m 644 target/release/libcuda.so $(DESTDIR)$(PREFIX)/lib/margay/libcuda.so.1
+	install -m 644 target/release/libcudart.so $(DESTDIR)$(PREFIX)/lib/margay/libcudart.so.12
+	install -m 644 target/release/libcudart13.so $(DESTDIR)$(PREFIX)/lib/margay/libcudart.so.13
+	ln -sf libcuda.so.1 $(DESTDIR)$(PREFIX)/lib/margay/libcuda.so
+	ln -sf libcudart.so.12 $(DESTDIR)$(PREFIX)/lib/margay/libcudart.so
 
 clean:
 	cargo clean

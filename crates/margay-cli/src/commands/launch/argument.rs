@@ -128,7 +128,7 @@ impl Scalar {
 /// An argument of a kernel.
 pub enum Argument {
     /// Passed by value.
-    Value { scalar: Scalar, bytes: Vec<u8> },
+    Value { bytes: Vec<u8> },
     /// A device buffer, whose address is passed.
     Buffer { scalar: Scalar, shape: Vec<usize>, bytes: Vec<u8> },
 }
@@ -155,7 +155,7 @@ impl Argument {
             let scalar = Scalar::of_name(kind).ok_or_else(|| wrong("unknown type"))?;
             let bytes =
                 scalar.parse(value).ok_or_else(|| wrong("the value does not fit the type"))?;
-            return Ok(Argument::Value { scalar, bytes });
+            return Ok(Argument::Value { bytes });
         }
         let (declared, fill) = value.split_once('=').unwrap_or((value, "zeros"));
         let (name, count) = declared.split_once('[').ok_or_else(|| wrong("no [N]"))?;
