@@ -20,6 +20,8 @@ use super::rounding::{RM, RN, RP, RZ, from_integer, narrow_f32};
 pub trait Format: Copy + 'static {
     /// How a lane holds it.
     type Bits: Copy;
+    /// Whether this is bf16, whose widening to f32 is a shift.
+    const IS_BF16: bool = false;
     /// Whether every value is an f32.
     const FITS_F32: bool;
     /// An operand's value; exact.
@@ -30,6 +32,11 @@ pub trait Format: Copy + 'static {
     fn narrow<const R: u8, const FTZ: bool>(x: f64) -> Self::Bits;
     /// One rounding, from f32.
     fn narrow_f32<const R: u8, const FTZ: bool>(x: f32) -> Self::Bits;
+    /// As [`Format::narrow_f32`], of a bf16 as it stands: a format that holds it whole keeps NaN too.
+    #[inline(always)]
+    fn narrow_bf16<const R: u8>(x: f32) -> Self::Bits {
+        Self::narrow_f32::<R, false>(x)
+    }
     /// One rounding of an integer.
     fn integer<const R: u8>(negative: bool, magnitude: u64) -> Self::Bits;
     /// Clamps to [0, 1], NaN to +0.
@@ -83,6 +90,7 @@ impl Format for F16 {
 
 impl Format for BF16 {
     type Bits = u32;
+    const IS_BF16: bool = true;
     const FITS_F32: bool = true;
     #[inline(always)]
     fn widen<const FTZ: bool>(a: u32) -> f64 {
@@ -133,6 +141,10 @@ impl Format for F32 {
     #[inline(always)]
     fn narrow_f32<const R: u8, const FTZ: bool>(x: f32) -> u32 {
         single::output::<FTZ, false>(x)
+    }
+    #[inline(always)]
+    fn narrow_bf16<const R: u8>(x: f32) -> u32 {
+        x.to_bits()
     }
     #[inline(always)]
     fn integer<const R: u8>(negative: bool, magnitude: u64) -> u32 {
@@ -205,18 +217,14 @@ fn quiet(x: f64) -> u64 {
 pub fn ftof<A: Format, T: Format, const R: u8, const FTZ: bool, const SAT: bool>(
     a: A::Bits,
 ) -> T::Bits {
-    let r = if A::FITS_F32 {
+    let r = if A::IS_BF16 && !FTZ {
+        T::narrow_bf16::<R>(A::widen_f32::<FTZ>(a))
+    } else if A::FITS_F32 {
         T::narrow_f32::<R, FTZ>(A::widen_f32::<FTZ>(a))
     } else {
         T::narrow::<R, FTZ>(A::widen::<FTZ>(a))
     };
     if SAT { T::saturate(r) } else { r }
-}
-
-/// bf16 to f32 without flushing or clamping: a shift, which keeps a NaN's payload.
-#[inline(always)]
-pub fn bf16_to_f32_bits(a: u32) -> u32 {
-    a << 16
 }
 
 #[inline(always)]

@@ -205,7 +205,9 @@ fn between_formats() {
     assert_eq!(ftof::<F64, F16, RN, false, false>(above.to_bits()), 0x3c01);
     assert_eq!(ftof::<F64, F32, RN, false, false>(0xfff0_0000_4000_0001), 0xffc0_0002);
     assert_eq!(ftof::<F16, F32, RN, false, false>(0xfe01), single::NAN);
-    assert_eq!(bf16_to_f32_bits(0xff81), 0xff81_0000);
+    assert_eq!(ftof::<BF16, F32, RN, false, false>(0xff81), 0xff81_0000);
+    assert_eq!(ftof::<BF16, F32, RN, false, true>(0xff81), 0);
+    assert_eq!(ftof::<BF16, F16, RN, false, false>(0xff81), 0x7fff);
     assert_eq!(ftof::<F32, F32, RN, false, true>(2f32.to_bits()), 1f32.to_bits());
     assert_eq!(ftof::<F32, F16, RN, false, true>((-2f32).to_bits()), 0);
     assert_eq!(ftof::<F32, F16, RZ, false, false>(1e6f32.to_bits()), 0x7bff);

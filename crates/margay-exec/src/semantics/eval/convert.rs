@@ -52,12 +52,6 @@ macro_rules! format {
 pub(super) fn eval(op: Op, ty: Ty, from: Ty, f: FloatAttr, a: u64) -> Option<u64> {
     let x = a as u32;
     match op {
-        // A shift on the card, which keeps a NaN's payload.
-        Op::FToF
-            if (from, ty, f.ftz, f.sat, f.relu) == (Ty::BF16, Ty::F32, false, false, false) =>
-        {
-            Some(cvt::bf16_to_f32_bits(x).into())
-        }
         Op::FToF => format!(from, A => format!(ty, T => between::<A, T>(f, a))),
         Op::FRound => format!(ty, T => rounded!(f.round, R => {
             flagged!(f.ftz, Z => flagged!(f.sat, S => {
