@@ -129,10 +129,15 @@ impl Binary {
     /// Whether host code may use managed variables of this binary without asking for their address.
     pub fn has_managed(&self) -> bool {
         self.lock_variables().iter().any(|variable| variable.managed_slot != 0)
-            || self.container().is_some_and(|bytes| {
-                let word = b".attribute(.managed)";
-                bytes.windows(word.len()).any(|window| window == word)
-            })
+            || self.declares_managed()
+    }
+
+    /// Whether the PTX of `margay cc`, which is not compressed, has managed variables.
+    fn declares_managed(&self) -> bool {
+        self.container().is_some_and(|bytes| {
+            let word = b".attribute(.managed)";
+            bytes.windows(word.len()).any(|window| window == word)
+        })
     }
 
     /// The bytes of the fat binary, as long as its header says.
@@ -190,13 +195,9 @@ impl Binary {
             dataTable: rows.as_mut_ptr().cast(),
             dataWindowSize: size_of_val(rows.as_slice()),
         };
-        let is_ours = self.container().is_some_and(|bytes| {
-            let word = b".attribute(.managed)";
-            bytes.windows(word.len()).any(|window| window == word)
-        });
         let mut options = [cu::CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE];
         let mut values: [*mut c_void; 1] = [(&raw mut table).cast()];
-        let count = c_uint::from(is_ours && !rows.is_empty());
+        let count = c_uint::from(self.declares_managed() && !rows.is_empty());
         let mut library = null_mut();
         // SAFETY: the image lives until it is unregistered; the arrays are as long as `count` says.
         check(unsafe {
@@ -211,6 +212,12 @@ impl Binary {
                 count,
             )
         })?;
+        if count > 0 {
+            // The host may read the variables' first values from now on.
+            let mut module = null_mut();
+            // SAFETY: the output may be written.
+            check(unsafe { cu::cuLibraryGetModule(&mut module, library) })?;
+        }
         for variable in variables.iter().filter(|variable| variable.managed_slot != 0) {
             let (mut address, mut bytes) = (0, 0);
             // SAFETY: the outputs may be written; the slot is nvcc's pointer variable.

@@ -14,6 +14,7 @@ use crate::fatbin::Image;
 use crate::function::Function;
 use crate::handle::{self, Handle};
 use crate::image::{self, CompileOptions, LoadFailure};
+use crate::managed::HostVariables;
 use crate::module::Module;
 use crate::runtime::Runtime;
 
@@ -28,6 +29,8 @@ pub struct Library {
     pub handle: Handle,
     source: Source,
     options: CompileOptions,
+    /// Storage of managed variables.
+    host: HostVariables,
     /// Compiled code by compute capability.
     compiled: Mutex<HashMap<u32, Arc<ir::Module>>>,
     /// The module in each context.
@@ -45,12 +48,14 @@ pub struct Kernel {
 }
 
 impl Runtime {
-    /// `cuLibraryLoadData`; `sm` is the device to compile for at once.
+    /// `cuLibraryLoadData`; `sm` is the device to compile for at once, `host` the storage of managed
+    /// variables.
     pub fn load_library(
         &self,
         image: &Image,
         sm: u32,
         options: CompileOptions,
+        host: HostVariables,
     ) -> std::result::Result<Arc<Library>, LoadFailure> {
         let source = match image {
             Image::Ptx(text) => Source::Ptx(text.to_vec()),
@@ -65,6 +70,7 @@ impl Runtime {
             handle: handle::fresh(),
             source,
             options,
+            host,
             compiled: Mutex::new(HashMap::from([(sm, code)])),
             modules: Mutex::default(),
             kernels: Mutex::default(),
@@ -83,6 +89,7 @@ impl Runtime {
             // A context that has gone took its module along.
             let _ = self.unload_module(module.handle);
         }
+        library.host.unbind(self);
         Ok(())
     }
 
@@ -110,7 +117,7 @@ impl Library {
             return Ok(module.clone());
         }
         let code = self.code_for(context)?;
-        let module = context.load_ir(code).map_err(|failure| failure.error)?;
+        let module = context.load_bound(code, &self.host).map_err(|failure| failure.error)?;
         modules.insert(context.handle, module.clone());
         Ok(module)
     }

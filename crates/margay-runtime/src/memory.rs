@@ -387,13 +387,68 @@ impl Runtime {
 
     /// Frees a module's variable.
     pub(crate) fn free_variable(&self, base: u64) {
+        // A host variable is of no context, and not the module's to free.
         let variable = |r: &Record| match r.origin {
-            Origin::Variable | Origin::ManagedVariable => true,
+            Origin::Variable | Origin::ManagedVariable => r.context != 0,
             Origin::Alloc | Origin::Managed | Origin::Pool(_) => false,
             Origin::HostAlloc | Origin::HostRegister => false,
         };
         if let Ok(record) = self.take(base, variable) {
             self.release(&record);
+        }
+    }
+
+    /// Makes a host variable the storage of a managed one; tells whether it was not that before.
+    pub(crate) fn bind_host_variable(
+        &self,
+        base: u64,
+        size: u64,
+        device: u32,
+        label: &str,
+    ) -> Result<bool> {
+        if base == 0 || size == 0 || base.checked_add(size).is_none() {
+            return Err(CudaError::InvalidValue);
+        }
+        let mut records = self.records.map.write();
+        if let Some((_, before)) = records.range(..base + size).next_back()
+            && before.base + before.size > base
+        {
+            let bound = before.base == base && before.size == size && before.context == 0;
+            return match bound && before.origin == Origin::ManagedVariable {
+                true => Ok(false),
+                false => Err(CudaError::HostMemoryAlreadyRegistered),
+            };
+        }
+        if !is_mapped(base, size) {
+            return Err(CudaError::InvalidValue);
+        }
+        // SAFETY: mapped now, and a variable stays where it is until its library is unloaded,
+        // which ends the binding.
+        match unsafe { self.memory.register(base, size, device, label) } {
+            Ok(()) => {}
+            Err(AllocError::AlreadyRegistered) => {
+                return Err(CudaError::HostMemoryAlreadyRegistered);
+            }
+            Err(AllocError::OutOfMemory { .. }) => return Err(CudaError::OutOfMemory),
+        }
+        let buffer_id = self.memory.find(base).map_or(base, |info| info.id);
+        let (origin, context, flags) = (Origin::ManagedVariable, 0, 0);
+        let (charged, dying) = (0, false);
+        let record =
+            Record { base, size, origin, context, device, flags, buffer_id, charged, dying };
+        records.insert(base, record);
+        Ok(true)
+    }
+
+    /// Ends [`Runtime::bind_host_variable`].
+    pub(crate) fn unbind_host_variable(&self, base: u64) {
+        let mut records = self.records.map.write();
+        let bound =
+            |r: &Record| r.base == base && r.origin == Origin::ManagedVariable && r.context == 0;
+        if records.get(&base).is_some_and(bound) {
+            records.remove(&base);
+            // It was registered when it was bound.
+            let _ = self.memory.unregister(base);
         }
     }
 

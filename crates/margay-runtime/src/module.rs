@@ -4,7 +4,7 @@
 //! Invariant: a variable is one object for the life of its module in its context, initialised at
 //! load. Shared variables have no address: each block has its own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -18,6 +18,7 @@ use crate::fatbin::Image;
 use crate::function::Function;
 use crate::handle::{self, Handle};
 use crate::image::{self, CompileOptions, LoadFailure};
+use crate::managed::HostVariables;
 use crate::memory::Origin;
 use crate::runtime::{self, Runtime};
 
@@ -56,12 +57,21 @@ impl Context {
 
     /// Loads compiled code: gives its variables memory and values.
     pub fn load_ir(&self, code: Arc<ir::Module>) -> std::result::Result<Arc<Module>, LoadFailure> {
+        self.load_bound(code, &HostVariables::default())
+    }
+
+    /// As [`Context::load_ir`], with host variables that are the storage of managed ones.
+    pub fn load_bound(
+        &self,
+        code: Arc<ir::Module>,
+        host: &HostVariables,
+    ) -> std::result::Result<Arc<Module>, LoadFailure> {
         let limits = runtime::get().device(self.device)?.gpu.limits;
         check_sizes(&code, limits)?;
-        let addresses = self.place_variables(&code)?;
+        let (addresses, valued) = self.place_variables(&code, host)?;
         static UIDS: AtomicU32 = AtomicU32::new(1);
         let uid = UIDS.fetch_add(1, Ordering::Relaxed);
-        initialise(&code, &addresses, uid);
+        initialise(&code, &addresses, &valued, uid);
         let is_const = |g: &&ir::Global| g.space == ir::Space::Const;
         let const_bytes = code.globals.iter().filter(is_const).map(|g| g.size).sum();
         let module = Arc::new(Module {
@@ -77,12 +87,28 @@ impl Context {
         Ok(module)
     }
 
-    fn place_variables(&self, code: &ir::Module) -> Result<Vec<u64>> {
+    /// Addresses by variable, and those that have their values already.
+    fn place_variables(
+        &self,
+        code: &ir::Module,
+        host: &HostVariables,
+    ) -> Result<(Vec<u64>, HashSet<u64>)> {
         let mut addresses: Vec<u64> = Vec::with_capacity(code.globals.len());
+        let mut valued = HashSet::new();
         for global in &code.globals {
             let (size, align, name) = (global.size, global.align.max(1), &global.name);
             let address = match global.space {
                 ir::Space::Const => self.allocate_constant(size, align, name),
+                ir::Space::Global | ir::Space::Generic
+                    if let Some(to) = host.find(name).filter(|_| global.managed) =>
+                {
+                    self.bind_managed(to, size).map(|first| {
+                        if !first {
+                            valued.insert(to.address);
+                        }
+                        to.address
+                    })
+                }
                 ir::Space::Global | ir::Space::Generic => {
                     let origin = match global.managed {
                         true => Origin::ManagedVariable,
@@ -102,7 +128,7 @@ impl Context {
                 }
             }
         }
-        Ok(addresses)
+        Ok((addresses, valued))
     }
 }
 
@@ -132,9 +158,9 @@ fn check_sizes(
 }
 
 /// Writes initial bytes and the addresses in them.
-fn initialise(code: &ir::Module, addresses: &[u64], uid: u32) {
+fn initialise(code: &ir::Module, addresses: &[u64], valued: &HashSet<u64>, uid: u32) {
     for (global, &address) in code.globals.iter().zip(addresses) {
-        if address == 0 {
+        if address == 0 || valued.contains(&address) {
             continue;
         }
         let mut bytes = global.init.clone();

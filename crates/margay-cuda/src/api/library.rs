@@ -8,6 +8,7 @@ use margay_runtime::fatbin::Image;
 use margay_runtime::function::Function;
 use margay_runtime::image::LoadFailure;
 use margay_runtime::library::{Kernel, Library};
+use margay_runtime::managed::{HostVariable, HostVariables};
 use margay_runtime::{CudaError, Result};
 
 use super::jit::Options;
@@ -36,35 +37,71 @@ pub unsafe fn cuLibraryLoadData(
     required(to)?;
     required(code)?;
     unsafe {
-        check_library_options(library_count, library_options, library_values)?;
+        let host = read_library_options(library_count, library_options, library_values)?;
         let options = Options::read(count, options, values)?;
         let sm = capability()?;
         let image = Image::at(code.cast()).map_err(LoadFailure::from);
-        let outcome = image.and_then(|image| rt.load_library(&image, sm, options.compile));
+        let outcome = image.and_then(|image| rt.load_library(&image, sm, options.compile, host));
         give(to, opaque(options.finish(outcome)?.handle))
     }
 }
 
-/// The image is always copied, so "binary is preserved" holds in any case.
-unsafe fn check_library_options(
+/// A row of the data table: a host variable that may be the storage of a managed one.
+#[repr(C)]
+struct HostRow {
+    name: *const c_char,
+    host: *mut c_void,
+    size: usize,
+}
+
+/// The image is always copied, so "binary is preserved" holds in any case. The form of the "universal
+/// table" is between NVIDIA's runtime and driver; margay's own is rows of [`HostRow`].
+unsafe fn read_library_options(
     count: c_uint,
     options: *mut CUlibraryOption,
     values: *mut *mut c_void,
-) -> Result<()> {
+) -> Result<HostVariables> {
     if count > 0 && (options.is_null() || values.is_null()) {
         return Err(CudaError::InvalidValue);
     }
+    let mut host = HostVariables::default();
     for at in 0..count as usize {
-        // SAFETY: the program's array has `count` elements.
-        match unsafe { options.add(at).read() } {
+        // SAFETY: the program's arrays have `count` elements.
+        let (option, value) = unsafe { (options.add(at).read(), values.add(at).read()) };
+        match option {
             CU_LIBRARY_BINARY_IS_PRESERVED => {}
             CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE => {
-                return Err(CudaError::NotSupported);
+                let table = value.cast::<CUlibraryHostUniversalFunctionAndDataTable>();
+                required(table)?;
+                // SAFETY: the option's value points to this structure.
+                host.0.extend(unsafe { host_variables(&*table)? });
             }
             _ => return Err(CudaError::InvalidValue),
         }
     }
-    Ok(())
+    Ok(host)
+}
+
+unsafe fn host_variables(
+    table: &CUlibraryHostUniversalFunctionAndDataTable,
+) -> Result<Vec<HostVariable>> {
+    let rows = table.dataWindowSize / size_of::<HostRow>();
+    if !table.functionTable.is_null() || table.dataWindowSize % size_of::<HostRow>() != 0 {
+        return Err(CudaError::NotSupported);
+    }
+    if rows > 0 {
+        required(table.dataTable)?;
+    }
+    (0..rows)
+        .map(|at| {
+            // SAFETY: the table has as many rows as its size says.
+            let row = unsafe { &*table.dataTable.cast::<HostRow>().add(at) };
+            // SAFETY: the row's name is a C string.
+            let name = unsafe { text(row.name)? }.to_owned();
+            let address = row.host.expose_provenance() as u64;
+            Ok(HostVariable { name, address, size: row.size as u64 })
+        })
+        .collect()
 }
 
 #[expect(clippy::too_many_arguments, reason = "cuda.h")]
@@ -81,12 +118,12 @@ pub unsafe fn cuLibraryLoadFromFile(
     let rt = rt()?;
     required(to)?;
     unsafe {
-        check_library_options(library_count, library_options, library_values)?;
+        let host = read_library_options(library_count, library_options, library_values)?;
         let options = Options::read(count, options, values)?;
         let bytes = super::module::read_file(text(path)?)?;
         let sm = capability()?;
         let image = Image::of(&bytes).map_err(LoadFailure::from);
-        let outcome = image.and_then(|image| rt.load_library(&image, sm, options.compile));
+        let outcome = image.and_then(|image| rt.load_library(&image, sm, options.compile, host));
         give(to, opaque(options.finish(outcome)?.handle))
     }
 }

@@ -25,6 +25,9 @@ pub unsafe fn cudaMalloc(to: *mut *mut c_void, size: usize) -> Result<()> {
 pub unsafe fn cudaMallocManaged(to: *mut *mut c_void, size: usize, flags: c_uint) -> Result<()> {
     required(to)?;
     ensure()?;
+    if size == 0 && [cudaMemAttachGlobal, cudaMemAttachHost].contains(&flags) {
+        return give(to, null_mut());
+    }
     let mut address = 0;
     check(cu::cuMemAllocManaged(&mut address, size, flags))?;
     give(to, pointer(address))
