@@ -261,7 +261,9 @@ mod tests {
 
     #[test]
     fn an_arrival_swaps_the_next_object_in() {
-        check("mbarrier.arrive.shared.b64 %d0, [s];", expect![[r#"
+        check(
+            "mbarrier.arrive.shared.b64 %d0, [s];",
+            expect![[r#"
             b0:
               %0 = addr {var=2}
               br b1
@@ -289,7 +291,8 @@ mod tests {
             b2:
               %1 = mov.i64 %2
               exit
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
