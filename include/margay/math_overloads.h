@@ -183,6 +183,50 @@ MARGAY_H float normf(int n, const float *t) {
 MARGAY_H float rnormf(int n, const float *t) { return 1.0f / normf(n, t); }
 MARGAY_H float fdividef(float a, float b) { return a / b; }
 
+// ---- float overloads of C's functions, for the device ----------------------------------------
+// clang's headers declare these and leave the definitions to us.
+#define MARGAY_DEVICE1(R, NAME)                                                                    \
+  static __device__ __forceinline__ R NAME(float x) { return ::NAME##f(x); }
+MARGAY_DEVICE1(float, acosh)
+MARGAY_DEVICE1(float, asinh)
+MARGAY_DEVICE1(float, atanh)
+MARGAY_DEVICE1(float, cbrt)
+MARGAY_DEVICE1(float, erf)
+MARGAY_DEVICE1(float, erfc)
+MARGAY_DEVICE1(float, exp2)
+MARGAY_DEVICE1(float, expm1)
+MARGAY_DEVICE1(int, ilogb)
+MARGAY_DEVICE1(float, lgamma)
+MARGAY_DEVICE1(long long, llrint)
+MARGAY_DEVICE1(long long, llround)
+MARGAY_DEVICE1(float, log1p)
+MARGAY_DEVICE1(float, log2)
+MARGAY_DEVICE1(float, logb)
+MARGAY_DEVICE1(long, lrint)
+MARGAY_DEVICE1(long, lround)
+MARGAY_DEVICE1(float, nearbyint)
+MARGAY_DEVICE1(float, rint)
+MARGAY_DEVICE1(float, round)
+MARGAY_DEVICE1(float, tgamma)
+MARGAY_DEVICE1(float, trunc)
+#undef MARGAY_DEVICE1
+#define MARGAY_DEVICE2(NAME, B)                                                                    \
+  static __device__ __forceinline__ float NAME(float x, B y) { return ::NAME##f(x, y); }
+MARGAY_DEVICE2(copysign, float)
+MARGAY_DEVICE2(fdim, float)
+MARGAY_DEVICE2(fmax, float)
+MARGAY_DEVICE2(fmin, float)
+MARGAY_DEVICE2(hypot, float)
+MARGAY_DEVICE2(nextafter, float)
+MARGAY_DEVICE2(remainder, float)
+MARGAY_DEVICE2(scalbln, long)
+MARGAY_DEVICE2(scalbn, int)
+#undef MARGAY_DEVICE2
+static __device__ __forceinline__ float fma(float x, float y, float z) { return ::fmaf(x, y, z); }
+static __device__ __forceinline__ float remquo(float x, float y, int *quotient) {
+  return ::remquof(x, y, quotient);
+}
+
 // ---- float overloads of CUDA's own functions, host and device --------------------------------
 #define MARGAY_OVER1(NAME)                                                                         \
   static __host__ __device__ __forceinline__ float NAME(float x) { return NAME##f(x); }
