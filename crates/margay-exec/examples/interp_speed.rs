@@ -64,5 +64,7 @@ fn main() {
         let expected: f32 = (0..n).map(|k| a[row * n + k] * b[k * n + col]).sum();
         assert_eq!(c[row * n + col], expected, "element {row},{col}");
     }
-    println!("best: {best:.1} million warp instructions a second and core on {threads} thread(s), n = {n}");
+    println!(
+        "best: {best:.1} million warp instructions a second and core on {threads} thread(s), n = {n}"
+    );
 }

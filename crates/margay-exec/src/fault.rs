@@ -71,8 +71,59 @@ pub struct Fault {
     pub place: Place,
 }
 
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = |access: &Access| match access {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::Atomic => "atomic",
+        };
+        match self {
+            FaultKind::IllegalAddress { space, address, bytes, access, nearest, why } => {
+                let verb = verb(access);
+                write!(f, "illegal {verb} of {bytes} bytes at {address:#x} ({space:?}): {why}")?;
+                match nearest {
+                    Some(near) => write!(
+                        f,
+                        "; {} bytes past the start of `{}`, which has {}",
+                        address.saturating_sub(near.base),
+                        near.label,
+                        near.size
+                    ),
+                    None => Ok(()),
+                }
+            }
+            FaultKind::Misaligned { space, address, bytes, access } => {
+                let verb = verb(access);
+                write!(f, "misaligned {verb} of {bytes} bytes at {address:#x} ({space:?})")
+            }
+            FaultKind::InvalidAddressSpace { address, why } => {
+                write!(f, "wrong address space at {address:#x}: {why}")
+            }
+            FaultKind::InvalidPc { target } => write!(f, "jump or call to {target:#x}, no code"),
+            FaultKind::IllegalInstruction { why } => write!(f, "illegal instruction: {why}"),
+            FaultKind::Trap => write!(f, "trap"),
+            FaultKind::Assert { message, file, line, function } => {
+                write!(f, "{file}:{line}: {function}: assertion `{message}` failed")
+            }
+            FaultKind::StackOverflow { needed, limit } => {
+                write!(f, "stack overflow: {needed} bytes a thread needed, {limit} allowed")
+            }
+            FaultKind::Timeout { after } => write!(f, "not done after {after:?}"),
+            FaultKind::Deadlock { who } => write!(f, "deadlock: {who}"),
+        }
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.kind)
+        let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
+        write!(f, "{}: kernel {}, block ({bx},{by},{bz}), ", self.kind, self.kernel)?;
+        write!(f, "thread ({tx},{ty},{tz})")?;
+        match &self.place.file {
+            Some(file) => write!(f, ", {file}:{}:{}", self.place.line, self.place.column),
+            None if self.place.ptx_line != 0 => write!(f, ", PTX line {}", self.place.ptx_line),
+            None => Ok(()),
+        }
     }
 }

@@ -180,7 +180,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
     let asked = std::cell::Cell::new(0u32);
     let stop = || {
         asked.set(asked.get().wrapping_add(1));
-        if asked.get() % 32 == 0 {
+        if asked.get().is_multiple_of(32) {
             grid.should_stop()
         } else {
             grid.stop.load(Ordering::Relaxed) || grid.cancel.load(Ordering::Relaxed)
