@@ -86,7 +86,8 @@ unsafe fn host_variables(
     table: &CUlibraryHostUniversalFunctionAndDataTable,
 ) -> Result<Vec<HostVariable>> {
     let rows = table.dataWindowSize / size_of::<HostRow>();
-    if !table.functionTable.is_null() || table.dataWindowSize % size_of::<HostRow>() != 0 {
+    if !table.functionTable.is_null() || !table.dataWindowSize.is_multiple_of(size_of::<HostRow>())
+    {
         return Err(CudaError::NotSupported);
     }
     if rows > 0 {
