@@ -69,7 +69,7 @@ implemented! {
     stream: cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamQuery
         cuStreamSynchronize cuStreamWaitEvent cuStreamAddCallback cuStreamGetPriority
         cuStreamGetFlags cuStreamGetId cuStreamGetCtx cuStreamGetDevice cuStreamAttachMemAsync
-        cuStreamIsCapturing cuStreamCopyAttributes;
+        cuStreamIsCapturing cuStreamGetCaptureInfo_v2 cuStreamGetCaptureInfo_v3 cuStreamCopyAttributes;
     event: cuEventCreate cuEventRecord cuEventRecordWithFlags cuEventQuery cuEventSynchronize
         cuEventDestroy_v2 cuEventElapsedTime cuEventElapsedTime_v2;
 }

@@ -217,3 +217,22 @@ fn the_card_s_memory_is_accounted() {
     ok(unsafe { cuMemFree_v2(large) });
     assert!(info() > before - (1 << 29));
 }
+
+#[test]
+fn nothing_is_allocated_and_freed() {
+    let _session = Session::new();
+    // SAFETY: pointers to locals, checked addresses.
+    unsafe {
+        ok(cuMemFree_v2(0));
+        ok(cuMemFreeHost(null_mut()));
+        ok(cuMemFreeAsync(0, null_mut()));
+        let mut host: *mut c_void = null_mut();
+        ok(cuMemHostAlloc(&mut host, 0, 0));
+        let mut address = 0;
+        ok(cuMemAllocAsync(&mut address, 0, null_mut()));
+        let mut pitch = 0;
+        fails(cuMemAllocPitch_v2(&mut address, &mut pitch, 100, 10, 3), INVALID_VALUE);
+        let single = CUmemAttach_flags::CU_MEM_ATTACH_SINGLE as u32;
+        fails(cuMemAllocManaged(&mut address, 16, single), INVALID_VALUE);
+    }
+}

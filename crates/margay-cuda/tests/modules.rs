@@ -129,3 +129,47 @@ fn libraries_belong_to_no_context() {
         ok(cuLibraryUnload(library));
     }
 }
+
+#[test]
+fn images_that_do_not_fit() {
+    let session = Session::new();
+    let try_load = |text: &str| {
+        let text = CString::new(text).unwrap();
+        let mut module = null_mut();
+        // SAFETY: NUL-terminated text.
+        unsafe { cuModuleLoadData(&mut module, text.as_ptr().cast()) }
+    };
+    let major = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
+    let newer = (session.attribute(major) + 1) * 10;
+    let kernel = ".visible .entry k() { ret; }";
+    let invalid_ptx = CUresult::CUDA_ERROR_INVALID_PTX;
+    let invalid_image = CUresult::CUDA_ERROR_INVALID_IMAGE;
+    for (text, expected) in [
+        ("".to_owned(), invalid_image),
+        ("hello world".to_owned(), invalid_image),
+        (format!(".version 8.7\n.target sm_{newer}\n.address_size 64\n{kernel}"), invalid_ptx),
+        (format!(".version 7.0\n.target sm_52\n.address_size 32\n{kernel}"), invalid_ptx),
+        (
+            ".version 7.0\n.target sm_52\n.address_size 64\n.extern .func f();\n\
+             .visible .entry k() { call f; ret; }"
+                .to_owned(),
+            invalid_ptx,
+        ),
+        (
+            ".version 7.0\n.target sm_52\n.address_size 64\n.const .b8 a[65537];\n\
+             .visible .entry k() { .reg .u32 %r; ld.const.u8 %r, [a]; ret; }"
+                .to_owned(),
+            invalid_ptx,
+        ),
+        (
+            ".version 7.0\n.target sm_70\n.address_size 64\n\
+             .visible .entry k(.param .b8 x[5000]) { ret; }"
+                .to_owned(),
+            invalid_ptx,
+        ),
+    ] {
+        assert_eq!(try_load(&text), expected, "{text}");
+    }
+    ok(try_load(&format!(".version 7.0\n.target sm_52\n{kernel}")));
+    ok(try_load(".version 1.4\n.target sm_10\n.entry k() { exit; }"));
+}

@@ -146,7 +146,11 @@ fn check_sizes(
             "error   : the module has {constants} bytes of constant variables, the most is {most}\n"
         );
     }
-    let most = limits.max_parameters.value;
+    // More than 4352 bytes are allowed from PTX 8.1 on (PTX ISA, "Kernel Function Parameters").
+    let most = match code.ptx_version < (8, 1) {
+        true => limits.max_parameters.value.min(4352),
+        false => limits.max_parameters.value,
+    };
     for f in code.functions.iter().filter(|f| f.is_entry && f.param_size > most) {
         let (name, size) = (&f.name, f.param_size);
         log += &format!("error   : '{name}' has {size} bytes of parameters, the most is {most}\n");

@@ -144,6 +144,30 @@ pub unsafe fn cuStreamIsCapturing(
     unsafe { give(status, CU_STREAM_CAPTURE_STATUS_NONE) }
 }
 
+/// As [`cuStreamIsCapturing`]; the other results are for streams that capture.
+pub unsafe fn cuStreamGetCaptureInfo_v2(
+    stream: CUstream,
+    status: *mut CUstreamCaptureStatus,
+    _id: *mut cuuint64_t,
+    _graph: *mut CUgraph,
+    _dependencies: *mut *const CUgraphNode,
+    _count: *mut usize,
+) -> Result<()> {
+    unsafe { cuStreamIsCapturing(stream, status) }
+}
+
+pub unsafe fn cuStreamGetCaptureInfo_v3(
+    stream: CUstream,
+    status: *mut CUstreamCaptureStatus,
+    _id: *mut cuuint64_t,
+    _graph: *mut CUgraph,
+    _dependencies: *mut *const CUgraphNode,
+    _edges: *mut *const CUgraphEdgeData,
+    _count: *mut usize,
+) -> Result<()> {
+    unsafe { cuStreamIsCapturing(stream, status) }
+}
+
 /// No attribute of a stream is kept, so that there is nothing to copy.
 pub unsafe fn cuStreamCopyAttributes(to: CUstream, from: CUstream) -> Result<()> {
     let context = healthy()?;
