@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use margay_ir as ir;
+use smallvec::SmallVec;
 
 use crate::decode;
 use crate::fault::Place;
@@ -73,6 +74,18 @@ pub(crate) struct SyscallSite {
     pub args: Vec<(u32, ir::Class)>,
 }
 
+/// What lanes must agree on to meet at a warp-wide op with a member mask, and where its operands
+/// lie: see [`crate::warp`].
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct MeetSite {
+    pub op: ir::Op,
+    pub ty: ir::Ty,
+    pub attr: ir::Attr,
+    /// Classes of `a`, `b`, `c` and `aux`; the last that there is holds the member masks.
+    pub sources: SmallVec<[ir::Class; 4]>,
+    pub dst: Option<ir::Class>,
+}
+
 /// A decoded function.
 pub(crate) struct DecodedFunction {
     pub id: ir::FuncId,
@@ -113,6 +126,7 @@ pub struct Program {
     pub(crate) calls: Vec<CallSite>,
     pub(crate) syscalls: Vec<SyscallSite>,
     pub(crate) tables: Vec<Vec<u32>>,
+    pub(crate) meets: Vec<MeetSite>,
     pub(crate) sregs: Vec<ir::Sreg>,
     pub(crate) copies: Vec<Shape>,
     pub(crate) builtins: Vec<BuiltinSite>,

@@ -7,6 +7,8 @@
 //! capability 7.0 on, a fragment that has used up its quantum yields to those that had less, so
 //! that lanes which spin on one another all progress; below, it never does.
 
+mod meet;
+
 use margay_ir::Class;
 
 use crate::barrier::{BarKindExt, BlockBarrier, ClusterBarrier, unpack};
@@ -349,7 +351,7 @@ impl Warp {
         Ok(())
     }
 
-    fn wait_for_lanes(&mut self, cx: &Cx<'_>, at: usize, flow: Flow, independent: bool) {
+    fn wait_for_lanes(&mut self, cx: &mut Cx<'_>, at: usize, flow: Flow, independent: bool) {
         let f = self.fragments[at];
         // A guard may exclude some lanes, which go on.
         self.split_off(at, cx.mask, f.pc);
@@ -359,6 +361,8 @@ impl Warp {
             let at = self.merge(at);
             if self.fragments.len() != before {
                 self.fragments[at].state = State::Ready;
+            } else {
+                self.join(cx, at);
             }
             return;
         }

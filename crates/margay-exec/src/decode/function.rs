@@ -14,8 +14,8 @@ use crate::handlers::copy::Shape;
 use crate::handlers::special::BuiltinSite;
 use crate::lanes::{Handler, Inst, plain};
 use crate::program::{
-    ArgPlace, CallSite, DecodedFunction, Line, LinkError, LoadedModule, Program, ProgramInfo, Site,
-    SyscallSite,
+    ArgPlace, CallSite, DecodedFunction, Line, LinkError, LoadedModule, MeetSite, Program,
+    ProgramInfo, Site, SyscallSite,
 };
 
 /// State of decoding a program.
@@ -32,6 +32,7 @@ pub(crate) struct Decoder<'a> {
     pub calls: Vec<CallSite>,
     pub syscalls: Vec<SyscallSite>,
     pub tables: Vec<Vec<u32>>,
+    pub meets: Vec<MeetSite>,
     pub sregs: Vec<ir::Sreg>,
     pub copies: Vec<Shape>,
     pub builtins: Vec<BuiltinSite>,
@@ -76,6 +77,7 @@ impl<'a> Decoder<'a> {
             calls: Vec::new(),
             syscalls: Vec::new(),
             tables: Vec::new(),
+            meets: Vec::new(),
             sregs: Vec::new(),
             copies: Vec::new(),
             builtins: Vec::new(),
@@ -106,6 +108,7 @@ impl<'a> Decoder<'a> {
             calls: self.calls,
             syscalls: self.syscalls,
             tables: self.tables,
+            meets: self.meets,
             sregs: self.sregs,
             copies: self.copies,
             builtins: self.builtins,

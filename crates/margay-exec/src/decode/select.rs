@@ -11,7 +11,7 @@ use crate::handlers::address::SLOT_BITS;
 use crate::handlers::{atomic, control, copy, memory, special, warp_ops};
 use crate::interp::Counter;
 use crate::lanes::{Handler, Inst, plain, un};
-use crate::program::{CallSite, LinkError, SyscallSite, Target, function_handle};
+use crate::program::{CallSite, LinkError, MeetSite, SyscallSite, Target, function_handle};
 
 /// An instruction that this engine does not run.
 fn gap(d: &Decoder<'_>, inst: &IrInst, reason: &str) -> LinkError {
@@ -432,8 +432,17 @@ fn warp_wide(d: &mut Decoder<'_>, f: &Frame<'_>, inst: &IrInst) -> Result<Inst, 
         };
     }
     [i.a, i.b, i.c, i.aux] = operands;
-    // Ops without a member mask work on the lanes that happen to be together.
-    i.imm = has_mask as u64;
+    // Ops without a member mask work on the lanes that happen to be together: 0.
+    if has_mask {
+        d.meets.push(MeetSite {
+            op: inst.op,
+            ty: inst.ty,
+            attr: inst.attr.clone(),
+            sources: row.srcs.iter().map(|&slot| slot_class(slot, inst)).collect(),
+            dst: row.dsts.first().map(|&slot| slot_class(slot, inst)),
+        });
+        i.imm = d.meets.len() as u64;
+    }
     if let Attr::Shfl(_) | Attr::Vote(_) | Attr::Redux(_) | Attr::None = inst.attr {
         let mut dsts = inst.dsts.iter().zip(row.dsts);
         if let Some((&r, &slot)) = dsts.next() {

@@ -3,8 +3,9 @@
 //!
 //! With a member mask, and from compute capability 7.0 on, such an op waits until every lane of the
 //! mask that has not exited is in the fragment that executes it: the handler answers
-//! [`Flow::Await`], and the scheduler merges fragments and tries again. Below 7.0, and for the
-//! forms without a mask, it works on the lanes that are together.
+//! [`Flow::Await`], and the scheduler merges fragments and tries again, or runs the op once for
+//! lanes of several frames. Below 7.0, and for the forms without a mask, it works on the lanes that
+//! are together. `imm` is 0 without a mask, else one more than the index of the op's site.
 //!
 //! Each lane names its own mask; lanes of different masks (tiles of a warp) are served apart.
 
