@@ -138,9 +138,11 @@ template <class T> static inline cudaError_t cudaFuncSetCacheConfig(T *func, cud
 template <class T> static inline cudaError_t cudaFuncGetName(const char **name, T *func) {
   return ::cudaFuncGetName(name, (const void *)func);
 }
+#if MARGAY_CUDA_VERSION >= 12000
 template <class T> static inline cudaError_t cudaGetKernel(cudaKernel_t *kernel, T *func) {
   return ::cudaGetKernel(kernel, (const void *)func);
 }
+#endif
 template <class T> static inline cudaError_t cudaGetFuncBySymbol(cudaFunction_t *f, T *func) {
   return ::cudaGetFuncBySymbol(f, (const void *)func);
 }

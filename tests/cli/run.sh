@@ -5,7 +5,7 @@
 #   MARGAY=target/release/margay tests/cli/run.sh [NAME…]
 #
 # An example checks itself: exit code 0 is a pass. A contract program's standard output must equal what
-# an H200 printed (tests/contract/<name>.h200.txt), except lines that tests/contract/<name>.except
+# an H200 printed under CUDA 13 (tests/contract/<name>.h200.txt), except lines that tests/contract/<name>.except
 # lists as extended regular expressions (lines from '#' on are the reasons).
 set -u
 cd "$(dirname "$0")/../.."
@@ -53,7 +53,7 @@ for file in tests/contract/*.cu; do
     name=$(basename "$file" .cu)
     wanted "$name" "$@" || continue
     recorded=tests/contract/$name.h200.txt
-    timeout "$seconds" "$margay" run --gpu h200 "$file" >"$work/out" 2>"$work/err" </dev/null
+    timeout "$seconds" "$margay" run --gpu h200 --cuda-version 13.0 "$file" >"$work/out" 2>"$work/err" </dev/null
     code=$?
     except=tests/contract/$name.except
     if [ -f "$except" ]; then

@@ -25,6 +25,9 @@ pub enum Failure {
     /// What is asked for is CUDA, and margay does not have it.
     #[error("unsupported: {0}")]
     Unsupported(String),
+    /// A kernel was stopped: it ran into its time limit, or nothing in it could make progress.
+    #[error("{0}")]
+    Stopped(String),
     /// The work itself failed: a kernel, a module, an argument.
     #[error("{0}")]
     Work(String),
@@ -37,6 +40,7 @@ impl Failure {
             Failure::Usage(_) => 2,
             Failure::Compile { code, .. } => *code,
             Failure::Work(_) => 1,
+            Failure::Stopped(_) => 124,
             Failure::NoClang(_) | Failure::File { .. } | Failure::Unsupported(_) => 125,
             Failure::Start { error, .. } if error.kind() == io::ErrorKind::NotFound => 127,
             Failure::Start { .. } => 126,
@@ -52,6 +56,7 @@ impl Failure {
             | Failure::File { .. }
             | Failure::Start { .. }
             | Failure::Unsupported(_)
+            | Failure::Stopped(_)
             | Failure::Work(_) => eprintln!("margay: error: {self}"),
         }
     }

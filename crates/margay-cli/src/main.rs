@@ -2,9 +2,9 @@
 //! The `margay` command.
 //!
 //! Exit codes, the same for every subcommand: 0 success; 1 the work failed (a compile error has clang's
-//! own code, which is 1); 2 a wrong command line; 124 a time limit; 125 margay itself could not do it;
-//! 126 and 127 a program that cannot be executed or found. `margay run` ends with the program's own
-//! code, or 128 + N where signal N killed it.
+//! own code, which is 1); 2 a wrong command line; 124 `margay launch` stopped its kernel (a time limit,
+//! or a deadlock); 125 margay itself could not do it; 126 and 127 a program that cannot be executed or
+//! found. `margay run` becomes the program: the code, or the signal, is the program's own.
 
 mod commands;
 mod failure;
@@ -12,7 +12,7 @@ mod toolchain;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// A GPU in software: compile and run CUDA C++ and PTX on this machine's CPU.
 #[derive(Parser)]
@@ -20,8 +20,9 @@ use clap::{Parser, Subcommand};
     name = "margay",
     version,
     max_term_width = 100,
-    after_help = "Exit codes: 0 success, 1 failed, 2 wrong command line, 124 time limit, 125 margay could not, \
-                  126/127 program not executable/not found. `margay run` gives the program's own."
+    after_help = "Exit codes: 0 success, 1 failed, 2 wrong command line, 124 `launch` stopped its kernel, \
+                  125 margay could not, 126/127 program not executable/not found. \
+                  `margay run` gives the program's own."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -38,7 +39,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let line = commands::compiler::gathered(std::env::args_os().collect(), &Cli::command());
+    let outcome = match Cli::parse_from(line).command {
         Command::Run(args) => commands::run::run(args),
         Command::Cc(args) => commands::cc::run(args),
         Command::Launch(args) => commands::launch::run(args),

@@ -3,6 +3,7 @@
 
 use margay_arch::Gpu;
 
+use super::gpu_name;
 use crate::failure::Failure;
 
 /// List the virtual GPUs, or describe one.
@@ -35,9 +36,7 @@ pub fn run(args: Args) -> Result<u8, Failure> {
             }
         }
         Some(name) => {
-            let gpu = margay_arch::find(name).ok_or_else(|| {
-                Failure::Usage(format!("{name}: no such GPU; `margay gpus` lists them"))
-            })?;
+            let gpu = gpu_name::find(name)?;
             if args.json {
                 println!("{}", json(&gpu));
             } else {

@@ -2,6 +2,8 @@
 //! The subcommands: each reads its arguments, asks the toolchain or the libraries, and prints.
 
 pub mod cc;
+pub mod compiler;
+pub mod gpu_name;
 pub mod gpus;
 pub mod launch;
 pub mod ptx;

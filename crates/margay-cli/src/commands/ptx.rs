@@ -1,35 +1,51 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `margay ptx`: the PTX of a CUDA source, or its IR.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::compiler::CompilerArgs;
+use super::gpu_name;
 use crate::failure::{At, Failure};
 use crate::toolchain::options::{Kind, kind_of};
-use crate::toolchain::{self, Options, Phase};
+use crate::toolchain::{self, Phase};
 
 /// Print the PTX or the IR of a .cu or .ptx file.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  margay ptx saxpy.cu
+  margay ptx --gpu v100 -Iinclude -DN=4 --ir saxpy.cu
+  margay ptx --ir saxpy.ptx          checks the PTX as a module's loader does")]
 pub struct Args {
     /// A .cu or .ptx file.
     file: PathBuf,
-    /// The architecture, as for nvcc: sm_90, compute_75, native.
+    /// The architecture, as for nvcc: sm_90, compute_75, native (the default: that of --gpu, of MARGAY_GPU,
+    /// or of the H200).
     #[arg(long, value_name = "ARCH")]
     arch: Option<String>,
+    /// The virtual GPU whose architecture is meant (`margay gpus` lists them).
+    #[arg(long, value_name = "NAME", conflicts_with = "arch")]
+    gpu: Option<String>,
     /// Print margay's intermediate representation instead.
     #[arg(long)]
     ir: bool,
-    /// Print one JSON object with the text in `ptx`.
+    /// Print one JSON object: `file`, and the text as `ptx` or `ir`.
     #[arg(long)]
     json: bool,
-    /// More flags for `margay cc`.
-    #[arg(last = true)]
-    compiler_flags: Vec<String>,
+    #[command(flatten)]
+    compiler: CompilerArgs,
 }
 
 /// Prints on standard output.
 pub fn run(args: Args) -> Result<u8, Failure> {
-    let text = ptx_of(&args.file, args.arch.as_deref(), &args.compiler_flags)?;
-    let (key, text) = if args.ir { ("ir", ir_of(&args.file, &text)?) } else { ("ptx", text) };
+    if let Some(gpu) = &args.gpu {
+        gpu_name::find(gpu)?;
+    }
+    let code = ptx_of(&args.file, args.arch.as_deref(), args.gpu.as_deref(), &args.compiler)?;
+    let Some(code) = code else { return Ok(0) };
+    let ir = ir_of(&args.file, &code)?;
+    let (key, text) =
+        if args.ir { ("ir", ir) } else { ("ptx", String::from_utf8_lossy(&code).into_owned()) };
     if args.json {
         println!("{}", serde_json::json!({ "file": args.file, key: text }));
     } else {
@@ -39,10 +55,10 @@ pub fn run(args: Args) -> Result<u8, Failure> {
 }
 
 /// The IR of a PTX text; all errors in it, a line each.
-fn ir_of(file: &std::path::Path, ptx: &str) -> Result<String, Failure> {
+fn ir_of(file: &Path, ptx: &[u8]) -> Result<String, Failure> {
     let all =
         |lines: Vec<String>| Failure::Work(format!("{}:\n{}", file.display(), lines.join("\n")));
-    let ast = margay_ptx::parse_bytes(ptx.as_bytes()).map_err(|problems| {
+    let ast = margay_ptx::parse_bytes(ptx).map_err(|problems| {
         all(problems
             .iter()
             .map(|p| {
@@ -59,16 +75,23 @@ fn ir_of(file: &std::path::Path, ptx: &str) -> Result<String, Failure> {
     Ok(module.to_string())
 }
 
-/// The PTX of a source, or the text of a .ptx file.
+/// The PTX of a source, or the contents of a .ptx file. `None` after `--dryrun`.
 pub fn ptx_of(
-    file: &std::path::Path,
+    file: &Path,
     arch: Option<&str>,
-    flags: &[String],
-) -> Result<String, Failure> {
+    gpu: Option<&str>,
+    compiler: &CompilerArgs,
+) -> Result<Option<Vec<u8>>, Failure> {
     if kind_of(file, None) == Kind::Ptx {
-        return std::fs::read_to_string(file).at(file, "cannot read");
+        if arch.is_some() || !compiler.is_empty() {
+            return Err(Failure::Usage(format!(
+                "{}: the compiler's flags are for .cu files",
+                file.display()
+            )));
+        }
+        return std::fs::read(file).at(file, "cannot read").map(Some);
     }
-    let mut options = Options::parse(flags)?;
+    let mut options = compiler.options(gpu)?;
     if let Some(arch) = arch {
         options.archs = toolchain::arch::from_arch_flag(arch)?;
     }
@@ -82,5 +105,8 @@ pub fn ptx_of(
     options.language = Some("cuda".into());
     options.output = Some(scratch.path().to_path_buf());
     toolchain::build(&options)?;
-    std::fs::read_to_string(scratch.path()).at(scratch.path(), "cannot read")
+    if options.dry_run {
+        return Ok(None);
+    }
+    std::fs::read(scratch.path()).at(scratch.path(), "cannot read").map(Some)
 }

@@ -13,25 +13,44 @@ use std::{env, fs};
 
 use object::{Object, ObjectSection};
 
+use super::compiler::CompilerArgs;
+use super::gpu_name;
 use crate::failure::{At, Failure};
 use crate::toolchain::options::{Kind, kind_of};
-use crate::toolchain::{self, Options, arch, cache, libraries};
+use crate::toolchain::{self, cache, libraries};
 
 /// Run a CUDA program: .cu sources, an executable, or a command.
 #[derive(clap::Args)]
-#[command(after_help = "\
-Exit code: the program's own; 128 + N if signal N killed it; 124 after --timeout of the whole program with --json.
+#[command(
+    override_usage = "margay run [OPTIONS] [COMPILER FLAGS] FILE.cu… [--] [ARGUMENTS]\n       \
+                      margay run [OPTIONS] PROGRAM [ARGUMENTS]",
+    after_help = "\
+What comes before the first source or program is for margay and the compiler;
+flags that `margay cc` knows go to the compiler. What follows the last source,
+or `--`, is for the program.
+
+--timeout: a kernel that runs longer is stopped, and a message names it. The
+program goes on: it gets cudaErrorLaunchTimeout (702) from then on.
+
+Exit code: the program's own, whatever happened to its kernels; with --json,
+128 + N if signal N killed it. Where no program came to run: clang's code (1)
+if it did not compile, 2 wrong command line, 125 margay could not, 126 the
+program cannot be executed, 127 it is not there.
+
 Examples:
   margay run vectorAdd.cu
-  margay run --gpu v100 --cc=-Iinclude main.cu kernels.cu -- --size 100
+  margay run --gpu v100 -Iinclude -DN=4 -std=c++20 main.cu kernels.cu -- --size 100
+  margay run --cuda-version 13.0 app.cu
   margay run ./app --verbose
-  margay run python3 train.py")]
+  margay run python3 train.py"
+)]
 pub struct Args {
     /// The virtual GPU (`margay gpus` lists them); several, separated by commas, make several devices.
+    /// Sources are compiled for it unless -arch says otherwise.
     #[arg(long, value_name = "NAME")]
     gpu: Option<String>,
-    /// Seconds that a kernel may run before it fails with cudaErrorLaunchTimeout.
-    #[arg(long, value_name = "SECONDS")]
+    /// Seconds that each kernel may run before it is stopped; 0 is no limit (the default).
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<f64>,
     /// Fixes the order of blocks, warps and atomics.
     #[arg(long)]
@@ -42,16 +61,16 @@ pub struct Args {
     /// Where an access outside an allocation faults: at its exact end, or at the page's.
     #[arg(long, value_parser = ["exact", "page"])]
     bounds: Option<String>,
-    /// What margay says on standard error.
-    #[arg(long, value_parser = ["off", "on", "verbose"])]
+    /// Whether margay reports faults on standard error.
+    #[arg(long, value_parser = ["off", "on"])]
     log: Option<String>,
-    /// A flag for `margay cc`, when sources are given. May be repeated.
-    #[arg(long = "cc", value_name = "FLAG", allow_hyphen_values = true)]
-    compiler_flags: Vec<String>,
-    /// Run as a child process and print a summary as one line of JSON on standard error.
+    #[command(flatten)]
+    compiler: CompilerArgs,
+    /// Run as a child process; its end is the last line of standard error, as a JSON object: program,
+    /// exit_code or signal (the other is null), and wall_s, the seconds from its start.
     #[arg(long)]
     json: bool,
-    /// The program, or .cu sources, and its arguments (`--` ends the list of sources).
+    /// The program, or .cu sources (.cpp and .c beside them), and its arguments.
     #[arg(
         required = true,
         trailing_var_arg = true,
@@ -61,37 +80,42 @@ pub struct Args {
     program: Vec<OsString>,
 }
 
+/// A time limit. 0 is none.
+pub fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(s) if (0.0..1e9).contains(&s) => Ok(s),
+        Ok(_) | Err(_) => Err("expected a number of seconds, such as 2.5".into()),
+    }
+}
+
 /// Runs the program.
 pub fn run(args: Args) -> Result<u8, Failure> {
     if let Some(gpu) = &args.gpu {
-        for name in gpu.split(',').map(str::trim) {
-            if margay_arch::find(name).is_none() {
-                return Err(Failure::Usage(format!(
-                    "--gpu {name}: no such GPU; `margay gpus` lists them"
-                )));
-            }
-        }
+        gpu_name::check_list(gpu)?;
     }
-    let sources: Vec<PathBuf> = args
-        .program
-        .iter()
-        .map(PathBuf::from)
-        .take_while(|p| p.to_str() != Some("--") && kind_of(p, None) == Kind::Cuda)
-        .collect();
-    let mut rest = &args.program[sources.len()..];
-    if rest.first().is_some_and(|a| a == "--") {
-        rest = &rest[1..];
+    let (sources, rest) = split(&args.program);
+    if let Some(flag) = args.program.first().filter(|w| is_flag(w)) {
+        return Err(Failure::Usage(format!(
+            "neither `margay run` nor `margay cc` knows the flag `{}`",
+            flag.to_string_lossy()
+        )));
     }
     let (program, name, arguments) = if sources.is_empty() {
         let [name, arguments @ ..] = rest else {
             return Err(Failure::Usage("no program given".into()));
         };
+        if !args.compiler.is_empty() {
+            return Err(Failure::Usage(format!(
+                "the compiler's flags are for sources, and `{}` is none",
+                name.to_string_lossy()
+            )));
+        }
         if let Some(file) = on_path(Path::new(name)) {
             refuse_static_runtime(&file)?;
         }
         (PathBuf::from(name), name.clone(), arguments)
     } else {
-        let program = compiled(&args, &sources)?;
+        let Some(program) = compiled(&args, &sources)? else { return Ok(0) };
         // Programs look for their data beside themselves: they are told the place of their source.
         (program, sources[0].with_extension("").into_os_string(), rest)
     };
@@ -142,24 +166,36 @@ fn summarised(mut command: Command, program: &Path) -> Result<u8, Failure> {
     Ok(u8::try_from(code & 0xff).unwrap_or(1))
 }
 
-/// The executable of the sources, linked once for each set of objects.
-fn compiled(args: &Args, sources: &[PathBuf]) -> Result<PathBuf, Failure> {
-    let mut options = Options::parse(&args.compiler_flags)?;
-    options.inputs = sources.to_vec();
-    if options.archs.is_empty()
-        && let Some(gpu) = &args.gpu
-    {
-        options.archs = gpu.split(',').filter_map(|name| arch::of_gpu(name.trim())).collect();
-        options.archs.sort();
-        options.archs.dedup();
+fn is_flag(word: &OsString) -> bool {
+    word.to_str().is_some_and(|w| w.len() > 1 && w.starts_with('-') && w != "--")
+}
+
+/// The sources, and the words after them. C and C++ files count if a CUDA file is among the sources.
+fn split(words: &[OsString]) -> (Vec<PathBuf>, &[OsString]) {
+    let is_source = |p: &PathBuf| {
+        matches!(kind_of(p, None), Kind::Cuda | Kind::Cxx | Kind::C) && !is_flag(&p.into())
+    };
+    let mut sources: Vec<PathBuf> = words.iter().map(PathBuf::from).take_while(is_source).collect();
+    if !sources.iter().any(|p| kind_of(p, None) == Kind::Cuda) {
+        sources.clear();
     }
+    let rest = &words[sources.len()..];
+    (sources, rest.strip_prefix(&[OsString::from("--")]).unwrap_or(rest))
+}
+
+/// The executable of the sources, linked once for each set of objects. `None` after `--dryrun`.
+fn compiled(args: &Args, sources: &[PathBuf]) -> Result<Option<PathBuf>, Failure> {
+    let mut options = args.compiler.options(args.gpu.as_deref())?;
+    if options.link.iter().any(|f| f == "-shared") {
+        return Err(Failure::Usage("-shared makes a library, which cannot be run".into()));
+    }
+    options.inputs = sources.to_vec();
     let root = cache::Cache::open().root.join("programs");
     fs::create_dir_all(&root).at(&root, "cannot create the cache")?;
     let here = env::current_dir().unwrap_or_default();
     let mut parts = vec![here.as_os_str().as_encoded_bytes().to_vec()];
     parts.extend(sources.iter().map(|s| s.as_os_str().as_encoded_bytes().to_vec()));
-    parts.extend(args.compiler_flags.iter().map(|f| f.as_bytes().to_vec()));
-    parts.push(format!("{:?}", options.archs).into_bytes());
+    parts.push(format!("{:?}{:?}", args.compiler, options.archs).into_bytes());
     let stem = sources[0].file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let place = root.join(format!("{stem}-{}", &cache::key(parts.iter().map(Vec::as_slice))[..16]));
     // Linked beside its place and renamed: a running program keeps its file.
@@ -168,8 +204,11 @@ fn compiled(args: &Args, sources: &[PathBuf]) -> Result<PathBuf, Failure> {
     let staged = staged.into_temp_path();
     options.output = Some(staged.to_path_buf());
     toolchain::build(&options)?;
+    if options.dry_run {
+        return Ok(None);
+    }
     staged.persist(&place).map_err(|e| e.error).at(&place, "cannot write")?;
-    Ok(place)
+    Ok(Some(place))
 }
 
 fn on_path(name: &Path) -> Option<PathBuf> {

@@ -100,7 +100,8 @@ pub fn build(options: &Options) -> Result<Built, Failure> {
             return Err(Failure::File {
                 path: input.clone(),
                 what: "cannot read",
-                error: std::io::ErrorKind::NotFound.into(),
+                // ENOENT, for the system's own words.
+                error: std::io::Error::from_raw_os_error(2),
             });
         }
     }

@@ -495,6 +495,19 @@ impl Options {
     }
 }
 
+/// Whether `margay cc` knows the flag; if so, whether its value is the next word.
+pub fn takes_next_word(flag: &str) -> Option<bool> {
+    let body = flag.strip_prefix("--").or_else(|| flag.strip_prefix('-'))?;
+    let (row, value) = find(body)?;
+    let wants = match row.value {
+        // -Werror alone is gcc's word.
+        Value::Separate => body != "Werror",
+        Value::Joined => true,
+        Value::None | Value::Attached => false,
+    };
+    Some(wants && value.is_none())
+}
+
 /// The row of a flag, and the value that is attached to it.
 fn find(body: &str) -> Option<(&'static Flag, Option<String>)> {
     let exact = |name: &str| FLAGS.iter().find(|f| f.names.contains(&name));

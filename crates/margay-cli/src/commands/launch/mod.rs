@@ -14,6 +14,8 @@ use margay_runtime::stream::DefaultStream;
 use margay_runtime::{Context, CudaError, image};
 
 use self::argument::{Argument, Scalar};
+use super::compiler::CompilerArgs;
+use super::gpu_name;
 use super::ptx::ptx_of;
 use crate::failure::Failure;
 
@@ -47,8 +49,8 @@ pub struct Args {
     /// The virtual GPU (`margay gpus` lists them).
     #[arg(long, value_name = "NAME")]
     gpu: Option<String>,
-    /// Seconds that the kernel may run.
-    #[arg(long, value_name = "SECONDS")]
+    /// Seconds that the kernel may run before it is stopped (exit code 124); 0 is no limit.
+    #[arg(long, value_name = "SECONDS", value_parser = super::run::seconds)]
     timeout: Option<f64>,
     /// Fixes the order of blocks, warps and atomics.
     #[arg(long)]
@@ -62,9 +64,8 @@ pub struct Args {
     /// Print the buffers as one JSON object.
     #[arg(long)]
     json: bool,
-    /// A flag for `margay cc`. May be repeated.
-    #[arg(long = "cc", value_name = "FLAG", allow_hyphen_values = true)]
-    compiler_flags: Vec<String>,
+    #[command(flatten)]
+    compiler: CompilerArgs,
     /// The kernel's arguments.
     #[arg(value_name = "ARG", allow_negative_numbers = true)]
     arguments: Vec<String>,
@@ -93,6 +94,9 @@ struct Buffer {
 
 /// Launches, prints, saves.
 pub fn run(args: Args) -> Result<u8, Failure> {
+    if let Some(gpu) = &args.gpu {
+        gpu_name::find(gpu)?;
+    }
     let settings = [
         ("MARGAY_GPU", args.gpu.clone()),
         ("MARGAY_TIMEOUT", args.timeout.map(|s| s.to_string())),
@@ -107,14 +111,16 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     let saves = args.save.iter().map(|s| save_target(s)).collect::<Result<Vec<_>, _>>()?;
     let arguments =
         args.arguments.iter().map(|a| Argument::parse(a)).collect::<Result<Vec<_>, _>>()?;
-    let text = ptx_of(&args.file, None, &args.compiler_flags)?;
+    let Some(text) = ptx_of(&args.file, None, args.gpu.as_deref(), &args.compiler)? else {
+        return Ok(0);
+    };
 
     let runtime =
         margay_runtime::init().map_err(|e| Failure::Usage(format!("no virtual GPU: {e}")))?;
     let device = runtime.device(0).map_err(failed("the device"))?;
     let context = device.retain_primary();
     let sm = device.gpu.cc().sm();
-    let code = image::compile(text.as_bytes(), sm).map_err(|f| load_failure(&args.file, &f))?;
+    let code = image::compile(&text, sm).map_err(|f| load_failure(&args.file, &f))?;
     let module = context.load_ir(code).map_err(|f| load_failure(&args.file, &f))?;
     let name = kernel_name(&module, &args.kernel)?;
     let function = module.function(&name).map_err(failed("the kernel"))?;
@@ -273,5 +279,8 @@ fn load_failure(file: &Path, failure: &image::LoadFailure) -> Failure {
 }
 
 fn failed(what: &'static str) -> impl Fn(CudaError) -> Failure {
-    move |error| Failure::Work(format!("{what}: {error}"))
+    move |error| {
+        let text = format!("{what}: {error}");
+        if error == CudaError::LaunchTimeout { Failure::Stopped(text) } else { Failure::Work(text) }
+    }
 }
