@@ -102,7 +102,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 fn load(root: &Path) -> Result<Arc<LoadedModule>, String> {
     let margay = root.join("target/release/margay");
     let output = Command::new(&margay)
-        .args(["ptx", "-arch=sm_90"])
+        .arg("ptx")
         .arg(root.join("benches/kernels.cu"))
         .output()
         .map_err(|e| format!("{}: {e}; run `make build` first", margay.display()))?;
