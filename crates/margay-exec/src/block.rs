@@ -158,6 +158,7 @@ impl Group {
         // SAFETY: the buffer holds the local memory of all the block's warps.
         cx.local = unsafe { block.local.as_ptr().add(w * WARP * cx.local_stride as usize) };
         let mut shared = Shared { barriers: &mut block.barriers, cluster: &mut self.cluster, pool };
+        cx.hold = block.warps.len() > 1 && !block.warps[w].held;
         let warp = &mut block.warps[w];
         warp.run(cx, &mut shared, WARP_SLICE).map_err(|WarpFault { fault, pc }| {
             let lane = (fault.lane as usize).min(WARP - 1);

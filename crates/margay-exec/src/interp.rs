@@ -96,6 +96,10 @@ pub struct Cx<'a> {
     pub local_stride: u64,
     pub env: &'a Env<'a>,
     pub observing: bool,
+    /// The warp has not stored to global memory yet, and others of its block may not have started:
+    /// its first store waits a turn. On a card the warps of a block start together, so none sees a
+    /// sibling's first result where it reads its input; programs with such a race count on it.
+    pub hold: bool,
     /// Last known extent of each memory instruction.
     pub extents: Vec<Extent>,
     pub epoch: u64,
@@ -129,6 +133,7 @@ impl<'a> Cx<'a> {
             local_stride: 0,
             env,
             observing: env.observer.is_some(),
+            hold: false,
             extents: vec![Extent::default(); env.program.slots as usize],
             epoch: env.memory.epoch(),
             changes: 0,
@@ -248,7 +253,7 @@ pub unsafe fn run(cx: &mut Cx<'_>, pc: u32) -> (Flow, u32) {
                     cx.count_run(here + 1);
                     return (flow, here + 1);
                 }
-                Flow::Fault | Flow::Await | Flow::Meet => {
+                Flow::Fault | Flow::Await | Flow::Meet | Flow::Hold => {
                     let here = at.offset_from(code) as u32;
                     cx.count_run(here);
                     return (flow, here);

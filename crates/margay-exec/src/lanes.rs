@@ -48,6 +48,8 @@ pub enum Flow {
     Syscall,
     /// Executed, and nothing to do for a while.
     Pause,
+    /// Not executed: the other warps of the block have a turn first (see [`Cx::hold`]).
+    Hold,
     /// [`Cx::fault`] says why.
     Fault,
 }

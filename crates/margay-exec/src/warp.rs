@@ -83,6 +83,8 @@ pub struct Warp {
     pub fragments: Vec<Fragment>,
     pub frames: Vec<Option<Frame>>,
     tid: Box<[[u32; WARP]; 3]>,
+    /// Its first store to global memory has waited its turn.
+    pub held: bool,
     /// The cluster round in which each lane arrived last.
     cluster_round: [u32; WARP],
 }
@@ -155,6 +157,7 @@ impl Warp {
             fragments: vec![fragment],
             frames: vec![Some(frame)],
             tid,
+            held: false,
             cluster_round: [0; WARP],
         }
     }
@@ -263,6 +266,11 @@ impl Warp {
                         return Ok(Stop::Done);
                     }
                     return Ok(Stop::Look);
+                }
+                Flow::Hold => {
+                    self.held = true;
+                    self.fragments[at].pc = pc;
+                    return Ok(Stop::Slice);
                 }
                 Flow::Await | Flow::Meet => self.wait_for_lanes(cx, at, flow, independent),
                 Flow::Barrier => {

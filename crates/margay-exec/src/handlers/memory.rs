@@ -354,6 +354,10 @@ impl<const SPACE: u8, E: Element> Kernel for Store<SPACE, E> {
         if cx.mask == 0 {
             return Flow::Next;
         }
+        if (SPACE == space::GLOBAL || SPACE == space::GENERIC) && cx.hold {
+            cx.hold = false;
+            return Flow::Hold;
+        }
         let n = i.c as u64;
         // SAFETY: operands were decoded for this frame.
         unsafe {
