@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 
 use crate::barrier::{BARRIERS, BlockBarrier, ClusterBarrier};
 use crate::buffer::{Buffer, Pool};
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind, Spot};
 use crate::interp::Cx;
 use crate::lanes::{LaneFault, WARP};
+use crate::program::Program;
 use crate::warp::{Shared, State, Stop, Warp, WarpFault};
 
 /// Fuel of one warp before the next of its block has its turn.
@@ -29,6 +30,8 @@ pub struct Group {
     blocks: Vec<Block>,
     peers: Vec<*mut u8>,
     cluster: ClusterBarrier,
+    /// Block and warp that ran last.
+    last: (usize, usize),
 }
 
 /// How far a slice of a group got.
@@ -69,7 +72,7 @@ impl Group {
             })
             .collect();
         let peers = blocks.iter().map(|b| b.shared.as_ptr()).collect();
-        Group { blocks, peers, cluster: ClusterBarrier::default() }
+        Group { blocks, peers, cluster: ClusterBarrier::default(), last: (0, 0) }
     }
 
     /// Gives its memory back.
@@ -83,9 +86,19 @@ impl Group {
         }
     }
 
-    /// The block whose place in the grid stands for the group in messages.
-    pub fn ctaid(&self) -> [u32; 3] {
-        self.blocks.first().map_or([0; 3], |b| b.ctaid)
+    /// A thread that runs, of the warp that ran last if one there can; else any that waits.
+    pub fn spot(&self, program: &Program) -> Option<Spot> {
+        let (b, w) = self.last;
+        let last = self.blocks.get(b).and_then(|b| Some((b, b.warps.get(w)?)));
+        let all = self.blocks.iter().flat_map(|b| b.warps.iter().map(move |w| (b, w)));
+        let all = last.into_iter().chain(all);
+        let mut fragments =
+            all.flat_map(|(block, warp)| warp.fragments.iter().map(move |f| (block, warp, f)));
+        let running = fragments.clone().find(|(_, _, f)| f.state == State::Ready);
+        let (block, warp, f) = running.or_else(|| fragments.next())?;
+        let lane = (f.mask.trailing_zeros() & 31) as usize;
+        let place = program.place_near(f.pc);
+        Some(Spot { block: block.ctaid, thread: warp.tid(lane), place })
     }
 
     /// Runs for about `fuel` warp instructions. `stop` is asked between slices of warps.
@@ -147,6 +160,7 @@ impl Group {
         b: usize,
         w: usize,
     ) -> Result<Stop, Box<Fault>> {
+        self.last = (b, w);
         let block = &mut self.blocks[b];
         cx.view.ctaid = block.ctaid;
         cx.view.cluster_rank = block.rank;

@@ -61,6 +61,14 @@ pub struct Place {
     pub instruction: String,
 }
 
+/// A thread of a grid and where it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Spot {
+    pub block: [u32; 3],
+    pub thread: [u32; 3],
+    pub place: Place,
+}
+
 /// A guest fault: sticky for the context, printed on stderr, never a panic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
@@ -115,15 +123,21 @@ impl fmt::Display for FaultKind {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for Spot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
-        write!(f, "{}: kernel {}, block ({bx},{by},{bz}), ", self.kind, self.kernel)?;
-        write!(f, "thread ({tx},{ty},{tz})")?;
+        write!(f, "block ({bx},{by},{bz}), thread ({tx},{ty},{tz})")?;
         match &self.place.file {
             Some(file) => write!(f, ", {file}:{}:{}", self.place.line, self.place.column),
             None if self.place.ptx_line != 0 => write!(f, ", PTX line {}", self.place.ptx_line),
             None => Ok(()),
         }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let spot = Spot { block: self.block, thread: self.thread, place: self.place.clone() };
+        write!(f, "{}: kernel {}, {spot}", self.kind, self.kernel)
     }
 }

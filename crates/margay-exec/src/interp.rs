@@ -107,6 +107,8 @@ pub struct Cx<'a> {
     pub changes: u64,
     /// Loads and atomics that a spinning thread would make.
     pub polls: u64,
+    /// Whether a clock was read since the scheduler last asked: time passes by itself.
+    pub timed: bool,
     pub warp_instructions: u64,
     pub thread_instructions: u64,
     pub counters: [u64; COUNTERS],
@@ -138,6 +140,7 @@ impl<'a> Cx<'a> {
             epoch: env.memory.epoch(),
             changes: 0,
             polls: 0,
+            timed: false,
             warp_instructions: 0,
             thread_instructions: 0,
             counters: [0; COUNTERS],

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::buffer::Buffer;
 use crate::decode::LOCAL_START;
-use crate::fault::Fault;
+use crate::fault::{Fault, Spot};
 use crate::interp::{Counter, Env};
 use crate::mem::{AddressSpace, LOCAL_WINDOW};
 use crate::observe::Observer;
@@ -91,8 +91,16 @@ pub struct LaunchStats {
 pub enum LaunchFailure {
     #[error("{0}")]
     Fault(Box<Fault>),
-    #[error("cancelled")]
-    Cancelled,
+    /// `spot` is where some thread was, if any had begun.
+    #[error("kernel {kernel} was stopped{}", at(spot))]
+    Cancelled { kernel: String, spot: Option<Box<Spot>> },
+    /// The configuration contradicts itself: the runtime should have refused it.
+    #[error("{0}")]
+    Refused(String),
+}
+
+fn at(spot: &Option<Box<Spot>>) -> String {
+    spot.as_ref().map_or_else(String::new, |spot| format!(": {spot}"))
 }
 
 /// Runs the grid and returns when it has ended. Never panics on guest behaviour.
@@ -120,6 +128,12 @@ pub fn launch_observed(
     let blocks = config.grid.iter().map(|&n| n as u64).product();
     if blocks == 0 || config.block.contains(&0) {
         return Ok(LaunchStats::default());
+    }
+    let mut clusters = config.grid.iter().zip(config.cluster);
+    if clusters.any(|(&blocks, cluster)| !blocks.is_multiple_of(cluster.max(1))) {
+        let (grid, cluster) = (config.grid, config.cluster);
+        let why = format!("a grid of {grid:?} blocks is not made of clusters of {cluster:?}");
+        return Err(LaunchFailure::Refused(why));
     }
     // Vector loads of parameters need them aligned; a short block is filled up with zeros.
     let size = (program.info.param_size as usize).max(config.params.len());

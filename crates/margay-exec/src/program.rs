@@ -180,6 +180,18 @@ impl Program {
         ((i as *const Inst as usize - self.code.as_ptr() as usize) / size_of::<Inst>()) as u32
     }
 
+    /// The source of the instruction at `pc`, or of one soon after it if its own is not known.
+    pub(crate) fn place_near(&self, pc: u32) -> Place {
+        let known = |pc: &u32| {
+            let site = self.sites.get(*pc as usize)?;
+            let loc = self.module.ir.locs.get(site.loc.0 as usize)?;
+            (loc.line != 0 || loc.ptx_line != 0).then_some(())
+        };
+        let function = |pc: u32| self.sites.get(pc as usize).map(|s| s.function);
+        let mut near = (pc..pc.saturating_add(16)).take_while(|&n| function(n) == function(pc));
+        self.place(near.find(|n| known(n).is_some()).unwrap_or(pc))
+    }
+
     /// The source of the instruction at `pc`.
     pub fn place(&self, pc: u32) -> Place {
         let Some(site) = self.sites.get(pc as usize) else { return Place::default() };

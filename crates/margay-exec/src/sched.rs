@@ -16,9 +16,10 @@ use parking_lot::Mutex;
 
 use crate::block::{Group, Progress};
 use crate::buffer::Pool;
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind, Spot};
 use crate::interp::{COUNTERS, Cx, Env};
 use crate::launch::LaunchFailure;
+use crate::mem::Extent;
 
 /// Warp instructions of a group between looks at the others of its worker.
 const GROUP_SLICE: u64 = 4_000_000;
@@ -32,6 +33,8 @@ const STALL: Duration = Duration::from_secs(3);
 /// Why a grid ends early.
 enum End {
     Fault(Box<Fault>),
+    /// The time is up.
+    Timeout(Duration),
     Cancelled,
 }
 
@@ -48,6 +51,11 @@ struct Grid<'a> {
     progress: AtomicU64,
     stop: AtomicBool,
     end: Mutex<Option<End>>,
+    /// Where some thread was when the grid was stopped.
+    spot: Mutex<Option<Spot>>,
+    /// The value of `progress` at which a worker last saw a group wait for what may change without
+    /// any thread of the grid: memory that the host writes, or time.
+    outside: AtomicU64,
     totals: Mutex<Totals>,
     deadline: Option<(Instant, Duration)>,
 }
@@ -69,7 +77,7 @@ impl Grid<'_> {
         self.stop.store(true, Ordering::Release);
     }
 
-    /// Whether workers should stop; makes the timeout's fault.
+    /// Whether workers should stop; notices the timeout.
     fn should_stop(&self) -> bool {
         if self.stop.load(Ordering::Relaxed) {
             return true;
@@ -81,16 +89,16 @@ impl Grid<'_> {
         if let Some((at, after)) = self.deadline
             && Instant::now() >= at
         {
-            self.fault(FaultKind::Timeout { after }, [0; 3]);
+            self.finish_early(End::Timeout(after));
             return true;
         }
         false
     }
 
-    fn fault(&self, kind: FaultKind, block: [u32; 3]) {
+    fn fault(&self, kind: FaultKind, spot: Option<Spot>) -> Box<Fault> {
         let kernel = self.env.program.name().to_owned();
-        let (thread, place) = Default::default();
-        self.finish_early(End::Fault(Box::new(Fault { kind, kernel, block, thread, place })));
+        let Spot { block, thread, place } = spot.unwrap_or_default();
+        Box::new(Fault { kind, kernel, block, thread, place })
     }
 
     /// Takes the next group if the card has room for it.
@@ -222,11 +230,23 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
                     let now = grid.progress.load(Ordering::Acquire);
                     if now != seen.0 {
                         seen = (now, Instant::now());
-                    } else if seen.1.elapsed() > STALL {
+                        // From here on these say what the spinning threads read.
+                        cx.extents.fill(Extent::default());
+                        cx.timed = false;
+                    } else {
+                        if cx.timed || cx.extents.iter().any(|e| e.host) {
+                            grid.outside.store(now, Ordering::Release);
+                        }
                         let full = grid.resident.load(Ordering::Acquire) >= grid.limit;
-                        if grid.unstarted() && full {
-                            let ctaid = begun[0].group.ctaid();
-                            grid.fault(FaultKind::Deadlock { who: stall_report(grid) }, ctaid);
+                        if seen.1.elapsed() > STALL
+                            && grid.unstarted()
+                            && full
+                            && grid.outside.load(Ordering::Acquire) != now
+                        {
+                            let spot = begun.back().and_then(|b| b.group.spot(env.program));
+                            let who = stall_report(grid, spot.as_ref());
+                            let fault = grid.fault(FaultKind::Deadlock { who }, spot);
+                            grid.finish_early(End::Fault(fault));
                         }
                     }
                     std::thread::yield_now();
@@ -245,6 +265,13 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
             help();
         }
     }
+    if grid.stop.load(Ordering::Acquire) {
+        // The group that ran last is at the back.
+        let mut spot = grid.spot.lock();
+        if spot.is_none() {
+            *spot = begun.iter().rev().find_map(|b| b.group.spot(env.program));
+        }
+    }
     let mut totals = grid.totals.lock();
     totals.warp_instructions += cx.warp_instructions;
     totals.thread_instructions += cx.thread_instructions;
@@ -253,19 +280,29 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
     }
 }
 
-fn stall_report(grid: &Grid<'_>) -> String {
-    format!(
+fn stall_report(grid: &Grid<'_>, spot: Option<&Spot>) -> String {
+    let cluster = cluster_size(grid.env);
+    let mut report = format!(
         "all {} resident blocks only wait for memory to change, and {} more cannot start before \
          one of them ends: a barrier over the whole grid needs every block resident",
-        grid.resident.load(Ordering::Acquire),
-        grid.groups.saturating_sub(grid.next.load(Ordering::Acquire)),
-    )
+        grid.resident.load(Ordering::Acquire) * cluster,
+        grid.groups.saturating_sub(grid.next.load(Ordering::Acquire)) * cluster,
+    );
+    if let Some(spot) = spot {
+        report += &format!("; {spot} spins");
+    }
+    report
+}
+
+/// Blocks of a cluster.
+fn cluster_size(env: &Env<'_>) -> u64 {
+    env.config.cluster.iter().map(|&n| n.max(1) as u64).product()
 }
 
 /// Runs a grid to its end.
 pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> {
     let config = env.config;
-    let cluster: u64 = config.cluster.iter().map(|&n| n.max(1) as u64).product();
+    let cluster = cluster_size(env);
     let blocks: u64 = config.grid.iter().map(|&n| n as u64).product();
     let resident = env.machine.sm_count.max(1) as u64 * env.machine.blocks_per_sm.max(1) as u64;
     let grid = Grid {
@@ -279,6 +316,8 @@ pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> 
         progress: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         end: Mutex::new(None),
+        spot: Mutex::new(None),
+        outside: AtomicU64::new(u64::MAX),
         totals: Mutex::new(Totals::default()),
         deadline: config.timeout.map(|t| (env.started + t, t)),
     };
@@ -303,9 +342,16 @@ pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> 
         };
         work(grid, if threads > 1 { Some(&mut help) } else { None });
     });
-    match grid.end.into_inner() {
+    let (end, spot) = (grid.end.lock().take(), grid.spot.lock().take());
+    match end {
         Some(End::Fault(fault)) => Err(LaunchFailure::Fault(fault)),
-        Some(End::Cancelled) => Err(LaunchFailure::Cancelled),
+        Some(End::Timeout(after)) => {
+            Err(LaunchFailure::Fault(grid.fault(FaultKind::Timeout { after }, spot)))
+        }
+        Some(End::Cancelled) => {
+            let kernel = env.program.name().to_owned();
+            Err(LaunchFailure::Cancelled { kernel, spot: spot.map(Box::new) })
+        }
         None => Ok(grid.totals.into_inner()),
     }
 }

@@ -3,12 +3,13 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Device, Run, kernel, module};
 use margay_exec::fault::FaultKind;
 use margay_exec::launch::{LaunchConfig, LaunchFailure, Machine, launch};
+use margay_exec::mem::AllocKind;
 use margay_exec::program::Program;
 
 /// Every thread takes a spin lock at `[a0]`, adds 1 to `[a1]` with plain accesses, gives it back.
@@ -65,7 +66,46 @@ fn a_grid_barrier_of_too_many_blocks_is_a_deadlock() {
     let m = device.load(&kernel(GRID_BARRIER));
     let (count, out) = (device.buffer(&[0u32]), device.buffer(&[0u32; 9]));
     let fault = Run::new(9, 1).faults(&device, &m, "k", &[count, 9, out]);
-    assert!(matches!(fault.kind, FaultKind::Deadlock { .. }), "{fault:?}");
+    match &fault.kind {
+        FaultKind::Deadlock { who } => assert!(who.contains("all 8 resident blocks"), "{who}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(fault.place.ptx_line != 0, "it says where a block spins: {fault}");
+}
+
+#[test]
+fn a_wait_for_the_host_is_no_deadlock() {
+    // More blocks than are resident wait for a flag in memory that the host writes after a while.
+    let body = "
+WAIT:
+    ld.volatile.global.u32 %r2, [%a0];
+    setp.eq.u32 %p1, %r2, 0;
+    @%p1 bra WAIT;
+    atom.global.add.u32 %r1, [%a1], 1;";
+    let device = Device::new();
+    let m = device.load(&kernel(body));
+    let flag = device.memory.alloc(4, 4, AllocKind::HostPinned, 0, "flag").unwrap();
+    let count = device.buffer(&[0u32]);
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            std::thread::sleep(Duration::from_millis(4500));
+            // SAFETY: allocated above; the kernel reads it atomically.
+            unsafe { (*(flag as *const AtomicU32)).store(1, Ordering::Release) };
+        });
+        Run::new(20, 1).go(&device, &m, "k", &[flag, count, 0]).unwrap();
+    });
+    assert_eq!(device.read::<u32>(count, 1), [20]);
+}
+
+#[test]
+fn a_grid_that_clusters_do_not_divide_is_refused() {
+    let device = Device::new();
+    let m = device.load(&kernel("atom.global.add.u32 %r1, [%a0], 1;"));
+    let count = device.buffer(&[0u32]);
+    let run = Run { cluster: [2, 1, 1], ..Run::new(5, 1) };
+    let end = run.go(&device, &m, "k", &[count, 0, 0]);
+    assert!(matches!(end, Err(LaunchFailure::Refused(_))), "{end:?}");
+    assert_eq!(device.read::<u32>(count, 1), [0]);
 }
 
 #[test]
@@ -76,6 +116,7 @@ fn an_endless_kernel_times_out() {
     let start = Instant::now();
     let fault = run.faults(&device, &m, "k", &[0, 0, 0]);
     assert!(matches!(fault.kind, FaultKind::Timeout { .. }), "{fault:?}");
+    assert!(fault.place.ptx_line != 0, "it says where the kernel was: {fault}");
     assert!(start.elapsed() < Duration::from_secs(20));
 }
 
@@ -107,7 +148,9 @@ fn a_launch_can_be_cancelled() {
             cancel.store(true, Ordering::Relaxed);
         });
         let end = launch(&program, &machine, &config, &device.memory, &device, &cancel);
-        assert_eq!(end, Err(LaunchFailure::Cancelled));
+        let Err(LaunchFailure::Cancelled { kernel, spot }) = end else { panic!("{end:?}") };
+        assert_eq!(kernel, "k");
+        assert!(spot.is_some_and(|spot| spot.place.ptx_line != 0));
     });
 }
 

@@ -193,7 +193,15 @@ impl Context {
                     context.fail(CudaError::of_fault(&fault.kind));
                     crate::report::fault(&fault);
                 }
-                Ok(Err(LaunchFailure::Cancelled)) => context.fail(CudaError::LaunchTimeout),
+                Ok(Err(stopped @ LaunchFailure::Cancelled { .. })) => {
+                    context.fail(CudaError::LaunchTimeout);
+                    crate::report::warn(&stopped.to_string());
+                }
+                Ok(Err(LaunchFailure::Refused(why))) => {
+                    // `check` lets no such launch through.
+                    context.fail(CudaError::InvalidValue);
+                    crate::report::warn(&why);
+                }
                 Err(_) => {
                     crate::report::warn("internal error in the engine; please report it");
                     context.fail(CudaError::Unknown);

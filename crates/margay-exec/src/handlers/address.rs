@@ -231,7 +231,7 @@ fn global_pointer(
         let params = cx.env.params as u64;
         let found = if address.wrapping_sub(params) < cx.env.params_size {
             let hi = params + cx.env.params_size;
-            Extent { lo: params, hi, writable: false, constant: true }
+            Extent { lo: params, hi, writable: false, constant: true, host: false }
         } else {
             cx.env.memory.extent(address)
         };

@@ -228,12 +228,21 @@ fn global_timer(cx: &Cx<'_>) -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64)
 }
 
-fn read(cx: &Cx<'_>, sreg: Sreg, r: &mut [u64; WARP]) {
+fn read(cx: &mut Cx<'_>, sreg: Sreg, r: &mut [u64; WARP]) {
     let config = cx.env.config;
     let dim = |d: u8| (d as usize).min(2);
     let cluster = config.cluster.map(|n| n.max(1));
     let reserved = cx.env.machine.reserved_shared as u64;
     let shared = cx.env.shared_size as u64;
+    cx.timed |= matches!(
+        sreg,
+        Sreg::Clock
+            | Sreg::ClockHi
+            | Sreg::Clock64
+            | Sreg::GlobalTimer
+            | Sreg::GlobalTimerLo
+            | Sreg::GlobalTimerHi
+    );
     let uniform: u64 = match sreg {
         Sreg::Tid(d) => {
             // SAFETY: the running warp's planes of thread indices.

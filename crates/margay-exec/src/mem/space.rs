@@ -47,6 +47,16 @@ impl AllocKind {
     }
 }
 
+impl AllocKind {
+    /// Whether the host program reaches it by plain loads and stores, also while kernels run.
+    pub const fn host_visible(self) -> bool {
+        match self {
+            AllocKind::Managed | AllocKind::HostPinned | AllocKind::HostRegistered => true,
+            AllocKind::Device | AllocKind::Constant | AllocKind::Param | AllocKind::Heap => false,
+        }
+    }
+}
+
 /// One allocation, as messages and `cudaPointerGetAttributes` need it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AllocationInfo {
@@ -94,6 +104,8 @@ pub struct Extent {
     pub writable: bool,
     /// Whether `ld.const` reaches it.
     pub constant: bool,
+    /// Whether the host program may change it while a kernel runs.
+    pub host: bool,
 }
 
 /// Bytes of the window that stands for shared memory in generic addresses (own block, then the
@@ -283,13 +295,14 @@ impl AddressSpace {
 fn extent_of(info: &AllocationInfo, page: bool) -> Extent {
     let writable = info.kind.writable();
     let constant = info.kind == AllocKind::Constant;
+    let host = info.kind.host_visible();
     let (lo, hi) = (info.base, info.base + info.size);
     if !page || !writable {
-        return Extent { lo, hi, writable, constant };
+        return Extent { lo, hi, writable, constant, host };
     }
     // Host memory is only known to be mapped to the end of its host page.
     let unit = if info.kind == AllocKind::HostRegistered { 4096 } else { CHUNK };
-    Extent { lo: lo / unit * unit, hi: hi.next_multiple_of(unit), writable, constant }
+    Extent { lo: lo / unit * unit, hi: hi.next_multiple_of(unit), writable, constant, host }
 }
 
 /// Result of a checked access.
@@ -308,7 +321,7 @@ mod tests {
         assert!(space.contains(a + 99, 1) && !space.contains(a + 100, 1));
         assert_eq!(
             space.extent(a + 5),
-            Extent { lo: a, hi: a + 100, writable: true, constant: false }
+            Extent { lo: a, hi: a + 100, writable: true, constant: false, host: false }
         );
         assert_eq!(space.extent(a + 100), Extent::default());
         assert!(!space.extent(b).writable);
