@@ -248,3 +248,92 @@ fn what_is_missing_says_so_once() {
     assert_eq!(out.matches("graph CUDA_ERROR_NOT_SUPPORTED").count(), 2, "{out}");
     assert_eq!(err.matches("cuGraphCreate is not supported").count(), 1, "{err}");
 }
+
+const ASSERTS: &str = "\
+.version 7.0
+.target sm_52
+.address_size 64
+.extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, .param .b64 c);
+.global .align 1 .b8 message[2] = {120, 0};
+.global .align 1 .b8 file[5] = {97, 46, 99, 117, 0};
+.global .align 1 .b8 name[9] = {118, 111, 105, 100, 32, 102, 40, 41, 0};
+.visible .const .align 4 .u32 table[2] = {5, 7};
+.visible .entry asserts()
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %d<5>;
+    .reg .pred %p;
+    mov.u32 %r0, %tid.x;
+    setp.lt.u32 %p, %r0, 2;
+    @!%p bra done;
+    mov.u64 %d0, message;
+    cvta.global.u64 %d1, %d0;
+    mov.u64 %d0, file;
+    cvta.global.u64 %d2, %d0;
+    mov.u64 %d0, name;
+    cvta.global.u64 %d3, %d0;
+    mov.u32 %r1, 12;
+    mov.u64 %d4, 1;
+    {
+        .param .b64 m;
+        .param .b64 f;
+        .param .b32 l;
+        .param .b64 n;
+        .param .b64 c;
+        st.param.b64 [m], %d1;
+        st.param.b64 [f], %d2;
+        st.param.b32 [l], %r1;
+        st.param.b64 [n], %d3;
+        st.param.b64 [c], %d4;
+        call.uni __assertfail, (m, f, l, n, c);
+    }
+done:
+    ret;
+}
+.visible .entry writes_constant()
+{
+    .reg .b32 %r;
+    mov.u32 %r, 3;
+    st.volatile.const.u32 [table+4], %r;
+    ret;
+}
+";
+
+fn run_to_fault(kernel: &str, with: CUresult) {
+    let session = Session::new();
+    let kernel = session.function(session.load(ASSERTS), kernel);
+    ok(launch(kernel, [1, 1, 1], [4, 1, 1], 0, null_mut(), &mut []));
+    // SAFETY: no pointers.
+    fails(unsafe { cuCtxSynchronize() }, with);
+}
+
+#[test]
+#[ignore = "run by every_thread_of_a_failed_assertion_reports"]
+fn scenario_assert() {
+    run_to_fault("asserts", CUresult::CUDA_ERROR_ASSERT);
+}
+
+/// As an H200 prints it, and nothing else.
+#[test]
+fn every_thread_of_a_failed_assertion_reports() {
+    let output = child("scenario_assert", &[]);
+    assert!(output.status.success(), "{}", text(&output.stdout));
+    let line = |thread: u32| {
+        format!("a.cu:12: void f(): block: [0,0,0], thread: [{thread},0,0] Assertion `x` failed.\n")
+    };
+    assert_eq!(text(&output.stderr), line(0) + &line(1));
+}
+
+#[test]
+#[ignore = "run by a_write_to_constant_memory_is_a_launch_failure"]
+fn scenario_constant() {
+    run_to_fault("writes_constant", CUresult::CUDA_ERROR_LAUNCH_FAILED);
+}
+
+#[test]
+fn a_write_to_constant_memory_is_a_launch_failure() {
+    let output = child("scenario_constant", &[]);
+    assert!(output.status.success(), "{}", text(&output.stdout));
+    let message = text(&output.stderr);
+    assert!(message.contains("at byte 4 of `table`"), "{message}");
+}

@@ -58,6 +58,8 @@ pub struct LaunchConfig {
 pub trait Host: Sync {
     /// Output of device `printf`, whole formatted text of one call of one thread.
     fn print(&self, text: &[u8]);
+    /// The line about one thread's failed `assert`, which a card's driver writes to stderr.
+    fn assert_failed(&self, text: &[u8]);
     /// Device `malloc`: a generic address, or 0.
     fn malloc(&self, bytes: u64) -> u64;
     /// Device `free`: false if the address is not a live device-heap block.

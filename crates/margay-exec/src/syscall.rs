@@ -12,10 +12,12 @@ use crate::lanes::{LaneFault, active};
 /// Longest string that is read from guest memory.
 const MAX_STRING: usize = 1 << 16;
 
-/// Carries out the call `site` for the active lanes, in ascending order.
+/// Carries out the call `site` for the active lanes, in ascending order. Of a failed assertion every
+/// one of them reports, as on a card; the fault is the first's.
 pub fn run(cx: &mut Cx<'_>, site: usize) -> Result<(), Box<LaneFault>> {
     let env = cx.env;
     let site = &env.program.syscalls[site];
+    let mut failed = None;
     for l in active(cx.mask) {
         let mut args = [0u64; 5];
         for (value, &(operand, class)) in args.iter_mut().zip(&site.args) {
@@ -35,7 +37,11 @@ pub fn run(cx: &mut Cx<'_>, site: usize) -> Result<(), Box<LaneFault>> {
                 Ok(env.host.malloc(args[0]))
             }
             Syscall::Free => release(cx, args[0]),
-            Syscall::AssertFail => Err(assert_fail(cx, l, &args)),
+            Syscall::AssertFail => {
+                let kind = assert_fail(cx, l, &args);
+                failed.get_or_insert_with(|| Box::new(LaneFault { lane: l as u32, kind }));
+                continue;
+            }
         };
         let value = result.map_err(|kind| Box::new(LaneFault { lane: l as u32, kind: *kind }))?;
         if let Some((operand, class)) = site.dst {
@@ -49,7 +55,7 @@ pub fn run(cx: &mut Cx<'_>, site: usize) -> Result<(), Box<LaneFault>> {
             }
         }
     }
-    Ok(())
+    failed.map_or(Ok(()), Err)
 }
 
 fn release(cx: &mut Cx<'_>, address: u64) -> Result<u64, Box<FaultKind>> {
@@ -67,7 +73,7 @@ fn release(cx: &mut Cx<'_>, address: u64) -> Result<u64, Box<FaultKind>> {
     }))
 }
 
-fn assert_fail(cx: &mut Cx<'_>, lane: usize, args: &[u64; 5]) -> Box<FaultKind> {
+fn assert_fail(cx: &mut Cx<'_>, lane: usize, args: &[u64; 5]) -> FaultKind {
     let mut text = |address: u64| match read_bytes(cx, lane, address, MAX_STRING, |b| b == 0) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         // A bad string must not hide the assertion.
@@ -82,8 +88,8 @@ fn assert_fail(cx: &mut Cx<'_>, lane: usize, args: &[u64; 5]) -> Box<FaultKind> 
         "{file}:{line}: {function}: block: [{bx},{by},{bz}], thread: [{tx},{ty},{tz}] Assertion \
          `{message}` failed.\n"
     );
-    cx.env.host.print(report.as_bytes());
-    Box::new(FaultKind::Assert { message, file, line, function })
+    cx.env.host.assert_failed(report.as_bytes());
+    FaultKind::Assert { message, file, line, function }
 }
 
 /// The arguments of one `vprintf` call: a packed buffer in generic memory.

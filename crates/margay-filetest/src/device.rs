@@ -65,6 +65,10 @@ impl Host for TestHost<'_> {
         self.printed.lock().unwrap().extend_from_slice(text);
     }
 
+    fn assert_failed(&self, text: &[u8]) {
+        self.print(text);
+    }
+
     fn malloc(&self, bytes: u64) -> u64 {
         match self.memory.alloc(bytes, 16, AllocKind::Heap, 0, "malloc") {
             Ok(address) => {

@@ -258,9 +258,8 @@ impl Verifier<'_> {
     fn attr(&self, f: &Function, inst: &Inst) -> Check {
         match &inst.attr {
             Attr::Mem(mem) => match inst.op {
-                Op::St => ensure(!matches!(mem.space, Space::Const | Space::Param), || {
-                    "a store to read-only memory".into()
-                }),
+                // A store to constant memory is a fault, not an error of the module.
+                Op::St => ensure(mem.space != Space::Param, || "a store to parameters".into()),
                 _ => Ok(()),
             },
             Attr::Atom { op, mem, .. } => {
@@ -585,7 +584,7 @@ mod tests {
             ("%0 = add.i32 %1, %1 @%0", "class W, not P"),
             ("bar {sync} 0x0 @%4", "may not be guarded"),
             ("bar {arrive} 0x0", "Arrive"),
-            ("st.i32 {const} %2, %0", "read-only"),
+            ("st.i32 {param} %2, %0", "a store to parameters"),
             ("%0 = atom.i32 {cas shared} %2, %1", "needs 3 operands"),
             ("%2 = atom.i64 {inc shared} %2, %3", "no atomic Inc"),
             ("%0 = sreg.i32 {clock64}", "another width"),

@@ -65,6 +65,7 @@ pub fn compile_with(
         // Measured: not CUDA_ERROR_NO_BINARY_FOR_GPU, which is for containers.
         return Err(fail(CudaError::InvalidPtx, log));
     }
+    verified(&module)?;
     if let Some(log) = unresolved(&module) {
         return Err(fail(CudaError::InvalidPtx, log));
     }
@@ -74,6 +75,17 @@ pub fn compile_with(
         }
     }
     Ok(Arc::new(module))
+}
+
+/// Checks what the engine relies on. Lowering makes nothing else, so a failure is margay's own.
+fn verified(module: &ir::Module) -> Result<(), LoadFailure> {
+    let Err(errors) = ir::verify(module) else { return Ok(()) };
+    let mut log =
+        "error   : internal error, please report it: the code was lowered wrongly\n".to_owned();
+    for error in errors.iter().take(20) {
+        log += &format!("error   : {error}\n");
+    }
+    Err(LoadFailure { error: CudaError::Unknown, log })
 }
 
 /// What the module calls or names and nobody defines.
@@ -157,6 +169,25 @@ mod tests {
         assert_eq!(failure(&narrow, 90).error, CudaError::InvalidPtx);
         let unsaid = text.replace(".address_size 64\n", "");
         assert_eq!(compile(unsaid.as_bytes(), 90).map(|m| m.address_bits).ok(), Some(64));
+    }
+
+    #[test]
+    fn what_lowering_must_not_make() {
+        let reloc = ir::Reloc {
+            offset: 0,
+            width: 8,
+            shift: 0,
+            target: ir::RelocTarget::Global(ir::GlobalId(9)),
+            addend: 0,
+            generic: false,
+        };
+        let text = ".version 8.0\n.target sm_50\n.address_size 64\n.global .u64 g;\n";
+        let mut module = lower(text.as_bytes()).unwrap();
+        assert!(verified(&module).is_ok());
+        module.globals[0].relocs.push(reloc);
+        let wrong = verified(&module).expect_err("there is no variable 9");
+        assert_eq!(wrong.error, CudaError::Unknown);
+        assert!(wrong.log.contains("internal error") && wrong.log.contains("g: "), "{}", wrong.log);
     }
 
     #[test]

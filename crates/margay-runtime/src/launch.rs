@@ -4,6 +4,7 @@
 //! Invariant: what passes the checks is within the device's limits, so the engine makes none. Error
 //! codes are those that an H200 gave (`tests/contract/errors.h200.txt`).
 
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -38,6 +39,11 @@ struct Services<'a>(&'a Context);
 impl Host for Services<'_> {
     fn print(&self, text: &[u8]) {
         self.0.fifo.push(text);
+    }
+
+    fn assert_failed(&self, text: &[u8]) {
+        // What the program's user asked for; nobody is left to tell if stderr is closed.
+        let _ = std::io::stderr().lock().write_all(text);
     }
 
     fn malloc(&self, bytes: u64) -> u64 {

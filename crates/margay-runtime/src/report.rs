@@ -17,9 +17,11 @@ pub fn warn(text: &str) {
     }
 }
 
-/// Reports a kernel's fault.
+/// Reports a kernel's fault. A failed assertion has its lines on stderr already, with all there is to
+/// say, and as programs compare them.
 pub(crate) fn fault(fault: &Fault) {
-    if runtime::get().settings.log {
+    let said = matches!(fault.kind, FaultKind::Assert { .. });
+    if !said && runtime::get().settings.log {
         eprint!("{}", describe(fault, true));
     }
 }

@@ -25,6 +25,9 @@ impl Host for Device {
     fn print(&self, text: &[u8]) {
         self.printed.lock().extend_from_slice(text);
     }
+    fn assert_failed(&self, text: &[u8]) {
+        self.print(text);
+    }
     fn malloc(&self, bytes: u64) -> u64 {
         let address = self.memory.alloc(bytes, 16, AllocKind::Heap, 0, "malloc").unwrap_or(0);
         self.heap.lock().push(address);

@@ -283,11 +283,11 @@ impl Lower<'_, '_> {
         let place = self.place(address)?;
         let space = self.access_space(access.space, &place, address)?;
         match space {
-            Space::Const => return Err(Stop::error(address.span, "constant memory is read-only")),
             Space::Param => {
                 return Err(Stop::error(address.span, "kernel parameters are read-only"));
             }
-            Space::Generic | Space::Global | Space::Shared | Space::Local => {}
+            // A store to constant memory faults when it runs.
+            Space::Generic | Space::Global | Space::Shared | Space::Local | Space::Const => {}
         }
         let (ty, values) = if access.ty.bits() == 128 {
             if access.count > 1 {
@@ -554,12 +554,12 @@ mod tests {
     #[test]
     fn wrong_accesses() {
         expect![[r#"
-            PTX 6:8: constant memory is read-only
+            PTX 6:14: kernel parameters are read-only
             PTX 7:15: a predicate and `.u32` do not go together
             PTX 8:15: the register has 32 bits, `.u64` needs 64
             PTX 9:18: the variable is in another state space
             PTX 10:18: 2 registers are needed
             PTX 11:18: `nowhere` is not declared
-        "#]].assert_eq(&errors(".const .b32 c;\n.entry k() { .reg .b32 r; .reg .b64 d; .reg .pred p;\nst.u32 [c], r;\nld.global.u32 p, [d];\nld.global.u64 r, [d];\nld.shared.u32 r, [c];\nld.global.v2.u32 {r, r, r, r}, [d];\nld.global.u32 r, [nowhere];\n}"));
+        "#]].assert_eq(&errors(".const .b32 c;\n.entry k(.param .b32 a) { .reg .b32 r; .reg .b64 d; .reg .pred p;\nst.param.u32 [a], r;\nld.global.u32 p, [d];\nld.global.u64 r, [d];\nld.shared.u32 r, [c];\nld.global.v2.u32 {r, r, r, r}, [d];\nld.global.u32 r, [nowhere];\n}"));
     }
 }

@@ -83,6 +83,12 @@ st.sem.scope{.ss}{.L1::priority}{.L2::priority}{.hint}{.vec}.type [a], b{, cache
 st.ss.sem.scope{.L1::priority}{.L2::priority}{.hint}{.vec}.type [a], b{, cache-policy}
 @ ptx 8.2 sm_70
 st.mmio.sem.sys{.global}.type [a], b
+// The manual has no such stores: clang writes them for C++ that casts `const` away. They fault.
+@ ptx 1.0 sm_10
+st{.weak}.const{.vec}.type [a], b
+st.volatile.const{.vec}.type [a], b
+@ ptx 6.0 sm_70
+st.sem.scope.const{.vec}.type [a], b
 
 # st.async  data-movement-and-conversion-instructions-st-async
 @ ptx 8.1 sm_90

@@ -8,6 +8,7 @@
 //! # add  fragment-of-the-manual        what follows are the forms of `add`
 //! @ ptx 1.0 sm_10                      since when; holds for the rows below
 //! add{.rnd}{.sat}.f32 d, a, b          a row: modifiers in order, optional ones in braces, operands
+//! // why                               a comment on what follows
 //! ```
 //!
 //! A modifier that names a set stands for one of it, any other for itself. Sets before the first
@@ -51,7 +52,7 @@ fn compile_file(
     let (mut shared, mut own) = (Sets::new(), Sets::new());
     let mut heading: Option<(&'static str, &'static str)> = None;
     let mut since = ((1, 0), (10, None));
-    for line in file.lines().map(str::trim).filter(|l| !l.is_empty()) {
+    for line in file.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("//")) {
         if let Some(text) = line.strip_prefix('#') {
             let mut words = text.split_whitespace();
             heading = match (words.next(), words.next(), words.next()) {
