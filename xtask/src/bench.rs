@@ -27,6 +27,7 @@ struct NoHost;
 
 impl Host for NoHost {
     fn print(&self, _text: &[u8]) {}
+    fn assert_failed(&self, _text: &[u8]) {}
     fn malloc(&self, _bytes: u64) -> u64 {
         0
     }
