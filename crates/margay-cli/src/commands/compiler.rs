@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use clap::Command;
 
 use crate::failure::Failure;
-use crate::toolchain::options::takes_next_word;
+use crate::toolchain::flags::takes_next_word;
 use crate::toolchain::{Options, Phase, arch};
 
 /// How `.cu` files are compiled.

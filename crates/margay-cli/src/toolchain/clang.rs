@@ -10,6 +10,9 @@ use crate::failure::Failure;
 /// The oldest clang whose CUDA headers ours work with.
 const OLDEST: u32 = 17;
 const PREFERRED: u32 = 19;
+/// What cures its absence.
+const INSTALL: &str = "It is the package clang-19 of Debian and Ubuntu (`apt install clang-19`), clang of \
+                       Fedora (`dnf install clang`) and Arch (`pacman -S clang`)";
 
 /// A clang++ that can compile CUDA.
 #[derive(Clone, Debug)]
@@ -27,7 +30,7 @@ impl Clang {
             let program = PathBuf::from(named);
             return Clang::probe(&program).ok_or_else(|| {
                 Failure::NoClang(format!(
-                    "MARGAY_CLANG names `{}`, which is no clang++ of version {OLDEST} or newer",
+                    "MARGAY_CLANG names `{}`, which is no clang++ of version {OLDEST} or newer. {INSTALL}",
                     program.display()
                 ))
             });
@@ -41,8 +44,7 @@ impl Clang {
         });
         candidates.iter().find_map(|(_, program)| Clang::probe(program)).ok_or_else(|| {
             Failure::NoClang(format!(
-                "clang is missing: no clang++ of version {OLDEST} or newer is on PATH. \
-                 On Debian or Ubuntu: apt install clang-{PREFERRED}"
+                "clang is missing: no clang++ of version {OLDEST} or newer is on PATH. {INSTALL}"
             ))
         })
     }

@@ -75,26 +75,40 @@ fn command(session: &Session, options: &Options, source: &Path, sm: Arch) -> Com
     command
         .arg("--cuda-device-only")
         .arg(format!("--cuda-feature={}", session.clang.ptx_feature()));
-    if options.debug_device {
-        command.args(["-O0", "-g", "-D__CUDACC_DEBUG__"]);
-    } else {
+    match (options.debug_device, options.optimize_debug_device) {
+        (true, false) => command.args(["-O0", "-g", "-D__CUDACC_DEBUG__"]),
+        (true, true) => command.args(["-O2", "-g", "-D__CUDACC_DEBUG__"]),
         // `.loc` costs nothing at run time, and a fault's report names the source line.
-        command.args(["-O2", "-gline-directives-only"]);
-    }
-    if options.fast_math {
-        command.args([
-            "-fgpu-flush-denormals-to-zero",
-            "-fgpu-approx-transcendentals",
-            "-mllvm",
-            "-nvptx-prec-divf32=0",
-            "-mllvm",
-            "-nvptx-prec-sqrtf32=0",
-        ]);
-    }
-    command.args(&options.device);
+        (false, _) => command.args(["-O2", "-gline-directives-only"]),
+    };
+    command.args(math_modes(options));
     command.args(session.colour());
     command.arg("-S").arg(source);
     command
+}
+
+/// What `-use_fast_math` and the flags for its parts ask of clang (nvcc's manual, "--use_fast_math": it
+/// implies -ftz=true -prec-div=false -prec-sqrt=false -fmad=true).
+fn math_modes(options: &Options) -> Vec<String> {
+    let fast = options.fast_math;
+    let mut out: Vec<String> = Vec::new();
+    if fast {
+        out.push("-fgpu-approx-transcendentals".into());
+    }
+    if options.flush_denormals.unwrap_or(fast) {
+        out.push("-fgpu-flush-denormals-to-zero".into());
+    }
+    if !options.precise_division.unwrap_or(!fast) {
+        // 0 is div.approx, which fast mode has; 1 is div.full.
+        out.extend(["-mllvm".into(), format!("-nvptx-prec-divf32={}", u8::from(!fast))]);
+    }
+    if !options.precise_root.unwrap_or(!fast) {
+        out.extend(["-mllvm".into(), "-nvptx-prec-sqrtf32=0".into()]);
+    }
+    if let Some(fuse) = options.fuse_multiply_add {
+        out.push(format!("-ffp-contract={}", if fuse { "fast" } else { "off" }));
+    }
+    out
 }
 
 /// Compiles `source` for `arch`.

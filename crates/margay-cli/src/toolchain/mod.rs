@@ -10,10 +10,12 @@ pub mod cache;
 pub mod clang;
 pub mod container;
 pub mod device;
+pub mod flags;
 pub mod headers;
 pub mod libraries;
 pub mod options;
 pub mod ptx_edit;
+pub mod response;
 
 pub use build::build;
 pub use options::{Options, Phase};

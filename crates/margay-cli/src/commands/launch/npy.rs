@@ -37,7 +37,7 @@ fn parse(bytes: &[u8]) -> Result<Array, String> {
         Some(after)
     };
     let descr = field("descr").and_then(|f| f.strip_prefix('\'')?.split('\'').next());
-    let scalar = descr.and_then(|d| Scalar::of_numpy(d)).ok_or_else(|| {
+    let scalar = descr.and_then(Scalar::of_numpy).ok_or_else(|| {
         format!("elements of type {} are not supported", descr.unwrap_or("(structured)"))
     })?;
     if !field("fortran_order").is_some_and(|f| f.starts_with("False")) {
@@ -58,7 +58,14 @@ fn parse(bytes: &[u8]) -> Result<Array, String> {
         .iter()
         .try_fold(scalar.bytes(), |all, n| all.checked_mul(*n))
         .ok_or("the shape is too large")?;
-    let data = body.get(length..length + size).ok_or("the data is cut off")?;
+    let data = &body[length..];
+    if data.len() < size {
+        return Err(format!(
+            "the data is cut off: {} of {size} bytes, which its shape asks for, are there",
+            data.len()
+        ));
+    }
+    let data = &data[..size];
     Ok(Array { scalar, shape, bytes: data.to_vec() })
 }
 
