@@ -139,21 +139,50 @@ pub fn build(options: &Options) -> Result<Built, Failure> {
             Ok(built)
         }
         Phase::Ptx | Phase::FatBinary => device_outputs(&session, options, &sources),
-        Phase::Preprocess | Phase::Dependencies => {
+        Phase::Preprocess => {
             for source in sources {
                 let mut pass = host_command(&session, options, source);
-                match options.phase {
-                    Phase::Preprocess => pass.arg("-E"),
-                    _ => pass.arg(if options.omit_system_headers { "-MM" } else { "-M" }),
-                };
-                if let Some(target) = &options.dependency_target {
-                    pass.arg("-MT").arg(target);
-                }
-                if let Some(output) = options.output.as_ref().or(options.dependency_file.as_ref()) {
+                pass.arg("-E");
+                if let Some(output) = &options.output {
                     pass.arg("-o").arg(output);
                 }
                 eprint!("{}", session.run(pass.arg(source), source)?);
             }
+            Ok(Built { outputs: options.output.iter().cloned().collect(), cached: 0 })
+        }
+        Phase::Dependencies => list_dependencies(&session, options, &sources),
+    }
+}
+
+/// `-M` and `-MM`: the rules, to `-o`, `-MF`, or standard output.
+fn list_dependencies(
+    session: &Session,
+    options: &Options,
+    sources: &[&PathBuf],
+) -> Result<Built, Failure> {
+    let scratch = session.scratch()?;
+    let list = scratch.path().join("list.d");
+    let mut rules = String::new();
+    for source in sources {
+        let mut pass = host_command(session, options, source);
+        pass.arg("-M").arg("-MF").arg(&list).arg(source);
+        eprint!("{}", session.run(&mut pass, source)?);
+        if !options.dry_run {
+            let files = device::read_dependencies(&list)?;
+            let target = output_beside(source, "o");
+            rules.push_str(&dependency_rule(options, &target, &files, session));
+        }
+    }
+    if options.dry_run {
+        return Ok(Built { outputs: Vec::new(), cached: 0 });
+    }
+    match options.output.as_ref().or(options.dependency_file.as_ref()) {
+        Some(path) => {
+            fs::write(path, rules).at(path, "cannot write")?;
+            Ok(Built { outputs: vec![path.clone()], cached: 0 })
+        }
+        None => {
+            print!("{rules}");
             Ok(Built { outputs: Vec::new(), cached: 0 })
         }
     }
@@ -280,7 +309,9 @@ fn object(
         settings.as_bytes(),
         &text,
     ]);
+    // The commands that -v shows are those that run.
     if !options.dry_run
+        && !options.verbose
         && let Some(hit) = session.cache.find(&key)
     {
         eprint!("{}", hit.diagnostics);
@@ -385,6 +416,16 @@ fn write_dependencies(
         return Ok(());
     }
     let path = options.dependency_file.clone().unwrap_or_else(|| target.with_extension("d"));
+    fs::write(&path, dependency_rule(options, target, files, session)).at(&path, "cannot write")
+}
+
+/// A rule of make: `target: files`.
+fn dependency_rule(
+    options: &Options,
+    target: &Path,
+    files: &[PathBuf],
+    session: &Session,
+) -> String {
     let escaped = |p: &Path| p.display().to_string().replace(' ', "\\ ");
     let listed: Vec<String> = files
         .iter()
@@ -401,7 +442,7 @@ fn write_dependencies(
             text.push_str(&format!("{file}:\n"));
         }
     }
-    fs::write(&path, text).at(&path, "cannot write")
+    text
 }
 
 /// A spinner on a terminal for compiles that take long enough to wonder.
