@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernels: what they need, what may be set on them, and how many fit on a multiprocessor.
+//!
+//! How many registers ptxas would give a thread is estimated here. The estimate answers attribute
+//! and occupancy queries and warns; only a directive that caps the registers can refuse a launch.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -88,33 +91,21 @@ impl Function {
 
     /// Registers of a thread, and whether a directive decides that number rather than the estimate.
     pub fn registers(&self) -> Result<(u32, bool)> {
-        let limits = self.limits();
-        let estimate = self.info()?.registers.clamp(1, limits.max_registers_per_thread.value);
-        match self.code().limits.maxnreg {
-            Some(most) if estimate >= most => Ok((most.max(1), true)),
-            Some(_) | None => Ok((estimate, false)),
-        }
+        let registers = Registers::of(self.limits(), &self.code().limits, self.info()?.registers);
+        Ok((registers.number, registers.decided))
     }
 
     /// The most threads that a block of this kernel may have.
     pub fn max_threads(&self) -> Result<u32> {
         let limits = self.limits();
         let directives = &self.code().limits;
-        let product = |d: [u32; 3]| d.iter().fold(1u32, |p, n| p.saturating_mul((*n).max(1)));
-        let bound = directives.reqntid.or(directives.maxntid).map(product);
+        let bound = directives.reqntid.or(directives.maxntid).map(volume);
         let most = limits.max_threads_per_block.value;
         let (registers, decided) = self.registers()?;
         if !decided {
             return Ok(bound.unwrap_or(most).min(most));
         }
-        let fits = |threads: &u32| {
-            let kernel = LaunchResources {
-                threads_per_block: *threads,
-                registers_per_thread: registers,
-                shared_per_block: 0,
-            };
-            margay_arch::occupancy(limits, &kernel).blocks_per_sm > 0
-        };
+        let fits = |threads: &u32| blocks(limits, *threads, registers, 0) > 0;
         let by_registers =
             (1..=most / Limits::WARP_SIZE).map(|w| w * Limits::WARP_SIZE).rev().find(fits);
         Ok(bound.unwrap_or(most).min(by_registers.unwrap_or(0)))
@@ -154,25 +145,17 @@ impl Function {
         Ok(())
     }
 
-    /// Resident blocks of an SM. An estimate of registers never makes a launch impossible.
+    /// Resident blocks of an SM, as occupancy queries answer.
     pub fn blocks_per_sm(&self, threads: u32, dynamic_shared: u32) -> Result<u32> {
-        let limits = self.limits();
-        let (registers, decided) = self.registers()?;
-        let shared = self.info()?.static_shared.saturating_add(dynamic_shared);
-        let blocks = |registers_per_thread| {
-            let kernel = LaunchResources {
-                threads_per_block: threads,
-                registers_per_thread,
-                shared_per_block: shared,
-            };
-            margay_arch::occupancy(limits, &kernel).blocks_per_sm
-        };
-        let plain = blocks(registers);
-        if plain > 0 || decided {
-            return Ok(plain);
-        }
-        let least = blocks(1).min(1);
-        if least > 0 && !self.warned.swap(true, Ordering::Relaxed) {
+        Ok(self.fit(threads, dynamic_shared)?.likely)
+    }
+
+    /// The most blocks that can be resident on an SM in a launch: 0 refuses it. No estimate makes
+    /// it less than a card could hold, but one at which a card may refuse is warned of, once.
+    pub fn most_blocks_per_sm(&self, threads: u32, dynamic_shared: u32) -> Result<u32> {
+        let fit = self.fit(threads, dynamic_shared)?;
+        if fit.doubtful && !self.warned.swap(true, Ordering::Relaxed) {
+            let (registers, _) = self.registers()?;
             crate::report::warn(&format!(
                 "kernel {} seems to need {registers} registers a thread, too many for blocks of \
                  {threads} threads: a card may refuse the launch (701); __launch_bounds__ or \
@@ -180,7 +163,14 @@ impl Function {
                 self.name()
             ));
         }
-        Ok(least)
+        Ok(fit.most)
+    }
+
+    fn fit(&self, threads: u32, dynamic_shared: u32) -> Result<Fit> {
+        let (limits, info) = (self.limits(), self.info()?);
+        let registers = Registers::of(limits, &self.code().limits, info.registers);
+        let shared = info.static_shared.saturating_add(dynamic_shared);
+        Ok(Fit::of(limits, registers, threads, shared))
     }
 
     /// `cuOccupancyMaxPotentialBlockSize`: the block size of highest occupancy, and the grid that
@@ -206,5 +196,118 @@ impl Function {
             }
         }
         Ok((best.2 * sm_count, best.1))
+    }
+}
+
+/// Threads of three dimensions, of which 0 counts as 1.
+fn volume(d: [u32; 3]) -> u32 {
+    d.iter().fold(1u32, |p, n| p.saturating_mul((*n).max(1)))
+}
+
+fn blocks(limits: &Limits, threads: u32, registers: u32, shared: u32) -> u32 {
+    let kernel = LaunchResources {
+        threads_per_block: threads,
+        registers_per_thread: registers,
+        shared_per_block: shared,
+    };
+    margay_arch::occupancy(limits, &kernel).blocks_per_sm
+}
+
+/// Registers of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Registers {
+    number: u32,
+    /// A cap (`.maxnreg`, `-maxrregcount`, `CU_JIT_MAX_REGISTERS`) is that number.
+    decided: bool,
+}
+
+impl Registers {
+    fn of(limits: &Limits, directives: &ir::LaunchLimits, estimate: u32) -> Registers {
+        let mut number = estimate.clamp(1, limits.max_registers_per_thread.value);
+        if let Some(most) = directives.maxnreg
+            && number >= most
+        {
+            return Registers { number: most.max(1), decided: true };
+        }
+        // Launch bounds make ptxas spill until so many blocks of that size fit.
+        if let Some(shape) = directives.reqntid.or(directives.maxntid) {
+            let threads = volume(shape).min(limits.max_threads_per_block.value);
+            let wanted = directives.minnctapersm.unwrap_or(1);
+            let enough = |registers| blocks(limits, threads, registers, 0) >= wanted;
+            if enough(1) {
+                number = (1..=number).rev().find(|n| enough(*n)).unwrap_or(1);
+            }
+        }
+        Registers { number, decided: false }
+    }
+}
+
+/// Resident blocks of an SM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fit {
+    /// With the registers that the kernel probably has; at least one if one can be.
+    likely: u32,
+    /// With as few registers as it could have.
+    most: u32,
+    /// By the estimate, no block fits.
+    doubtful: bool,
+}
+
+impl Fit {
+    fn of(limits: &Limits, registers: Registers, threads: u32, shared: u32) -> Fit {
+        let likely = blocks(limits, threads, registers.number, shared);
+        if registers.decided {
+            return Fit { likely, most: likely, doubtful: false };
+        }
+        let most = blocks(limits, threads, 1, shared);
+        Fit { likely: likely.max(most.min(1)), most, doubtful: likely == 0 && most > 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hopper() -> &'static Limits {
+        margay_arch::ComputeCapability::from_sm(90).limits().unwrap()
+    }
+
+    fn fit(directives: &ir::LaunchLimits, estimate: u32, threads: u32) -> Fit {
+        Fit::of(hopper(), Registers::of(hopper(), directives, estimate), threads, 0)
+    }
+
+    #[test]
+    fn an_estimate_only_warns() {
+        let fit = fit(&ir::LaunchLimits::default(), 200, 1024);
+        assert_eq!(fit, Fit { likely: 1, most: 2, doubtful: true });
+    }
+
+    #[test]
+    fn a_cap_refuses_blocks_that_do_not_fit() {
+        let capped = |n| ir::LaunchLimits { maxnreg: Some(n), ..Default::default() };
+        assert_eq!(fit(&capped(128), 200, 1024), Fit { likely: 0, most: 0, doubtful: false });
+        assert_eq!(fit(&capped(64), 200, 1024), Fit { likely: 1, most: 1, doubtful: false });
+        // The cap is far above what the kernel seems to need, so it decides nothing.
+        assert_eq!(fit(&capped(128), 32, 1024), Fit { likely: 2, most: 2, doubtful: false });
+    }
+
+    #[test]
+    fn launch_bounds_make_their_blocks_fit() {
+        let bounds = |threads, blocks| ir::LaunchLimits {
+            maxntid: Some([threads, 1, 1]),
+            minnctapersm: blocks,
+            ..Default::default()
+        };
+        assert_eq!(Registers::of(hopper(), &bounds(1024, None), 200).number, 64);
+        assert_eq!(Registers::of(hopper(), &bounds(1024, Some(2)), 200).number, 32);
+        assert_eq!(fit(&bounds(256, Some(4)), 200, 256).likely, 4);
+        // More than the SM can hold is a wish that nothing grants.
+        assert_eq!(Registers::of(hopper(), &bounds(1024, Some(3)), 200).number, 200);
+    }
+
+    #[test]
+    fn what_does_not_fit_without_registers_is_refused() {
+        let registers = Registers::of(hopper(), &ir::LaunchLimits::default(), 16);
+        assert_eq!(Fit::of(hopper(), registers, 32, 300 << 10).most, 0);
     }
 }

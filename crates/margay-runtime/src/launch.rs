@@ -136,7 +136,7 @@ impl Context {
         let program = function.program()?.clone();
         let cluster = check(function, &request)?;
         let threads = volume(request.block) as u32;
-        let blocks_per_sm = function.blocks_per_sm(threads, request.dynamic_shared)?;
+        let blocks_per_sm = function.most_blocks_per_sm(threads, request.dynamic_shared)?;
         if blocks_per_sm == 0 {
             return Err(CudaError::LaunchOutOfResources);
         }
