@@ -98,7 +98,7 @@ card_table! {
     "rtx3090"  "NVIDIA GeForce RTX 3090"   (8 6)  82 SMs 1695 MHz, 24268 MiB at 9751 MHz on 384 bits, L2 6144 KiB Manual;
     "orin"     "Orin"                      (8 7)  16 SMs 1300 MHz, 30588 MiB at 1300 MHz on 256 bits, L2 4096 KiB [integrated] Inferred;
     "rtx4090"  "NVIDIA GeForce RTX 4090"   (8 9)  128 SMs 2520 MHz, 24217 MiB at 10501 MHz on 384 bits, L2 73728 KiB Manual;
-    "h200"     "NVIDIA H200"               (9 0)  132 SMs 1980 MHz, 143156.875 MiB at 3201 MHz on 6016 bits, L2 61440 KiB [ecc] Measured;
+    "h200"     "NVIDIA H200"               (9 0)  132 SMs 1980 MHz, 143155.9375 MiB at 3201 MHz on 6016 bits, L2 61440 KiB [ecc] Measured;
     "h100"     "NVIDIA H100 80GB HBM3"     (9 0)  132 SMs 1980 MHz, 81079 MiB at 2619 MHz on 5120 bits, L2 51200 KiB [ecc] Manual;
     "b200"     "NVIDIA B200"               (10 0) 148 SMs 1965 MHz, 182642 MiB at 3996 MHz on 8192 bits, L2 129024 KiB [ecc] Inferred;
     "b300"     "NVIDIA B300"               (10 3) 148 SMs 1920 MHz, 275040 MiB at 3996 MHz on 8192 bits, L2 129024 KiB [ecc] Inferred;
