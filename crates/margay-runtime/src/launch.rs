@@ -145,7 +145,9 @@ impl Context {
             if !gpu.limits.cooperative_launch.value {
                 return Err(CudaError::NotSupported);
             }
-            if volume(request.grid) > u64::from(blocks_per_sm) * u64::from(sm_count) {
+            // The number that occupancy queries promise, so that a program can fill the device.
+            let promised = function.blocks_per_sm(threads, request.dynamic_shared)?;
+            if volume(request.grid) > u64::from(promised) * u64::from(sm_count) {
                 return Err(CudaError::CooperativeLaunchTooLarge);
             }
         }
