@@ -42,6 +42,7 @@ implemented! {
         cuLibraryEnumerateKernels cuKernelGetFunction cuKernelGetName cuKernelGetLibrary
         cuKernelGetAttribute cuKernelSetAttribute cuKernelSetCacheConfig cuKernelGetParamInfo
         cuKernelGetParamCount;
+    link: cuLinkCreate_v2 cuLinkAddData_v2 cuLinkAddFile_v2 cuLinkComplete cuLinkDestroy;
     function: cuFuncGetAttribute cuFuncSetAttribute cuFuncSetCacheConfig cuFuncSetSharedMemConfig
         cuFuncGetModule cuFuncGetName cuFuncGetParamInfo cuFuncGetParamCount cuFuncIsLoaded
         cuFuncLoad;

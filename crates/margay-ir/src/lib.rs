@@ -8,6 +8,7 @@ pub mod analysis;
 pub mod builtin;
 pub mod inst;
 mod library;
+pub mod link;
 pub mod lower;
 pub mod module;
 pub mod ops;

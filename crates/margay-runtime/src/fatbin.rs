@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use crate::error::{CudaError, Result};
+use crate::link;
 
 const CONTAINER: u32 = 0xBA55_ED50;
 const WRAPPER: u32 = 0x4662_43B1;
@@ -29,6 +30,8 @@ const LARGEST: u64 = 1 << 30;
 pub enum Image<'a> {
     Ptx(Cow<'a, [u8]>),
     Container(&'a [u8]),
+    /// What `cuLinkComplete` gave.
+    Linked(&'a [u8]),
     /// A cubin.
     Elf,
 }
@@ -65,6 +68,13 @@ impl Image<'_> {
             // SAFETY: as the caller promises.
             return Ok(Image::Container(unsafe { std::slice::from_raw_parts(address, size) }));
         }
+        if starts_with(link::MAGIC) {
+            // SAFETY: a linked image has a header of 20 bytes, which states the whole size.
+            let header = unsafe { std::slice::from_raw_parts(address, 16) };
+            let size = link::image_size(header).ok_or(CudaError::InvalidImage)?;
+            // SAFETY: as the caller promises.
+            return Ok(Image::Linked(unsafe { std::slice::from_raw_parts(address, size) }));
+        }
         if starts_with(ELF) {
             return Ok(Image::Elf);
         }
@@ -79,6 +89,10 @@ impl Image<'_> {
             let size = container_size(bytes).filter(|size| *size <= bytes.len());
             return Ok(Image::Container(&bytes[..size.ok_or(CudaError::InvalidImage)?]));
         }
+        if bytes.starts_with(link::MAGIC) {
+            let size = link::image_size(bytes).filter(|size| *size <= bytes.len());
+            return Ok(Image::Linked(&bytes[..size.ok_or(CudaError::InvalidImage)?]));
+        }
         if bytes.starts_with(ELF) {
             return Ok(Image::Elf);
         }
@@ -91,6 +105,8 @@ impl Image<'_> {
         match self {
             Image::Ptx(text) => Ok(Cow::Borrowed(text)),
             Image::Elf => Err(only_machine_code()),
+            // It has several.
+            Image::Linked(_) => Err(CudaError::InvalidImage),
             Image::Container(bytes) => pick(bytes, sm),
         }
     }

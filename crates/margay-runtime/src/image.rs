@@ -10,6 +10,7 @@ use margay_ir as ir;
 use margay_ptx::ast::{AddressSize, Span};
 
 use crate::error::CudaError;
+use crate::fatbin::Image;
 
 /// Newest PTX ISA version that is understood.
 const NEWEST_PTX: (u16, u16) = (9, 99);
@@ -45,6 +46,39 @@ pub fn compile_with(
     sm: u32,
     options: CompileOptions,
 ) -> Result<Arc<ir::Module>, LoadFailure> {
+    complete(lower_for(text, sm, options)?)
+}
+
+/// Compiles device code in any form.
+pub fn compile_image(
+    image: &Image,
+    sm: u32,
+    options: CompileOptions,
+) -> Result<Arc<ir::Module>, LoadFailure> {
+    match image {
+        // Its inputs have options of their own.
+        Image::Linked(bytes) => complete(crate::link::relink(bytes, sm)?),
+        Image::Ptx(_) | Image::Container(_) | Image::Elf => {
+            compile_with(&image.ptx(sm)?, sm, options)
+        }
+    }
+}
+
+/// The checks of a module that is not linked any further.
+fn complete(module: ir::Module) -> Result<Arc<ir::Module>, LoadFailure> {
+    verified(&module)?;
+    match unresolved(&module) {
+        Some(log) => Err(LoadFailure { error: CudaError::InvalidPtx, log }),
+        None => Ok(Arc::new(module)),
+    }
+}
+
+/// Parses and lowers for a device; the module may still need others.
+pub(crate) fn lower_for(
+    text: &[u8],
+    sm: u32,
+    options: CompileOptions,
+) -> Result<ir::Module, LoadFailure> {
     let fail = |error, log: String| LoadFailure { error, log };
     if !text.windows(b".version".len()).any(|w| w == b".version") {
         let log = "error   : the image is neither PTX nor a container of it\n";
@@ -65,20 +99,16 @@ pub fn compile_with(
         // Measured: not CUDA_ERROR_NO_BINARY_FOR_GPU, which is for containers.
         return Err(fail(CudaError::InvalidPtx, log));
     }
-    verified(&module)?;
-    if let Some(log) = unresolved(&module) {
-        return Err(fail(CudaError::InvalidPtx, log));
-    }
     if let Some(most) = options.max_registers {
         for kernel in module.functions.iter_mut().filter(|f| f.is_entry) {
             kernel.limits.maxnreg.get_or_insert(most);
         }
     }
-    Ok(Arc::new(module))
+    Ok(module)
 }
 
 /// Checks what the engine relies on. Lowering makes nothing else, so a failure is margay's own.
-fn verified(module: &ir::Module) -> Result<(), LoadFailure> {
+pub(crate) fn verified(module: &ir::Module) -> Result<(), LoadFailure> {
     let Err(errors) = ir::verify(module) else { return Ok(()) };
     let mut log =
         "error   : internal error, please report it: the code was lowered wrongly\n".to_owned();

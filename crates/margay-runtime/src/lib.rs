@@ -17,6 +17,7 @@ pub mod handle;
 pub mod image;
 pub mod launch;
 pub mod library;
+pub mod link;
 pub mod managed;
 pub mod memory;
 pub mod module;

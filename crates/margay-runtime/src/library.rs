@@ -22,6 +22,7 @@ use crate::runtime::Runtime;
 enum Source {
     Ptx(Vec<u8>),
     Container(Vec<u8>),
+    Linked(Vec<u8>),
 }
 
 /// A library.
@@ -60,10 +61,11 @@ impl Runtime {
         let source = match image {
             Image::Ptx(text) => Source::Ptx(text.to_vec()),
             Image::Container(bytes) => Source::Container(bytes.to_vec()),
+            Image::Linked(bytes) => Source::Linked(bytes.to_vec()),
             // Refused, with the reason on stderr.
             Image::Elf => Source::Ptx(image.ptx(sm)?.into_owned()),
         };
-        let code = image::compile_with(&image.ptx(sm)?, sm, options)?;
+        let code = image::compile_image(image, sm, options)?;
         let entries = code.functions.iter().filter(|f| f.is_entry && !f.blocks.is_empty());
         let names = entries.map(|f| f.name.to_string()).collect();
         let library = Arc::new(Library {
@@ -131,8 +133,9 @@ impl Library {
         let image = match &self.source {
             Source::Ptx(text) => Image::Ptx(Cow::Borrowed(text)),
             Source::Container(bytes) => Image::Container(bytes),
+            Source::Linked(bytes) => Image::Linked(bytes),
         };
-        let code = image::compile_with(&image.ptx(sm)?, sm, self.options);
+        let code = image::compile_image(&image, sm, self.options);
         let code = code.map_err(|failure| failure.error)?;
         compiled.insert(sm, code.clone());
         Ok(code)

@@ -51,8 +51,7 @@ impl Context {
     ) -> std::result::Result<Arc<Module>, LoadFailure> {
         self.check()?;
         let sm = runtime::get().device(self.device)?.gpu.cc().sm();
-        let text = image.ptx(sm)?;
-        self.load_ir(image::compile_with(&text, sm, options)?)
+        self.load_ir(image::compile_image(image, sm, options)?)
     }
 
     /// Loads compiled code: gives its variables memory and values.

@@ -5,7 +5,7 @@
 //! unknown ones are refused.
 
 use std::ffi::{c_char, c_uint, c_void};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use margay_runtime::image::{CompileOptions, LoadFailure};
 use margay_runtime::{CudaError, Result};
@@ -79,21 +79,32 @@ impl Options {
     pub unsafe fn finish<T>(&self, outcome: std::result::Result<T, LoadFailure>) -> Result<T> {
         let log = match &outcome {
             Ok(_) => "",
-            Err(failure) => failure.log.trim_end(),
+            Err(failure) => &failure.log,
         };
+        self.warn(log);
+        // SAFETY: as the caller promises.
+        unsafe { self.report(log, self.start.elapsed()) };
+        outcome.map_err(|failure| failure.error)
+    }
+
+    /// Says on stderr what has no buffer to go to.
+    pub fn warn(&self, log: &str) {
         if !log.is_empty() && self.error.buffer == 0 {
+            let log = log.trim_end();
             margay_runtime::report::warn(&format!("the device code was refused: {log}"));
         }
+    }
+
+    /// Writes the logs and the time.
+    pub unsafe fn report(&self, log: &str, spent: Duration) {
         // SAFETY: the buffers are the program's, of the sizes that it gave.
         unsafe {
-            self.write(&self.error, log);
+            self.write(&self.error, log.trim_end());
             self.write(&self.info, "");
             if let Some(at) = self.wall_time_at {
-                let milliseconds = self.start.elapsed().as_secs_f32() * 1e3;
-                self.values.add(at).cast::<f32>().write(milliseconds);
+                self.values.add(at).cast::<f32>().write(spent.as_secs_f32() * 1e3);
             }
         }
-        outcome.map_err(|failure| failure.error)
     }
 
     unsafe fn write(&self, log: &Log, text: &str) {

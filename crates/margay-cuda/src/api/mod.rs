@@ -22,6 +22,7 @@ pub mod init;
 pub mod jit;
 pub mod launch;
 pub mod library;
+pub mod link;
 pub mod memory;
 pub mod module;
 pub mod occupancy;

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `cuLink…`: several inputs become one image.
+//!
+//! The image keeps the inputs' PTX, as picked for the linker's device, and is linked again
+//! where it is loaded: a magic number, the size of it all, the number of inputs, and for each its
+//! register limit (0: none), the sizes of its name and text, name, and text. Numbers are little-endian.
+//!
+//! Limit: host objects, archives and machine code are not read.
+
+use margay_ir as ir;
+use margay_ir::link::LinkError;
+
+use crate::error::{CudaError, Result};
+use crate::fatbin::Image;
+use crate::image::{self, CompileOptions, LoadFailure};
+
+/// The first bytes of a linked image.
+pub const MAGIC: &[u8; 8] = b"margay\x01L";
+/// Magic, size, count.
+const HEAD: usize = 20;
+/// Register limit, size of the name, size of the text.
+const INPUT_HEAD: usize = 16;
+
+/// One linker invocation.
+pub struct Linker {
+    sm: u32,
+    linker: ir::link::Linker,
+    image: Vec<u8>,
+    inputs: u32,
+    failed: Option<CudaError>,
+    complete: bool,
+}
+
+/// The error of a link, as measured: duplicates and undefined names are one, disagreement another.
+fn failure(errors: &[LinkError]) -> LoadFailure {
+    let error = match errors.first() {
+        Some(LinkError::Undefined { .. } | LinkError::Duplicate { .. }) => CudaError::InvalidSource,
+        Some(LinkError::Prototype { .. } | LinkError::Size { .. } | LinkError::Kind { .. })
+        | None => CudaError::Unknown,
+    };
+    let log = errors.iter().map(|e| format!("error   : {e}\n")).collect();
+    LoadFailure { error, log }
+}
+
+impl Linker {
+    /// For a device of compute capability `sm` (times ten).
+    pub fn new(sm: u32) -> Linker {
+        Linker {
+            sm,
+            linker: ir::link::Linker::default(),
+            image: Vec::new(),
+            inputs: 0,
+            failed: None,
+            complete: false,
+        }
+    }
+
+    /// `cuLinkAddData`: what is wrong with the input is said at once.
+    pub fn add(
+        &mut self,
+        name: &str,
+        image: &Image,
+        options: CompileOptions,
+    ) -> std::result::Result<(), LoadFailure> {
+        if self.complete {
+            return Err(CudaError::InvalidValue.into());
+        }
+        let outcome = self.try_add(name, image, options);
+        if let Err(failure) = &outcome {
+            self.failed.get_or_insert(failure.error);
+        }
+        outcome
+    }
+
+    fn try_add(
+        &mut self,
+        name: &str,
+        image: &Image,
+        options: CompileOptions,
+    ) -> std::result::Result<(), LoadFailure> {
+        if let Image::Linked(bytes) = image {
+            for input in inputs(bytes)? {
+                self.add_text(input.name, input.text, input.options)?;
+            }
+            return Ok(());
+        }
+        self.add_text(name, &image.ptx(self.sm)?, options)
+    }
+
+    fn add_text(
+        &mut self,
+        name: &str,
+        text: &[u8],
+        options: CompileOptions,
+    ) -> std::result::Result<(), LoadFailure> {
+        let module = image::lower_for(text, self.sm, options)?;
+        self.linker.add(name, module).map_err(|e| failure(&[e]))?;
+        self.inputs += 1;
+        self.image.extend(options.max_registers.unwrap_or(0).to_le_bytes());
+        self.image.extend((name.len() as u32).to_le_bytes());
+        self.image.extend((text.len() as u64).to_le_bytes());
+        self.image.extend(name.as_bytes());
+        self.image.extend(text);
+        Ok(())
+    }
+
+    /// `cuLinkComplete`: the image, which stays where it is as long as the linker.
+    pub fn complete(&mut self) -> std::result::Result<&[u8], LoadFailure> {
+        match self.failed {
+            // Measured.
+            Some(CudaError::InvalidSource) => return Err(CudaError::InvalidSource.into()),
+            Some(_) => return Err(CudaError::Unknown.into()),
+            None => {}
+        }
+        if self.inputs == 0 {
+            return Err(CudaError::InvalidValue.into());
+        }
+        if !self.complete {
+            let linked = std::mem::take(&mut self.linker).finish().map_err(|e| failure(&e));
+            let linked = linked.and_then(|module| image::verified(&module));
+            if let Err(failure) = linked {
+                self.failed = Some(failure.error);
+                return Err(failure);
+            }
+            let mut head = MAGIC.to_vec();
+            head.extend(((HEAD + self.image.len()) as u64).to_le_bytes());
+            head.extend(self.inputs.to_le_bytes());
+            self.image.splice(0..0, head);
+            self.complete = true;
+        }
+        Ok(&self.image)
+    }
+}
+
+/// The size of a linked image, from its first 16 bytes; `None` if it makes no sense.
+pub(crate) fn image_size(head: &[u8]) -> Option<usize> {
+    let size = u64::from_le_bytes(head.get(8..16)?.try_into().ok()?);
+    (HEAD as u64..1 << 31).contains(&size).then_some(size as usize)
+}
+
+struct Input<'a> {
+    name: &'a str,
+    text: &'a [u8],
+    options: CompileOptions,
+}
+
+/// Reads a linked image.
+fn inputs(image: &[u8]) -> Result<Vec<Input<'_>>> {
+    fn take<'a>(rest: &mut &'a [u8], bytes: u64) -> Result<&'a [u8]> {
+        let bytes = usize::try_from(bytes).ok().filter(|b| *b <= rest.len());
+        let (part, after) = rest.split_at(bytes.ok_or(CudaError::InvalidImage)?);
+        *rest = after;
+        Ok(part)
+    }
+    fn number(rest: &mut &[u8], bytes: u64) -> Result<u64> {
+        let part = take(rest, bytes)?;
+        Ok(part.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte)))
+    }
+    let mut rest = image.get(16..).ok_or(CudaError::InvalidImage)?;
+    let count = number(&mut rest, 4)?;
+    if count == 0 || count > (rest.len() / INPUT_HEAD) as u64 {
+        return Err(CudaError::InvalidImage);
+    }
+    let mut found = Vec::new();
+    for _ in 0..count {
+        let max_registers = Some(number(&mut rest, 4)? as u32).filter(|n| *n != 0);
+        let (name, text) = (number(&mut rest, 4)?, number(&mut rest, 8)?);
+        let name = std::str::from_utf8(take(&mut rest, name)?);
+        let name = name.map_err(|_| CudaError::InvalidImage)?;
+        let text = take(&mut rest, text)?;
+        found.push(Input { name, text, options: CompileOptions { max_registers } });
+    }
+    match rest.is_empty() {
+        true => Ok(found),
+        false => Err(CudaError::InvalidImage),
+    }
+}
+
+/// Links an image again, for the device that it is loaded on.
+pub(crate) fn relink(image: &[u8], sm: u32) -> std::result::Result<ir::Module, LoadFailure> {
+    let mut linker = ir::link::Linker::default();
+    for input in inputs(image)? {
+        let module = image::lower_for(input.text, sm, input.options)?;
+        linker.add(input.name, module).map_err(|e| failure(&[e]))?;
+    }
+    linker.finish().map_err(|e| failure(&e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = ".version 8.0\n.target sm_50\n.address_size 64\n";
+
+    fn linked() -> Vec<u8> {
+        let mut linker = Linker::new(90);
+        let calls = format!("{HEADER}.extern .func f();\n.visible .entry k() {{ call f; ret; }}\n");
+        let defines = format!("{HEADER}.visible .func f() {{ ret; }}\n");
+        let plain = CompileOptions::default();
+        let few = CompileOptions { max_registers: Some(24) };
+        for (name, text, options) in [("a", calls, few), ("b", defines, plain)] {
+            linker.add(name, &Image::of(text.as_bytes()).unwrap(), options).unwrap();
+        }
+        linker.complete().unwrap().to_vec()
+    }
+
+    #[test]
+    fn an_image_is_linked_again_where_it_is_loaded() {
+        let bytes = linked();
+        let image = Image::of(&bytes).unwrap();
+        assert!(matches!(image, Image::Linked(_)));
+        let module = image::compile_image(&image, 90, CompileOptions::default()).unwrap();
+        let kernel = &module.functions[module.function("k").unwrap().0 as usize];
+        assert_eq!(kernel.limits.maxnreg, Some(24));
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        let good = linked();
+        let plain = CompileOptions::default();
+        let load = |bytes: &[u8]| {
+            Image::of(bytes)
+                .map_err(LoadFailure::from)
+                .and_then(|i| image::compile_image(&i, 90, plain))
+                .map(drop)
+        };
+        assert!(load(&good).is_ok());
+        for cut in 0..good.len() {
+            assert!(load(&good[..cut]).is_err(), "{cut} bytes");
+        }
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 0xff;
+            drop(load(&bad));
+        }
+    }
+}
