@@ -6,7 +6,7 @@
 #
 # An example checks itself: exit code 0 is a pass. A contract program's standard output must equal what
 # an H200 printed under CUDA 13 (tests/contract/<name>.h200.txt), except lines that tests/contract/<name>.except
-# lists as extended regular expressions (lines from '#' on are the reasons).
+# lists as extended regular expressions (lines that start with '#' are the reasons).
 set -u
 cd "$(dirname "$0")/../.."
 margay=${MARGAY:-target/release/margay}
