@@ -20,6 +20,7 @@ lint: setup
 
 test: lint build
 	cargo test --workspace
+	MARGAY_FUZZ_SECONDS=60 cargo test -p margay-ir --test fuzz -- --nocapture
 	MARGAY=$(MARGAY) tests/cli/run.sh
 
 bench: build
