@@ -18,12 +18,23 @@ pub struct Args {
 }
 
 const HELP: &str = "\
-What to make:   (nothing) executable   -c object   -E preprocessed   -ptx   -fatbin   -shared library   -M -MD -MF -MT -MP
-Architecture:   -arch=sm_XX|compute_XX|native   -gencode arch=compute_XX,code=sm_XX   (default: native, MARGAY_GPU's)
-Language:       -std=c++17   -x cu|c|c++   -D -U -I -include -isystem   --default-stream legacy|per-thread   --cuda-version 12.9
-Code:           -O[0-3] -g -G -lineinfo -maxrregcount N -use_fast_math -ftz= -prec-div= -prec-sqrt= -fmad=
-Host, linker:   -Xcompiler A,B   -Xlinker A,B   -L -l   -fPIC   -fopenmp
-The driver:     -v --dryrun -w -Werror   --json prints what was made";
+What to make:  an executable, unless one of
+               -c object   -E preprocessed   -ptx   -fatbin   -shared library
+               -M -MM dependencies; beside an object: -MD -MMD -MF FILE -MT NAME -MP
+Architecture:  -arch=sm_XX|compute_XX|native   -gencode arch=compute_XX,code=sm_XX
+               (default: native, the GPU that MARGAY_GPU names, or the H200)
+Language:      -std=c++17   -x cu|c|c++   -D -U -I -include -isystem
+               --cuda-version 12.9|13.0|12.4|11.8   --default-stream legacy|per-thread
+Code:          -O[0-3] -g -G -dopt=on -lineinfo -maxrregcount N -use_fast_math
+               -ftz= -prec-div= -prec-sqrt= -fmad= true|false
+Host, linker:  -Xcompiler A,B   -Xlinker A,B   -L -l   -fPIC   -fopenmp   -pthread   -pg
+               --forward-unknown-to-host-compiler   --forward-unknown-to-host-linker
+The driver:    -v shows the commands   --dryrun only shows them   -w -Werror -Wall
+               @FILE, --options-file FILE: more flags   --json prints what was made
+
+Other flags of nvcc that have no effect here say so in a note; those that ask for what
+margay cannot do, and unknown ones, are errors.
+Exit code: 0, clang's own (1) after its errors, 2 wrong command line, 125 margay could not.";
 
 /// Compiles; clang's exit code on its errors.
 pub fn run(args: Args) -> Result<u8, Failure> {
@@ -34,7 +45,7 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     }
     if arguments.iter().any(|a| a == "--help" || a == "-h" || a == "-help") {
         println!(
-            "Compile CUDA C++ with clang.\n\nUsage: margay cc [--json] [FLAGS] FILE… [-o OUTPUT]\n\n{HELP}"
+            "Compile CUDA C++ with clang (nvcc's everyday flags).\n\nUsage: margay cc [--json] [FLAGS] FILE… [-o OUTPUT]\n\n{HELP}"
         );
         return Ok(0);
     }

@@ -16,8 +16,8 @@ use crate::toolchain::{Options, Phase, arch};
 /// How `.cu` files are compiled.
 #[derive(clap::Args, Debug, Default)]
 pub struct CompilerArgs {
-    /// The CUDA version whose API .cu files are compiled with, and whose libcudart is linked:
-    /// 12.9 (the default), 13.0, 12.4 or 11.8.
+    /// The CUDA version whose API .cu files are compiled with: 12.9 (the default), 13.0, 12.4 or 11.8.
+    /// Programs for 13.0 are linked with libcudart.so.13, the others with libcudart.so.12.
     #[arg(long, value_name = "VERSION")]
     cuda_version: Option<String>,
     /// A flag for the compiler; may be repeated. Flags that `margay cc` knows may also be written as they

@@ -15,7 +15,7 @@ use crate::toolchain::{self, Phase};
 Examples:
   margay ptx saxpy.cu
   margay ptx --gpu v100 -Iinclude -DN=4 --ir saxpy.cu
-  margay ptx --ir saxpy.ptx          checks the PTX as a module's loader does")]
+  margay ptx saxpy.ptx      checks the PTX: every error in it, a line each")]
 pub struct Args {
     /// A .cu or .ptx file.
     file: PathBuf,

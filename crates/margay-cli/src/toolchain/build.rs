@@ -170,7 +170,7 @@ fn list_dependencies(
         if !options.dry_run {
             let files = device::read_dependencies(&list)?;
             let target = output_beside(source, "o");
-            rules.push_str(&dependency_rule(options, &target, &files, session));
+            rules.push_str(&dependency_rule(options, source, &target, &files, session));
         }
     }
     if options.dry_run {
@@ -315,7 +315,7 @@ fn object(
         && let Some(hit) = session.cache.find(&key)
     {
         eprint!("{}", hit.diagnostics);
-        write_dependencies(options, target, &hit.dependencies, session)?;
+        write_dependencies(options, source, target, &hit.dependencies, session)?;
         return Ok(Object { path: hit.result, cached: true });
     }
 
@@ -347,7 +347,7 @@ fn object(
     dependencies.extend(device::read_dependencies(&deps)?);
     dependencies.sort();
     dependencies.dedup();
-    write_dependencies(options, target, &dependencies, session)?;
+    write_dependencies(options, source, target, &dependencies, session)?;
     let path = session.cache.store(&key, &out, &diagnostics, &dependencies)?;
     Ok(Object { path, cached: false })
 }
@@ -408,6 +408,7 @@ fn link(session: &Session, options: &Options, sources: &[&PathBuf]) -> Result<Bu
 /// `-MD`: the dependency file that the user asked for.
 fn write_dependencies(
     options: &Options,
+    source: &Path,
     target: &Path,
     files: &[PathBuf],
     session: &Session,
@@ -416,24 +417,26 @@ fn write_dependencies(
         return Ok(());
     }
     let path = options.dependency_file.clone().unwrap_or_else(|| target.with_extension("d"));
-    fs::write(&path, dependency_rule(options, target, files, session)).at(&path, "cannot write")
+    fs::write(&path, dependency_rule(options, source, target, files, session))
+        .at(&path, "cannot write")
 }
 
-/// A rule of make: `target: files`.
+/// A rule of make: `target: files`, the source first.
 fn dependency_rule(
     options: &Options,
+    source: &Path,
     target: &Path,
     files: &[PathBuf],
     session: &Session,
 ) -> String {
     let escaped = |p: &Path| p.display().to_string().replace(' ', "\\ ");
-    let listed: Vec<String> = files
-        .iter()
+    let listed: Vec<String> = std::iter::once(source)
+        .chain(files.iter().map(PathBuf::as_path).filter(|f| *f != source))
         .filter(|f| {
             !options.omit_system_headers
                 || !(f.starts_with("/usr") || f.starts_with(&session.include))
         })
-        .map(|f| escaped(f))
+        .map(escaped)
         .collect();
     let name = options.dependency_target.clone().unwrap_or_else(|| escaped(target));
     let mut text = format!("{name}: {}\n", listed.join(" \\\n  "));

@@ -53,6 +53,10 @@ impl Scalar {
         self.row().3
     }
 
+    pub fn is_float(self) -> bool {
+        matches!(self, Scalar::F32 | Scalar::F64)
+    }
+
     pub fn of_name(name: &str) -> Option<Scalar> {
         SCALARS.iter().find(|row| row.1 == name).map(|row| row.0)
     }
@@ -128,7 +132,7 @@ impl Scalar {
 /// An argument of a kernel.
 pub enum Argument {
     /// Passed by value.
-    Value { bytes: Vec<u8> },
+    Value { scalar: Scalar, bytes: Vec<u8> },
     /// A device buffer, whose address is passed.
     Buffer { scalar: Scalar, shape: Vec<usize>, bytes: Vec<u8> },
 }
@@ -155,7 +159,7 @@ impl Argument {
             let scalar = Scalar::of_name(kind).ok_or_else(|| wrong("unknown type"))?;
             let bytes =
                 scalar.parse(value).ok_or_else(|| wrong("the value does not fit the type"))?;
-            return Ok(Argument::Value { bytes });
+            return Ok(Argument::Value { scalar, bytes });
         }
         let (declared, fill) = value.split_once('=').unwrap_or((value, "zeros"));
         let (name, count) = declared.split_once('[').ok_or_else(|| wrong("no [N]"))?;
@@ -176,7 +180,12 @@ impl Argument {
             file if file.starts_with('@') => {
                 let array = npy::read(Path::new(&file[1..]))?;
                 if array.scalar != scalar || array.bytes.len() != size {
-                    return Err(wrong("the file holds another type or number of elements"));
+                    let shape: Vec<String> = array.shape.iter().map(usize::to_string).collect();
+                    return Err(Failure::Usage(format!(
+                        "argument `{text}`: the file holds {}[{}]",
+                        array.scalar.name(),
+                        shape.join("][")
+                    )));
                 }
                 array.bytes
             }

@@ -7,6 +7,8 @@ mod npy;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use margay_ptx::ast::{Item, Variable};
+use margay_ptx::types::ScalarType;
 use margay_runtime::copy::{Extent, Side, Where};
 use margay_runtime::launch::LaunchRequest;
 use margay_runtime::module::Module;
@@ -28,7 +30,8 @@ Arguments, in the kernel's order:
   buf:i32[4]=1,2,3,4
   @file.npy                       a device buffer with a NumPy array's contents
 Example:
-  margay launch saxpy.cu saxpy --grid 4 --block 256 i32:1000 f32:2 buf:f32[1000]=iota buf:f32[1000]=ones")]
+  margay launch saxpy.cu saxpy --grid 4 --block 256 i32:1000 f32:2 \\
+    buf:f32[1000]=iota buf:f32[1000]=ones")]
 pub struct Args {
     /// A .cu or .ptx file.
     file: PathBuf,
@@ -125,10 +128,11 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     let name = kernel_name(&module, &args.kernel)?;
     let function = module.function(&name).map_err(failed("the kernel"))?;
 
+    let types = parameter_types(&text, &name);
     let declared = &function.code().params;
     if declared.len() != arguments.len() {
         return Err(Failure::Usage(format!(
-            "{}: the kernel takes {} arguments, {} are given",
+            "{}: the kernel takes {} argument(s), {} given",
             args.kernel,
             declared.len(),
             arguments.len()
@@ -137,9 +141,15 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     let mut params = vec![0; function.code().param_size as usize];
     let mut buffers = Vec::new();
     let stream = context.stream(0, DefaultStream::Legacy).map_err(failed("the stream"))?;
+    for (index, argument) in arguments.iter().enumerate() {
+        let given = &args.arguments[index];
+        if let Some(what) = types.get(index).and_then(|t| mismatch(argument, *t)) {
+            return Err(Failure::Usage(format!("argument {index} (`{given}`): {what}")));
+        }
+    }
     for (index, (argument, param)) in arguments.into_iter().zip(declared).enumerate() {
         let bytes = match argument {
-            Argument::Value { bytes, .. } => bytes,
+            Argument::Value { bytes, scalar: _ } => bytes,
             Argument::Buffer { scalar, shape, bytes } => {
                 let address = context.mem_alloc(bytes.len() as u64).map_err(failed("a buffer"))?;
                 let from = Side::linear(bytes.as_ptr() as u64, Where::Host);
@@ -182,6 +192,47 @@ pub fn run(args: Args) -> Result<u8, Failure> {
         npy::write(&path, buffer.scalar, &buffer.shape, &buffer.bytes)?;
     }
     Ok(0)
+}
+
+/// The declared types of a kernel's parameters; arrays, which are structures in C++, have none.
+fn parameter_types(ptx: &[u8], kernel: &str) -> Vec<Option<ScalarType>> {
+    // Compiled before, so it parses.
+    let Ok(module) = margay_ptx::parse_bytes(ptx) else { return Vec::new() };
+    let entry = module.items.iter().find_map(|item| match item {
+        Item::Function(f) if module.name(f.name.symbol) == kernel => Some(f),
+        _ => None,
+    });
+    let one = |v: &Variable| (v.dims.is_empty() && v.vector.is_none()).then_some(v.ty);
+    entry.map(|f| f.params.iter().map(one).collect()).unwrap_or_default()
+}
+
+/// What is wrong with passing the argument as a parameter of the type. Untyped bits take anything.
+fn mismatch(argument: &Argument, ty: Option<ScalarType>) -> Option<String> {
+    let wants_float = match ty? {
+        ScalarType::F16 | ScalarType::F32 | ScalarType::F64 => true,
+        ScalarType::U8
+        | ScalarType::U16
+        | ScalarType::U32
+        | ScalarType::U64
+        | ScalarType::S8
+        | ScalarType::S16
+        | ScalarType::S32
+        | ScalarType::S64 => false,
+        _ => return None,
+    };
+    let given = match argument {
+        Argument::Value { scalar, .. } => *scalar,
+        Argument::Buffer { .. } if wants_float => {
+            return Some("a buffer, and the kernel's parameter is a floating-point number".into());
+        }
+        Argument::Buffer { .. } => return None,
+    };
+    let (is, wants) = match (given.is_float(), wants_float) {
+        (true, false) => ("a floating-point number", "an integer or a pointer"),
+        (false, true) => ("an integer", "a floating-point number"),
+        (true, true) | (false, false) => return None,
+    };
+    Some(format!("{is}, and the kernel's parameter is {wants}"))
 }
 
 fn fetch(
