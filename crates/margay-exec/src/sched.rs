@@ -25,6 +25,9 @@ use crate::mem::Extent;
 const GROUP_SLICE: u64 = 4_000_000;
 /// The same while it is not known whether helpers are worth starting.
 const FIRST_SLICE: u64 = 20_000;
+/// Slices after which a group that is still busy no longer keeps its worker from beginning another:
+/// it may wait, in ways that do not look like polling, for a block that has not started.
+const PATIENCE: u32 = 4;
 /// A grid that is not done after this gets helpers.
 const HELP_AFTER: Duration = Duration::from_micros(60);
 /// A full card on which for so long nothing but polling happened has deadlocked.
@@ -172,6 +175,8 @@ fn permute(i: u64, n: u64, seed: u64) -> u64 {
 struct Begun {
     group: Group,
     spinning: bool,
+    /// Whole slices that it was busy for.
+    slices: u32,
 }
 
 /// Runs groups until none is left for this worker. `help` is called once, when the grid has proved
@@ -195,12 +200,12 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
         }
     };
     while !grid.should_stop() {
-        if begun.iter().all(|b| b.spinning)
+        if begun.iter().all(|b| b.spinning || b.slices >= PATIENCE)
             && let Some(at) = grid.take()
         {
             let blocks = grid.blocks_of(at);
             let group = Group::new(&cx, &blocks, (at % sms) as u32, &mut pool);
-            begun.push_front(Begun { group, spinning: false });
+            begun.push_front(Begun { group, spinning: false, slices: 0 });
         }
         let Some(mut current) = begun.pop_front() else {
             if !grid.unstarted() {
@@ -220,6 +225,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
             }
             Ok(Progress::Busy) => {
                 current.spinning = false;
+                current.slices = current.slices.saturating_add(1);
                 grid.progress.fetch_add(1, Ordering::AcqRel);
                 begun.push_back(current);
             }

@@ -101,8 +101,9 @@ struct Packed<'c, 'e> {
 
 impl Packed<'_, '_> {
     fn next(&mut self, bytes: u64) -> Result<u64, Box<FaultKind>> {
-        let at = self.at.next_multiple_of(bytes);
-        self.at = at + bytes;
+        // A pointer at the very end of the address space wraps, and then fails to resolve.
+        let at = self.at.checked_next_multiple_of(bytes).unwrap_or(0);
+        self.at = at.wrapping_add(bytes);
         let slot = self.cx.extents.len() - 1;
         let p = resolve_lane(self.cx, slot, self.lane, Space::Generic, Access::Read, at, bytes)?;
         // SAFETY: resolved and aligned for this many bytes.

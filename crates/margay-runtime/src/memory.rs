@@ -218,7 +218,9 @@ impl Context {
         if before.is_some_and(|(_, r)| r.base + r.size > base) {
             return Err(CudaError::HostMemoryAlreadyRegistered);
         }
-        if !is_mapped(base, size) {
+        // The arenas are the devices' own: freed parts of them stay mapped for a while.
+        let ours = rt.memory.in_arena(base) || rt.memory.in_arena(base + size - 1);
+        if ours || !is_mapped(base, size) {
             return Err(CudaError::InvalidValue);
         }
         // SAFETY: mapped now, and the caller promises the rest.
@@ -240,16 +242,30 @@ impl Context {
     }
 }
 
-/// Whether every page of the range is mapped.
+/// Whether every byte of the range is mapped by the host program, readable and writable.
 fn is_mapped(base: u64, size: u64) -> bool {
-    const PAGE: u64 = 4096;
-    let start = base & !(PAGE - 1);
-    let pages = (base + size - start).div_ceil(PAGE) as usize;
-    let mut resident = vec![0u8; pages];
-    // SAFETY: mincore reads page tables only, and writes one byte a page into `resident`.
-    let result =
-        unsafe { libc::mincore(start as *mut _, pages * PAGE as usize, resident.as_mut_ptr()) };
-    result == 0
+    let Some(end) = base.checked_add(size) else { return false };
+    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return false };
+    let mut reached = base;
+    for line in maps.lines() {
+        let Some((range, rest)) = line.split_once(' ') else { continue };
+        let Some((lo, hi)) = range.split_once('-') else { continue };
+        let (Ok(lo), Ok(hi)) = (u64::from_str_radix(lo, 16), u64::from_str_radix(hi, 16)) else {
+            continue;
+        };
+        // Lines are in order of addresses.
+        if hi <= reached {
+            continue;
+        }
+        if lo > reached || !rest.starts_with("rw") {
+            return false;
+        }
+        reached = hi;
+        if reached >= end {
+            return true;
+        }
+    }
+    false
 }
 
 impl Records {

@@ -37,8 +37,11 @@ impl Kernel for CpAsync {
             };
             let mut data = [0u8; 16];
             if take > 0 {
-                match resolve_lane(cx, slot, l, Space::Global, Access::Read, from, bytes) {
-                    // SAFETY: resolved for all bytes, of which at most 16 are taken.
+                // Only what is read must be in bounds; the address is aligned to the whole copy.
+                let aligned = from.is_multiple_of(bytes);
+                let read = if aligned { take as u64 } else { bytes };
+                match resolve_lane(cx, slot, l, Space::Global, Access::Read, from, read) {
+                    // SAFETY: resolved for the bytes taken, at most 16.
                     Ok(p) => unsafe {
                         let n = take.min(16);
                         std::ptr::copy_nonoverlapping(p as *const u8, data.as_mut_ptr(), n);
