@@ -20,6 +20,8 @@ pub struct Block {
     rank: u32,
     smid: u32,
     warps: Vec<Warp>,
+    /// Threads that have not exited.
+    alive: u32,
     barriers: [BlockBarrier; BARRIERS],
     shared: Buffer,
     local: Buffer,
@@ -66,6 +68,7 @@ impl Group {
                 rank: rank as u32,
                 smid,
                 warps: (0..warps).map(|w| Warp::new(cx, w, env.config.block, pool)).collect(),
+                alive: threads as u32,
                 barriers: [BlockBarrier::default(); BARRIERS],
                 shared: pool.take(env.shared_size as usize),
                 local: pool.take(local as usize),
@@ -174,7 +177,10 @@ impl Group {
         let mut shared = Shared { barriers: &mut block.barriers, cluster: &mut self.cluster, pool };
         cx.hold = block.warps.len() > 1 && !block.warps[w].held;
         let warp = &mut block.warps[w];
-        warp.run(cx, &mut shared, WARP_SLICE).map_err(|WarpFault { fault, pc }| {
+        let before = warp.alive;
+        let stopped = warp.run(cx, &mut shared, WARP_SLICE);
+        block.alive -= (before & !warp.alive).count_ones();
+        stopped.map_err(|WarpFault { fault, pc }| {
             let lane = (fault.lane as usize).min(WARP - 1);
             let LaneFault { kind, .. } = *fault;
             Box::new(Fault {
@@ -196,7 +202,7 @@ impl Group {
                 continue;
             }
             let all = if cx.env.machine.sm >= 70 {
-                block.warps.iter().map(|w| w.alive.count_ones()).sum()
+                block.alive
             } else {
                 block.warps.iter().filter(|w| w.alive != 0).count() as u32 * WARP as u32
             };

@@ -239,6 +239,11 @@ pub unsafe fn run(cx: &mut Cx<'_>, pc: u32) -> (Flow, u32) {
             let inst = &*at;
             cx.mask = cx.exec & (cx.pred(inst.guard) ^ inst.guard_xor);
             let flow = (inst.handler)(cx, inst);
+            if flow == Flow::Next {
+                // Nearly always: a branch is cheaper than the table of the rest.
+                at = at.add(1);
+                continue;
+            }
             match flow {
                 Flow::Next => at = at.add(1),
                 Flow::Jump => {

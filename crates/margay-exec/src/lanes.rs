@@ -8,10 +8,12 @@
 //! what its operands are, and constants cost no space in each warp's frame.
 //!
 //! Handlers that gain from vectors are compiled again for AVX2 with FMA, the hottest also for
-//! AVX-512, from one generic body; lane functions round alike on all three, so results do not depend on it.
+//! AVX-512, from one generic body; lane functions round alike on all three, so results do not
+//! depend on it (`tests/simd_levels.rs`). Builds for debugging compile them only with the feature
+//! `wide-handlers`.
 
 use std::marker::PhantomData;
-#[cfg(not(debug_assertions))]
+#[cfg(any(not(debug_assertions), feature = "wide-handlers"))]
 use std::sync::OnceLock;
 
 use crate::fault::FaultKind;
@@ -155,14 +157,14 @@ unsafe fn baseline<K: Kernel>(cx: &mut Cx<'_>, i: &Inst) -> Flow {
     unsafe { K::run(cx, i) }
 }
 
-#[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
+#[cfg(all(target_arch = "x86_64", any(not(debug_assertions), feature = "wide-handlers")))]
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
 unsafe fn avx2<K: Kernel>(cx: &mut Cx<'_>, i: &Inst) -> Flow {
     // SAFETY: same contract.
     unsafe { K::run(cx, i) }
 }
 
-#[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
+#[cfg(all(target_arch = "x86_64", any(not(debug_assertions), feature = "wide-handlers")))]
 #[target_feature(
     enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512cd"
 )]
@@ -171,7 +173,7 @@ unsafe fn avx512<K: Kernel>(cx: &mut Cx<'_>, i: &Inst) -> Flow {
     unsafe { K::run(cx, i) }
 }
 
-#[cfg(not(debug_assertions))]
+#[cfg(any(not(debug_assertions), feature = "wide-handlers"))]
 /// Vector extensions that handlers are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Width {
@@ -180,7 +182,7 @@ pub enum Width {
     Avx512,
 }
 
-#[cfg(not(debug_assertions))]
+#[cfg(any(not(debug_assertions), feature = "wide-handlers"))]
 /// The widest set that this processor has; `MARGAY_SIMD=baseline|avx2` lowers it, for tests.
 pub fn width() -> Width {
     static WIDTH: OnceLock<Width> = OnceLock::new();
@@ -218,7 +220,7 @@ pub fn width() -> Width {
 /// The handler of a kernel that programs spend their time in. Builds for debugging, which would not
 /// vectorise anyway, compile the baseline only.
 pub fn hot<K: Kernel>() -> Handler {
-    #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
+    #[cfg(all(target_arch = "x86_64", any(not(debug_assertions), feature = "wide-handlers")))]
     match width() {
         Width::Avx512 => return avx512::<K>,
         Width::Avx2 => return avx2::<K>,
@@ -229,7 +231,7 @@ pub fn hot<K: Kernel>() -> Handler {
 
 /// The handler of a kernel whose lanes gain from vectors: AVX2 does, where there is more.
 pub fn wide<K: Kernel>() -> Handler {
-    #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
+    #[cfg(all(target_arch = "x86_64", any(not(debug_assertions), feature = "wide-handlers")))]
     match width() {
         Width::Avx512 | Width::Avx2 => return avx2::<K>,
         Width::Baseline => {}

@@ -567,13 +567,18 @@ impl Warp {
             let count = shape.counted.then(|| cx.word(inst.b, leader));
             (cx.word(inst.a, leader), count, cx.pred(inst.c))
         };
-        // Lanes that name another barrier, or another count, come again by themselves.
-        let same = active(cx.mask)
-            // SAFETY: as above.
-            .filter(|&l| unsafe {
-                cx.word(inst.a, l) == id && count.is_none_or(|n| cx.word(inst.b, l) == n)
-            })
-            .fold(0, |m, l| m | 1 << l);
+        // Lanes that name another barrier, or another count, come again by themselves. Constants,
+        // which are the rule, are equal in all lanes.
+        let same = if inst.a & 1 != 0 && (count.is_none() || inst.b & 1 != 0) {
+            cx.mask
+        } else {
+            active(cx.mask)
+                // SAFETY: as above.
+                .filter(|&l| unsafe {
+                    cx.word(inst.a, l) == id && count.is_none_or(|n| cx.word(inst.b, l) == n)
+                })
+                .fold(0, |m, l| m | 1 << l)
+        };
         let f = self.fragments[at];
         if same != f.mask {
             self.fragments[at].mask = same;

@@ -147,7 +147,7 @@ unsafe fn scatter<E: Element>(p: &[u64; WARP], offset: u64, stride: u64, s: *con
 /// bytes: a bit each.
 #[inline(always)]
 fn classify(plane: &[u64; WARP], stride: u64) -> (u32, u32) {
-    #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
+    #[cfg(all(target_arch = "x86_64", any(not(debug_assertions), feature = "wide-handlers")))]
     if crate::lanes::width() >= crate::lanes::Width::Avx2 {
         // SAFETY: the processor has AVX2.
         return unsafe { classify_avx2(plane, stride) };
@@ -167,7 +167,7 @@ fn classify(plane: &[u64; WARP], stride: u64) -> (u32, u32) {
 }
 
 /// The same in vectors: compilers leave the loop scalar.
-#[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
+#[cfg(all(target_arch = "x86_64", any(not(debug_assertions), feature = "wide-handlers")))]
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn classify_avx2(plane: &[u64; WARP], stride: u64) -> (u32, u32) {
@@ -278,12 +278,27 @@ unsafe fn store_groups<const SPACE: u8, E: Element>(cx: &mut Cx<'_>, i: &Inst) -
     true
 }
 
+/// The handler of an access that [`load_groups`] or [`store_groups`] leaves.
+#[inline(always)]
+fn slow<const SPACE: u8, K: Kernel>() -> Handler {
+    if SPACE == space::GLOBAL || SPACE == space::SHARED { hot::<K>() } else { wide::<K>() }
+}
+
+/// Whether accesses of a space may go by groups of lanes.
+const fn grouped(code: u8) -> bool {
+    matches!(code, space::GLOBAL | space::SHARED | space::GENERIC)
+}
+
 /// `ld` of `c` elements into the planes listed at `aux`, or of one into `d`.
 pub struct Load<const SPACE: u8, E>(PhantomData<E>);
+/// A [`Load`] whose addresses have no pattern, or of some lanes, or of several elements.
+struct LoadEach<const SPACE: u8, E>(PhantomData<E>);
 /// A strong `ld`.
 pub struct LoadStrong<const SPACE: u8, E>(PhantomData<E>);
 /// `st`, likewise.
 pub struct Store<const SPACE: u8, E>(PhantomData<E>);
+/// As [`LoadEach`], for stores.
+struct StoreEach<const SPACE: u8, E>(PhantomData<E>);
 /// A strong `st`.
 pub struct StoreStrong<const SPACE: u8, E>(PhantomData<E>);
 
@@ -293,12 +308,28 @@ impl<const SPACE: u8, E: Element> Kernel for Load<SPACE, E> {
         if cx.mask == 0 {
             return Flow::Next;
         }
+        // SAFETY: operands were decoded for this frame.
+        unsafe {
+            if grouped(SPACE)
+                && cx.mask == FULL
+                && i.c == 1
+                && !cx.observing
+                && load_groups::<SPACE, E>(cx, i)
+            {
+                return Flow::Next;
+            }
+            // A function of its own, so that the fast path needs no stack.
+            slow::<SPACE, LoadEach<SPACE, E>>()(cx, i)
+        }
+    }
+}
+
+impl<const SPACE: u8, E: Element> Kernel for LoadEach<SPACE, E> {
+    #[inline(always)]
+    unsafe fn run(cx: &mut Cx<'_>, i: &Inst) -> Flow {
         let n = i.c as u64;
         // SAFETY: operands were decoded for this frame.
         unsafe {
-            if cx.mask == FULL && n == 1 && !cx.observing && load_groups::<SPACE, E>(cx, i) {
-                return Flow::Next;
-            }
             let mut p = [0; WARP];
             if n == 1 {
                 if !resolve::<SPACE, { access::READ }>(cx, i, E::BYTES, &mut p) {
@@ -358,13 +389,28 @@ impl<const SPACE: u8, E: Element> Kernel for Store<SPACE, E> {
             cx.hold = false;
             return Flow::Hold;
         }
+        // SAFETY: operands were decoded for this frame.
+        unsafe {
+            if grouped(SPACE)
+                && cx.mask == FULL
+                && i.c == 1
+                && !cx.observing
+                && store_groups::<SPACE, E>(cx, i)
+            {
+                cx.changes += 1;
+                return Flow::Next;
+            }
+            slow::<SPACE, StoreEach<SPACE, E>>()(cx, i)
+        }
+    }
+}
+
+impl<const SPACE: u8, E: Element> Kernel for StoreEach<SPACE, E> {
+    #[inline(always)]
+    unsafe fn run(cx: &mut Cx<'_>, i: &Inst) -> Flow {
         let n = i.c as u64;
         // SAFETY: operands were decoded for this frame.
         unsafe {
-            if cx.mask == FULL && n == 1 && !cx.observing && store_groups::<SPACE, E>(cx, i) {
-                cx.changes += (SPACE != space::LOCAL) as u64;
-                return Flow::Next;
-            }
             let mut p = [0; WARP];
             if !resolve::<SPACE, { access::WRITE }>(cx, i, n * E::BYTES, &mut p) {
                 return Flow::Fault;
