@@ -3,9 +3,9 @@
 //!
 //! PTX asks that the lanes of a member mask execute the same op with the same qualifiers, not that
 //! they do so in one activation of a function, or at one address: a function called from both
-//! sides of a branch shuffles across both calls. So when fragments wait at equal ops and together
-//! are all that their masks name, the operands of each lane are gathered from its own frame into a
-//! scratch one, the op runs once, and each lane's results go back to where it came from.
+//! sides of a branch shuffles across both calls. So when lanes wait at equal ops and together are
+//! all that their masks name, the operands of each are gathered from its own frame into a scratch
+//! one, the op runs once, and each lane's results go back to where it came from.
 
 use margay_ir::Class;
 
@@ -69,52 +69,56 @@ impl Warp {
         unsafe { base.add((operand & !1) as usize) }
     }
 
-    /// The member masks that the lanes of a waiting fragment name, together.
-    fn named(&self, cx: &Cx<'_>, f: &Fragment, inst: &Inst, site: &MeetSite) -> u32 {
-        let operands = [inst.a, inst.b, inst.c, inst.aux];
-        let masks = self.plane(cx, f, operands[(site.sources.len().max(1) - 1) & 3]);
-        // SAFETY: the last source is a W plane of masks.
-        active(f.mask).fold(0, |m, l| m | unsafe { *(masks as *const u32).add(l) })
-    }
-
-    /// Runs the op that fragment `at` waits for, together with the fragments that wait at equal
-    /// ones, if no lane that is needed is missing. Returns whether it did; all that took part are
-    /// ready then.
+    /// Runs the op that fragment `at` waits for, for all lanes that wait at equal ones and lack
+    /// nobody. Lanes of a fragment that do lack some stay behind, so that a tile of the warp need
+    /// not wait for another's. Returns whether any lane went on.
     pub(super) fn join(&mut self, cx: &mut Cx<'_>, at: usize) -> bool {
         let program = cx.env.program;
-        let Some((inst, site_here)) = site(program, &self.fragments[at]) else { return false };
-        // Only those that are needed take part, and whom they need in turn.
-        let mut party = vec![at];
-        let mut have = self.fragments[at].mask;
-        let mut needs = self.named(cx, &self.fragments[at], inst, site_here) & self.alive;
-        while needs & !have != 0 {
-            let more = (0..self.fragments.len()).find_map(|n| {
-                let f = &self.fragments[n];
-                let (inst, there) = site(program, f)?;
-                (f.mask & needs & !have != 0 && there == site_here)
-                    .then(|| (n, f.mask, self.named(cx, f, inst, there)))
-            });
-            let Some((n, mask, named)) = more else { return false };
+        let Some((inst, here)) = site(program, &self.fragments[at]) else { return false };
+        let mut party = Vec::new();
+        let mut named = [0u32; WARP];
+        let mut have = 0;
+        for (n, f) in self.fragments.iter().enumerate() {
+            let Some((inst, there)) = site(program, f) else { continue };
+            if there != here {
+                continue;
+            }
+            let operands = [inst.a, inst.b, inst.c, inst.aux];
+            let masks = self.plane(cx, f, operands[(here.sources.len().max(1) - 1) & 3]);
+            for l in active(f.mask) {
+                // SAFETY: the last source is a W plane of masks.
+                named[l] = unsafe { *(masks as *const u32).add(l) } & self.alive;
+            }
+            have |= f.mask;
             party.push(n);
-            have |= mask;
-            needs |= named & self.alive;
+        }
+        loop {
+            let all = active(have).filter(|&l| named[l] & !have == 0).fold(0, |m, l| m | 1 << l);
+            if all == have {
+                break;
+            }
+            have = all;
+        }
+        party.retain(|&n| self.fragments[n].mask & have != 0);
+        if party.is_empty() {
+            return false;
         }
 
         let mut scratch = Scratch([0; PLANES * PLANE]);
         let planes = scratch.0.as_mut_ptr();
         // SAFETY (of every use): there are so many planes.
         let place = |n: usize| unsafe { planes.add(n * PLANE) };
-        let mut op = *inst;
         for &n in &party {
             let f = &self.fragments[n];
             let i = &program.code[f.pc as usize];
             let sources = [i.a, i.b, i.c, i.aux];
-            for (s, &class) in site_here.sources.iter().enumerate() {
+            for (s, &class) in here.sources.iter().enumerate() {
                 // SAFETY: equal sites have operands of equal classes.
-                unsafe { copy(self.plane(cx, f, sources[s]), place(s), class, f.mask) };
+                unsafe { copy(self.plane(cx, f, sources[s]), place(s), class, f.mask & have) };
             }
         }
         let operand = |n: usize| (n * PLANE) as u32;
+        let mut op = *inst;
         [op.a, op.b, op.c, op.aux] = [operand(0), operand(1), operand(2), operand(3)];
         op.d = operand(RESULT);
         op.slot = operand(PREDICATE) | HAS_PREDICATE;
@@ -129,20 +133,24 @@ impl Warp {
         for &n in &party {
             let f = self.fragments[n];
             let i = &program.code[f.pc as usize];
+            let goes = f.mask & have;
             // SAFETY: as for the sources.
             unsafe {
-                if let Some(class) = site_here.dst {
-                    copy(place(RESULT), self.plane(cx, &f, i.d), class, f.mask);
+                if let Some(class) = here.dst {
+                    copy(place(RESULT), self.plane(cx, &f, i.d), class, goes);
                 }
                 if i.slot & HAS_PREDICATE != 0 {
                     let to = self.plane(cx, &f, i.slot & !HAS_PREDICATE);
-                    copy(place(PREDICATE), to, Class::P, f.mask);
+                    copy(place(PREDICATE), to, Class::P, goes);
                 }
             }
             cx.warp_instructions += 1;
-            cx.thread_instructions += f.mask.count_ones() as u64;
-            self.fragments[n].state = State::Ready;
-            self.fragments[n].pc += 1;
+            cx.thread_instructions += goes.count_ones() as u64;
+            if goes != f.mask {
+                self.fragments.push(Fragment { mask: f.mask & !goes, ..f });
+            }
+            let pc = f.pc + 1;
+            self.fragments[n] = Fragment { mask: goes, pc, state: State::Ready, ..f };
         }
         true
     }
