@@ -39,10 +39,9 @@ Exit code: 0, clang's own (1) after its errors, 2 wrong command line, 125 margay
 /// Compiles; clang's exit code on its errors.
 pub fn run(args: Args) -> Result<u8, Failure> {
     let mut arguments = args.arguments;
-    let json = arguments.first().is_some_and(|a| a == "--json");
-    if json {
-        arguments.remove(0);
-    }
+    let all = arguments.len();
+    arguments.retain(|a| a != "--json");
+    let json = arguments.len() < all;
     if arguments.iter().any(|a| a == "--help" || a == "-h" || a == "-help") {
         println!(
             "Compile CUDA C++ with clang (nvcc's everyday flags).\n\nUsage: margay cc [--json] [FLAGS] FILE… [-o OUTPUT]\n\n{HELP}"

@@ -152,6 +152,21 @@ pub fn run(args: Args) -> Result<u8, Failure> {
 
 fn summarised(mut command: Command, program: &Path) -> Result<u8, Failure> {
     let start = Instant::now();
+    let parent = std::process::id();
+    // SAFETY: between fork and exec only two system calls are made, which are async-signal-safe.
+    unsafe {
+        command.pre_exec(move || {
+            // The program ends when this process is killed, as it does without --json.
+            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) != 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+            // It may have been killed before the call above.
+            if libc::getppid() as u32 != parent {
+                return Err(std::io::ErrorKind::Interrupted.into());
+            }
+            Ok(())
+        });
+    }
     let status = command
         .status()
         .map_err(|error| Failure::Start { program: program.to_path_buf(), error })?;

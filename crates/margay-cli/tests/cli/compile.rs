@@ -141,7 +141,7 @@ fn what_cc_makes() {
     said("cc -fatbin x.cu -gencode arch=compute_70,code=sm_70 -gencode arch=compute_90,code=sm_90");
     let binary = std::fs::read(place.path("x.fatbin")).unwrap();
     assert_eq!(binary[..4], [0x50, 0xed, 0x55, 0xba]);
-    let made = said("cc --json -ptx x.cu -o y.ptx").stdout;
+    let made = said("cc -ptx x.cu --json -o y.ptx").stdout;
     let made: serde_json::Value = serde_json::from_str(&made).unwrap();
     assert_eq!(made["outputs"], serde_json::json!(["y.ptx"]));
     assert!(std::fs::read_to_string(place.path("y.ptx")).unwrap().contains(".entry"));

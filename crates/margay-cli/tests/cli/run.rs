@@ -43,6 +43,30 @@ fn summary_is_the_last_line() {
 }
 
 #[test]
+fn with_json_a_killed_command_takes_its_program_along() {
+    use std::io::{BufRead, BufReader};
+    if !libraries("with_json_a_killed_command_takes_its_program_along") {
+        return;
+    }
+    let place = Place::empty();
+    let mut command = place.command(&["run", "--json", "sh", "-c", "echo $$; exec sleep 60"]);
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let status = format!("/proc/{}/status", line.trim());
+    let alive = || std::fs::read_to_string(&status).is_ok_and(|s| !s.contains("State:\tZ"));
+    for _ in 0..100 {
+        if !alive() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    panic!("the program goes on");
+}
+
+#[test]
 fn wrong_command_lines() {
     let place = Place::empty();
     place.fails(
