@@ -192,7 +192,8 @@ fn flush64(a: u64) -> u64 {
 }
 #[inline(always)]
 fn coarse(r: f64) -> u64 {
-    if r.is_nan() { double::CANONICAL_NAN } else { flush64(r.to_bits() & !LOW_WORD) }
+    // The upper word of NaN, as measured: the lower one is never written.
+    if r.is_nan() { double::CANONICAL_NAN & !LOW_WORD } else { flush64(r.to_bits() & !LOW_WORD) }
 }
 /// `rcp.approx.ftz.f64`: only the upper word is read and written, subnormals are flushed.
 #[inline(always)]

@@ -134,6 +134,7 @@ fn double_forms() {
     assert_eq!(rcp_f64(1), f64::INFINITY.to_bits(), "subnormals are flushed");
     assert_eq!(rcp_f64(3f64.to_bits()) & LOW_WORD, 0);
     assert_eq!(rcp_f64(0x7fef_ffff_ffff_ffff), 0, "and so are subnormal results");
+    assert_eq!(rcp_f64(f64::NAN.to_bits()), 0x7fff_ffff_0000_0000);
     assert_eq!(rsqrt_f64_ftz(4f64.to_bits()), 0.5f64.to_bits());
     assert_eq!(rsqrt_f64(0), f64::INFINITY.to_bits());
     assert_eq!(rsqrt_f64(1 << 63), f64::NEG_INFINITY.to_bits());
