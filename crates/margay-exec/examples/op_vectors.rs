@@ -8,13 +8,12 @@
 //! cargo run -p margay-exec --example op_vectors -- --check ops.txt    differences, exit code 1
 //! ```
 //!
-//! A file of results has a line `# form : types of results < types of sources` for each form, then
-//! a line for each combination: the sources' bits, `=`, the results' bits, all hexadecimal.
+//! The format of the results is described in tests/recorded.
 
 #[path = "../tests/lane/mod.rs"]
 mod lane;
-
-use lane::Operand;
+#[path = "../tests/recorded/mod.rs"]
+mod recorded;
 
 /// An instruction with its operands' types, results first.
 struct Form {
@@ -43,6 +42,9 @@ fn edges(ty: &str) -> &'static [u64] {
             0x7fff_ffff,
             0x00ff_ffff,
             0x4b00_0001,
+            // Their product is just below the smallest normal, and rounds to it.
+            0x0080_0400,
+            0x3f7f_f800,
         ],
         "f64" => &[
             0x3fef_ffff_ffff_ffff,
@@ -62,7 +64,7 @@ fn edges(ty: &str) -> &'static [u64] {
         ],
         "f16" => &[
             0x3bff, 0x0400, 0x8000, 0x7e01, 0xfc00, 0x3c01, 0x7bff, 1, 0, 0xbe00, 0x83ff, 0x7c00,
-            0xfc05, 0x7fff,
+            0xfc05, 0x7fff, 0x0408, 0x3bf0,
         ],
         "bf16" => &[
             0x3f7f, 0x0080, 0x8000, 0x7fc1, 0xff80, 0x3f81, 0x7f7f, 1, 0, 0xbfc0, 0x807f, 0x7f80,
@@ -100,7 +102,11 @@ fn combinations(ins: &[&'static str]) -> Vec<Vec<u64>> {
     let mut all = vec![Vec::new()];
     for ty in ins {
         let list = edges(ty);
-        let list = if ins.len() > 2 { &list[..8] } else { list };
+        let list = match ins.len() {
+            ..3 => list,
+            3 => &list[..8],
+            _ => &list[..6],
+        };
         all = all
             .iter()
             .flat_map(|row: &Vec<u64>| {
@@ -161,7 +167,10 @@ fn forms() -> Vec<Form> {
             ("s64", "b64"),
         ] {
             for s in ["f16", "bf16", "f32", "f64"] {
-                push(format!("cvt.{r}i.{d}.{s}"), out, &[s]);
+                // The manual lists bf16 to 8 bits, but no version of ptxas takes it.
+                if s != "bf16" || !d.ends_with("8") {
+                    push(format!("cvt.{r}i.{d}.{s}"), out, &[s]);
+                }
             }
         }
         for s in ["f16", "bf16", "f32", "f64"] {
@@ -286,7 +295,71 @@ fn forms() -> Vec<Form> {
     ] {
         all.push(Form { text: text.into(), outs: vec!["b32"; 2], ins: vec!["b32"; ins] });
     }
+    video(&mut all);
     all
+}
+
+/// Scalar video instructions: signs of operands, saturation and second operations.
+fn video(all: &mut Vec<Form>) {
+    let mut push = |opcode: String, ins: usize| {
+        let operands: Vec<String> = (0..=ins).map(|i| format!("%{i}")).collect();
+        let text = format!("{opcode} {}", operands.join(", "));
+        all.push(Form { text, outs: vec!["b32"], ins: vec!["b32"; ins] });
+    };
+    let types = ["u32.u32.u32", "s32.s32.s32", "s32.u32.u32", "u32.s32.s32", "s32.s32.u32"];
+    for ty in types {
+        for sat in ["", ".sat"] {
+            for op in ["vadd", "vsub", "vabsdiff", "vmin", "vmax"] {
+                push(format!("{op}.{ty}{sat}"), 2);
+                for second in ["min", "max", "add"] {
+                    push(format!("{op}.{ty}{sat}.{second}"), 3);
+                }
+            }
+        }
+    }
+    // The amount of a shift is unsigned.
+    for ty in ["u32.u32.u32", "s32.s32.u32", "s32.u32.u32", "u32.s32.u32"] {
+        for sat in ["", ".sat"] {
+            for mode in ["clamp", "wrap"] {
+                push(format!("vshl.{ty}{sat}.{mode}"), 2);
+                push(format!("vshr.{ty}{sat}.{mode}"), 2);
+            }
+        }
+        for op in ["vshl", "vshr"] {
+            push(format!("{op}.{ty}.clamp.max"), 3);
+            push(format!("{op}.{ty}.sat.clamp.add"), 3);
+        }
+    }
+    for ty in ["u32.u32", "s32.s32", "u32.s32", "s32.u32"] {
+        for cmp in ["lt", "ge", "eq"] {
+            push(format!("vset.{ty}.{cmp}"), 2);
+            push(format!("vset.{ty}.{cmp}.max"), 3);
+        }
+    }
+    for ty in ["u32.u32.u32", "s32.s32.s32", "s32.u32.s32", "s32.s32.u32"] {
+        for more in ["", ".po", ".sat", ".shr7", ".po.sat.shr15"] {
+            push(format!("vmad.{ty}{more}"), 3);
+        }
+    }
+    for text in [
+        "vmad.s32.u32.u32.sat.shr7 %0, -%1, %2, %3",
+        "vmad.s32.u32.u32.sat %0, %1, %2, -%3",
+        "vmad.s32.s32.s32.sat.shr15 %0, %1, -%2, %3",
+        "vmad.s32.s32.u32.sat %0, %1, %2, -%3",
+        "vmad.u32.u32.u32.sat %0, %1.h0, %2.h1, %3",
+        "vmad.s32.s32.u32.sat.shr7 %0, %1.b3, %2.b0, %3",
+        "vmad.s32.u32.s32 %0, %1.h1, %2.b2, %3",
+        "vadd.u32.u32.u32.max %0, %1.h0, %2.b1, %3",
+        "vsub.s32.u32.s32.min %0, %1.h1, %2.h0, %3",
+        // Of the merges only this: see tests/vectors/h200/README.md.
+        "vsub.s32.s32.s32 %0.b2, %1.b3, %2.b0, %3",
+    ] {
+        all.push(Form { text: text.into(), outs: vec!["b32"], ins: vec!["b32"; 3] });
+    }
+    for (ty, reg) in [("b32", "b32"), ("b64", "b64")] {
+        let text = format!("bfi.{ty} %0, %1, %2, %3, %4");
+        all.push(Form { text, outs: vec![reg], ins: vec![reg, reg, "b32", "b32"] });
+    }
 }
 
 /// The declared register type: PTX has no arithmetic registers of 16 bits that every form takes.
@@ -400,45 +473,14 @@ int main() {
 "#
 }
 
-/// Compares a recorded file with margay; the number of differences.
-fn check(recorded: &str) -> usize {
-    let forms = forms();
-    let mut form: Option<&Form> = None;
-    let (mut differences, mut count) = (0, 0);
-    for line in recorded.lines() {
-        if line.starts_with('#') {
-            form = forms.iter().find(|f| heading(f) == line);
-            if form.is_none() {
-                println!("{line}: no such form now");
-                differences += 1;
-            }
-            continue;
-        }
-        let (Some(form), Some((sources, results))) = (form, line.split_once('=')) else { continue };
-        let hex = |text: &str| -> Vec<u64> {
-            text.split_whitespace().filter_map(|w| u64::from_str_radix(w, 16).ok()).collect()
-        };
-        let operands: Vec<Operand> = hex(sources)
-            .iter()
-            .zip(&form.ins)
-            .map(|(&bits, ty)| Operand { ty: register(ty), bits })
-            .collect();
-        let outs: Vec<&'static str> = form.outs.iter().map(|ty| register(ty)).collect();
-        count += 1;
-        match lane::run(&form.text, &outs, &operands) {
-            Ok(ours) if ours == hex(results) => {}
-            Ok(ours) => {
-                differences += 1;
-                println!("{} | {line} | margay {ours:x?}", form.text);
-            }
-            Err(why) => {
-                differences += 1;
-                println!("{} | {}", form.text, why.lines().next().unwrap_or_default());
-            }
-        }
+/// Compares a recorded file with margay; the number of differences, 1 also where nothing was compared.
+fn check(text: &str) -> usize {
+    let (rows, differences) = recorded::compare(text);
+    for line in &differences {
+        println!("{line}");
     }
-    println!("{count} rows, {differences} differences");
-    if count == 0 { 1 } else { differences }
+    println!("{rows} rows, {} differences", differences.len());
+    if rows == 0 { 1 } else { differences.len() }
 }
 
 fn main() {

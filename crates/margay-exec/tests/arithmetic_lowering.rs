@@ -268,6 +268,9 @@ fn conversions() {
 #[test]
 fn scalar_video() {
     let (u, s) = (|a: u32| i64::from(a), |a: u32| i64::from(a as i32));
+    // The 34 bits of an intermediate result, and whole words as signed factors: as an H200 has it.
+    let low_34 = |x: i128| (x << 94) >> 94;
+    let clamp_u32 = |x: i128| x.clamp(0, u32::MAX.into()) as u32;
     binary("vadd.s32.u32.s32.sat %0, %1.b2, %2.h1", |a, b| {
         clamp_s32(byte(a, 2, false) + half(b, 1, true))
     });
@@ -286,20 +289,20 @@ fn scalar_video() {
     });
     binary("vset.s32.u32.lt %0, %1.h0, %2", |a, b| (half(a, 0, true) < u(b)).into());
     binary("vshl.u32.u32.u32.sat.clamp %0, %1, %2", |a, b| {
-        (u128::from(a) << b.min(32)).min(u32::MAX.into()) as u32
+        clamp_u32(low_34(i128::from(a) << b.min(32)))
     });
     binary("vshl.s32.s32.u32.sat.clamp %0, %1, %2", |a, b| {
-        let wide = i128::from(a as i32) << b.min(32);
+        let wide = low_34(i128::from(a as i32) << b.min(32));
         wide.clamp(i32::MIN.into(), i32::MAX.into()) as u32
     });
     binary("vshr.s32.s32.u32.wrap %0, %1, %2", |a, b| ((a as i32) >> (b & 31)) as u32);
     binary("vshr.u32.u32.u32.clamp %0, %1, %2", |a, b| (u64::from(a) >> b.min(32)) as u32);
     let signed = |x: i128| x.clamp(i32::MIN.into(), i32::MAX.into()) as u32;
     ternary("vmad.s32.u32.u32.sat.shr7 %0, -%1, %2, %3", |a, b, c| {
-        signed((-(i128::from(a) * i128::from(b)) + i128::from(c as i32)) >> 7)
+        signed((-(i128::from(a as i32) * i128::from(b as i32)) + i128::from(c as i32)) >> 7)
     });
     ternary("vmad.u32.u32.u32.sat %0, %1, %2, %3", |a, b, c| {
-        (u128::from(a) * u128::from(b) + u128::from(c)).min(u32::MAX.into()) as u32
+        clamp_u32(i128::from(s(a)) * i128::from(s(b)) + i128::from(s(c)))
     });
     ternary("vmad.s32.s32.u32.po.shr15 %0, %1, %2.h0, %3", |a, b, c| {
         ((s(a) * half(b, 0, false) + s(c) + 1) >> 15) as u32

@@ -2,11 +2,13 @@
 //! Bit counting, bit fields, funnel shifts and byte permutation (PTX ISA, `popc`, `clz`, `brev`,
 //! `bfind`, `fns`, `bfe`, `bfi`, `shf`, `prmt`).
 //!
-//! Field positions and lengths use the low eight bits of their operands, as PTX says; fields that
-//! reach beyond the value are cut, not errors.
+//! Field positions and lengths of 32-bit values use the low eight bits of their operands, as PTX
+//! says. Of 64-bit values they use all 32 bits, against the manual's words: no card has these
+//! instructions, and what stands for them clamps, as recorded on an H200. Fields that reach beyond
+//! the value are cut, not errors.
 
 macro_rules! bit_ops {
-    ($name:ident, $doc:literal, $lane:ty, $s:ty) => {
+    ($name:ident, $doc:literal, $lane:ty, $s:ty, $field:expr) => {
         #[doc = $doc]
         pub mod $name {
             const BITS: u32 = <$lane>::BITS;
@@ -34,6 +36,11 @@ macro_rules! bit_ops {
             pub fn bfind_s(a: $lane) -> u32 {
                 bfind_u(a ^ ((a as $s) >> (BITS - 1)) as $lane)
             }
+            /// A position or length: a count beyond twice the width says no more than that.
+            #[inline(always)]
+            fn field(operand: u32) -> u32 {
+                (operand & $field).min(0xff)
+            }
             /// The low `len` bits set, `len` clamped to the width.
             #[inline(always)]
             fn ones(len: u32) -> $lane {
@@ -46,13 +53,13 @@ macro_rules! bit_ops {
             }
             #[inline(always)]
             pub fn bfe_u(a: $lane, pos: u32, len: u32) -> $lane {
-                shr(a, pos & 0xff) & ones(len & 0xff)
+                shr(a, field(pos)) & ones(field(len))
             }
             /// The bits above the field are the field's top bit, or the value's where the field
             /// reaches beyond it; an empty field is 0.
             #[inline(always)]
             pub fn bfe_s(a: $lane, pos: u32, len: u32) -> $lane {
-                let (pos, len) = (pos & 0xff, len & 0xff);
+                let (pos, len) = (field(pos), field(len));
                 let sign_at = (pos + len).wrapping_sub(1).min(BITS - 1);
                 let sign = if len == 0 { 0 } else { ((a >> sign_at) & 1).wrapping_neg() };
                 let taken = ones(len) & shr(<$lane>::MAX, pos);
@@ -60,17 +67,17 @@ macro_rules! bit_ops {
             }
             #[inline(always)]
             pub fn bfi(a: $lane, b: $lane, pos: u32, len: u32) -> $lane {
-                let (pos, len) = (pos & 0xff, len & 0xff);
+                let (pos, len) = (field(pos), field(len));
                 let shift = pos & (BITS - 1);
-                let field = if pos < BITS { ones(len) << shift } else { 0 };
-                (b & !field) | ((a << shift) & field)
+                let taken = if pos < BITS { ones(len) << shift } else { 0 };
+                (b & !taken) | ((a << shift) & taken)
             }
         }
     };
 }
 
-bit_ops!(w32, "32-bit values.", u32, i32);
-bit_ops!(w64, "64-bit values.", u64, i64);
+bit_ops!(w32, "32-bit values.", u32, i32, 0xff);
+bit_ops!(w64, "64-bit values.", u64, i64, u32::MAX);
 
 #[inline(always)]
 fn funnel_amount<const CLAMP: bool>(c: u32) -> u32 {
@@ -102,10 +109,14 @@ pub fn prmt(a: u32, b: u32, c: u32) -> u32 {
 }
 
 /// Find the n-th set bit of `mask`, counted from `base` upwards for a positive `offset`, downwards
-/// for a negative one; 0 asks whether the bit at `base` itself is set. All ones if there is none.
+/// for a negative one; 0 asks whether the bit at `base` itself is set. All ones if there is none. The
+/// one offset that has no negative, -2^31, gives 0 on an H200, whatever the other two are.
 #[inline(always)]
 pub fn fns(mask: u32, base: u32, offset: u32) -> u32 {
     let offset = offset as i32;
+    if offset == i32::MIN {
+        return 0;
+    }
     if base > 31 {
         return u32::MAX;
     }

@@ -5,8 +5,7 @@
 //! The formats are types ([`F16`], [`BF16`], [`F32`], [`F64`]), so that one generic function covers
 //! a row: `ftof::<F64, F32, RZ, false, false>`. `.ftz` concerns the f32 side only. A NaN that
 //! comes from an f64 or goes to one keeps its sign and as much of its payload as fits; bf16 to f32
-//! is a shift and keeps all; else NaN becomes canonical. (All as recorded on an H200; f64 to bf16 was
-//! not.)
+//! is a shift and keeps all; else NaN becomes canonical. (All as recorded on an H200.)
 
 mod narrow;
 
@@ -102,7 +101,8 @@ impl Format for BF16 {
     }
     #[inline(always)]
     fn narrow<const R: u8, const FTZ: bool>(x: f64) -> u32 {
-        half_float::f64_to_bf16::<R>(x)
+        let bits = half_float::f64_to_bf16::<R>(x);
+        if x.is_nan() { nan_of_double(x, 7, 0x7fc0, 15) } else { bits }
     }
     #[inline(always)]
     fn narrow_f32<const R: u8, const FTZ: bool>(x: f32) -> u32 {

@@ -53,7 +53,7 @@ pub fn f32_to_bf16(x: f32) -> u32 {
 }
 
 macro_rules! half_ops {
-    ($name:ident, $doc:literal, $to_f32:ident, $from_f32:ident, $min_normal:literal, $one:literal, $fma:expr) => {
+    ($name:ident, $doc:literal, $to_f32:ident, $from_f32:ident, $min_normal:literal, $tiny:literal, $one:literal, $fma:expr) => {
         #[doc = $doc]
         pub mod $name {
             use super::*;
@@ -76,16 +76,22 @@ macro_rules! half_ops {
             pub fn is_nan(a: u32) -> bool {
                 $to_f32(a).is_nan()
             }
+            /// Where a result stops to round, in the format's precision and without a lower end to
+            /// the exponent, to the smallest normal: below, `.ftz` makes it zero, although as a
+            /// subnormal it may still round up to that. (As recorded on an H200, for f16.)
+            const TINY: f32 = f32::from_bits($tiny);
+
             /// Flushing and clamping of result bits.
             #[inline(always)]
             pub fn finish<const FTZ: bool, const SAT: bool>(bits: u32) -> u32 {
                 let bits = if FTZ { flush(bits) } else { bits };
                 if SAT { saturate(bits) } else { bits }
             }
-            /// Rounds and finishes an f32.
+            /// Rounds and finishes an f32, exact or rounded to odd.
             #[inline(always)]
             pub fn output<const FTZ: bool, const SAT: bool>(r: f32) -> u32 {
-                finish::<FTZ, SAT>($from_f32(r))
+                let bits = $from_f32(r);
+                finish::<FTZ, SAT>(if FTZ && r.abs() < TINY { bits & SIGN } else { bits })
             }
             /// Clamps to [0, 1]; NaN and -0 become +0.
             #[inline(always)]
@@ -183,13 +189,14 @@ fn fma_odd_bf16(x: f32, y: f32, z: f32) -> f32 {
     narrow_f32_to_odd(add_to_odd(x as f64 * y as f64, z as f64))
 }
 
-half_ops!(f16, "IEEE binary16.", f16_to_f32, f32_to_f16, 0x0400, 0x3c00, fma_odd_f16);
+half_ops!(f16, "IEEE binary16.", f16_to_f32, f32_to_f16, 0x0400, 0x387f_f000, 0x3c00, fma_odd_f16);
 half_ops!(
     bf16,
     "bfloat16: the upper half of an f32.",
     bf16_to_f32,
     f32_to_bf16,
     0x0080,
+    0x007f_c000,
     0x3f80,
     fma_odd_bf16
 );

@@ -94,11 +94,17 @@ fn largest(ty: Ty) -> Option<u64> {
 
 /// `value` with `.relu` and `.satfinite` applied.
 fn clamp(l: &mut Lower<'_, '_>, flags: &Flags, ty: Ty, mut value: Value) -> Value {
-    let attr = Attr::MinMax(MinMaxAttr { nan: true, ..MinMaxAttr::default() });
     if flags.relu {
-        value = l.value(Op::FMax, ty, &[value, Value::Imm(0)], attr.clone());
+        let attr = Attr::MinMax(MinMaxAttr { nan: true, ..MinMaxAttr::default() });
+        value = l.value(Op::FMax, ty, &[value, Value::Imm(0)], attr);
     }
+    satfinite(l, flags, ty, value)
+}
+
+/// `value` with `.satfinite` applied.
+fn satfinite(l: &mut Lower<'_, '_>, flags: &Flags, ty: Ty, mut value: Value) -> Value {
     if let (true, Some(largest)) = (flags.satfinite, largest(ty)) {
+        let attr = Attr::MinMax(MinMaxAttr { nan: true, ..MinMaxAttr::default() });
         let sign = 1u64 << (ty.bits() - 1);
         value = l.value(Op::FMin, ty, &[value, Value::Imm(largest)], attr.clone());
         value = l.value(Op::FMax, ty, &[value, Value::Imm(largest | sign)], attr);
@@ -212,9 +218,10 @@ fn saturate(l: &mut Lower<'_, '_>, dty: ScalarType, aty: ScalarType, a: Value) -
 fn tf32(l: &mut Lower<'_, '_>, inst: &Instruction, flags: &Flags) -> Lowered {
     let a = l.src_at(inst, 1, ScalarType::F32)?;
     let round = flags.round.unwrap_or_default();
-    let attr = Attr::Float(FloatAttr { round, ..FloatAttr::default() });
+    // The op's own `.relu`, which keeps the NaN of tf32.
+    let attr = Attr::Float(FloatAttr { round, relu: flags.relu, ..FloatAttr::default() });
     let value = l.value(Op::FToTf32, Ty::F32, &[a], attr);
-    let value = clamp(l, flags, Ty::F32, value);
+    let value = satfinite(l, flags, Ty::F32, value);
     l.first_with(inst, ScalarType::B32, value)
 }
 

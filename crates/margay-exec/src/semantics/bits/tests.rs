@@ -19,9 +19,14 @@ const WORDS: [u64; 12] = [
 ];
 const FIELDS: [u32; 14] = [0, 1, 2, 7, 8, 15, 16, 31, 32, 33, 63, 64, 255, 256 + 3];
 
+/// Eight bits of each for 32-bit values, all for 64-bit ones.
+fn field_by_width(width: u32, pos: u32, len: u32) -> (u32, u32) {
+    if width == 32 { (pos & 0xff, len & 0xff) } else { (pos, len) }
+}
+
 fn bfe_by_bits(a: u64, width: u32, pos: u32, len: u32, signed: bool) -> u64 {
     let msb = width - 1;
-    let (pos, len) = (pos & 0xff, len & 0xff);
+    let (pos, len) = field_by_width(width, pos, len);
     let sign = if !signed || len == 0 { 0 } else { a >> (pos + len - 1).min(msb) & 1 };
     (0..=msb).fold(0, |d, i| {
         let bit = if i < len && pos + i <= msb { a >> (pos + i) & 1 } else { sign };
@@ -29,7 +34,7 @@ fn bfe_by_bits(a: u64, width: u32, pos: u32, len: u32, signed: bool) -> u64 {
     })
 }
 fn bfi_by_bits(a: u64, b: u64, width: u32, pos: u32, len: u32) -> u64 {
-    let (pos, len) = (pos & 0xff, len & 0xff);
+    let (pos, len) = field_by_width(width, pos, len);
     let mut f = b;
     for i in (0..len).take_while(|i| pos + i < width) {
         f = f & !(1 << (pos + i)) | (a >> i & 1) << (pos + i);
@@ -107,6 +112,9 @@ fn byte_permutes() {
 }
 
 fn fns_by_loop(mask: u32, base: u32, offset: i32) -> u32 {
+    if offset == i32::MIN {
+        return 0;
+    }
     if offset == 0 {
         return if mask >> base & 1 == 1 { base } else { u32::MAX };
     }

@@ -10,9 +10,12 @@ use crate::semantics::float::single;
 use crate::semantics::half_float::{NAN, f16_to_f32, f32_to_f16};
 use crate::semantics::rounding::{RN, RNA, narrow_unbounded};
 
+/// The NaN of tf32: all ones, in the bits that the format has.
+const TF32_NAN: u32 = single::NAN & !0x1fff;
+
 /// f32 to tf32, whose ten fraction bits sit where an f32 has its top ten; the rest is 0.
 /// `R` is `RNA`, `RN` or `RZ`. To nearest, ties away, is integer arithmetic on a card and cuts a
-/// NaN's payload as anything else; whether it may round up there was not recorded.
+/// NaN's payload as anything else; the other two give [`TF32_NAN`]. (As recorded on an H200.)
 #[inline(always)]
 pub fn ftotf32<const R: u8, const RELU: bool>(a: u32) -> u32 {
     let up = match R {
@@ -23,7 +26,7 @@ pub fn ftotf32<const R: u8, const RELU: bool>(a: u32) -> u32 {
     let nan = f32::from_bits(a).is_nan();
     let rounded = a.wrapping_add(if nan { 0 } else { up }) & !0x1fff;
     let clamped = if RELU && a >> 31 != 0 { 0 } else { rounded };
-    if nan && R != RNA { single::NAN } else { clamped }
+    if nan && R != RNA { TF32_NAN } else { clamped }
 }
 
 #[inline(always)]

@@ -24,7 +24,7 @@ fn is_nan(a: u64) -> bool {
 
 /// A NaN result's bits: the first NaN among the operands in this order, quieted; without one the
 /// generated NaN. An H200 prefers the second operand of a sum, product, minimum or maximum, and the
-/// first of a quotient; for `fma` the order addend, second factor, first factor is assumed.
+/// first of a quotient; of `fma` the second factor, then the addend, then the first factor.
 #[inline(always)]
 pub fn quiet(operands: [u64; 3]) -> u64 {
     let [a, b, c] = operands;
@@ -127,7 +127,7 @@ pub fn fma<const R: u8>(a: u64, b: u64, c: u64) -> u64 {
     } else {
         directed_fma(a, b, c, R)
     };
-    output(r, [c, b, a])
+    output(r, [b, c, a])
 }
 
 #[inline(always)]

@@ -33,6 +33,37 @@ pub fn output<const FTZ: bool, const SAT: bool>(r: f32) -> u32 {
     if SAT { saturate(bits) } else { bits }
 }
 
+/// Whether a result, rounded to 24 bits as if its exponent had no lower end, is below the smallest
+/// normal: `.ftz` makes it zero, although it rounds to the smallest normal as a subnormal would. (As
+/// recorded on an H200 for products, sums of products and quotients; what becomes the smallest
+/// normal in 24 bits stays.) `odd` is the exact result, or that rounded to odd. Not for `RNA`.
+#[inline(always)]
+fn tiny<const R: u8>(odd: f64) -> bool {
+    // 2^-126 less half of its last place below, and less the whole of it.
+    const HALF: f64 = f64::from_bits((1023 - 127) << 52 | ((1 << 52) - (1 << 28)));
+    const WHOLE: f64 = f64::from_bits((1023 - 127) << 52 | ((1 << 52) - (1 << 29)));
+    if R == RN { odd.abs() < HALF } else { odd.abs() <= WHOLE }
+}
+
+/// [`output`] of a result that may be [`tiny`].
+#[inline(always)]
+fn output_small<const R: u8, const FTZ: bool, const SAT: bool>(r: f32, odd: f64) -> u32 {
+    let flushed = if FTZ && tiny::<R>(odd) { f32::from_bits(r.to_bits() & SIGN) } else { r };
+    output::<FTZ, SAT>(flushed)
+}
+
+/// [`tiny`] for rounding to nearest, without a detour through f64: a result of an operation whose
+/// operands were scaled by this, where it is normal, is rounded to 24 bits.
+const SCALE: f32 = f32::from_bits((127 + 32) << 23);
+/// [`output`] to nearest, given the result of the scaled operation: what overflows, or is NaN, in
+/// that is not small.
+#[inline(always)]
+fn output_scaled<const FTZ: bool, const SAT: bool>(r: f32, scaled: f32) -> u32 {
+    const LIMIT: f32 = f32::from_bits((127 - 126 + 32) << 23);
+    let small = FTZ && scaled.abs() < LIMIT;
+    output::<FTZ, SAT>(if small { f32::from_bits(r.to_bits() & SIGN) } else { r })
+}
+
 /// Clamps to [0, 1]; NaN and -0 become +0.
 #[inline(always)]
 pub fn saturate(a: u32) -> u32 {
@@ -67,49 +98,54 @@ pub fn sub<const R: u8, const FTZ: bool, const SAT: bool>(a: u32, b: u32) -> u32
 #[inline(always)]
 pub fn mul<const R: u8, const FTZ: bool, const SAT: bool>(a: u32, b: u32) -> u32 {
     let (x, y) = (input::<FTZ>(a), input::<FTZ>(b));
+    if R == RN {
+        return output_scaled::<FTZ, SAT>(x * y, x * SCALE * y);
+    }
     // 24 by 24 bits fit in an f64.
-    let r = if R == RN { x * y } else { narrow_f32::<R>(x as f64 * y as f64) };
-    output::<FTZ, SAT>(r)
+    let product = x as f64 * y as f64;
+    output_small::<R, FTZ, SAT>(narrow_f32::<R>(product), product)
 }
 
 #[inline(always)]
 pub fn fma<const R: u8, const FTZ: bool, const SAT: bool>(a: u32, b: u32, c: u32) -> u32 {
     let (x, y, z) = (input::<FTZ>(a), input::<FTZ>(b), input::<FTZ>(c));
-    let r = if R == RN {
-        x.mul_add(y, z)
+    if R == RN {
+        return output_scaled::<FTZ, SAT>(x.mul_add(y, z), (x * SCALE).mul_add(y, z * SCALE));
+    }
+    let product = x as f64 * y as f64;
+    let odd = add_to_odd(product, z as f64);
+    let r = narrow_f32::<R>(odd);
+    // A zero that is not exact was rounded to, and has its sign already.
+    let r = if product + z as f64 == 0.0 {
+        zero_sum::<R>(r, product.is_sign_negative(), z.is_sign_negative())
     } else {
-        let product = x as f64 * y as f64;
-        let r = narrow_f32::<R>(add_to_odd(product, z as f64));
-        // A zero that is not exact was rounded to, and has its sign already.
-        let sum = product + z as f64;
-        if sum == 0.0 {
-            zero_sum::<R>(r, product.is_sign_negative(), z.is_sign_negative())
-        } else {
-            r
-        }
+        r
     };
-    output::<FTZ, SAT>(r)
+    output_small::<R, FTZ, SAT>(r, odd)
 }
 
+/// The bits of a quotient.
 #[inline(always)]
-fn quotient<const R: u8>(x: f32, y: f32) -> f32 {
+fn quotient<const R: u8, const FTZ: bool, const SAT: bool>(x: f32, y: f32) -> u32 {
     if R == RN {
-        return x / y;
+        // No quotient of two f32 lies between 1 - 2^-24 and 1: none of 24 bits rounds up to 2^-126.
+        return output::<FTZ, SAT>(x / y);
     }
     let (x, y) = (x as f64, y as f64);
     let q = x / y;
     let rest = (-q).mul_add(y, x);
-    narrow_f32::<R>(to_odd(q, if y < 0.0 { -rest } else { rest }))
+    let odd = to_odd(q, if y < 0.0 { -rest } else { rest });
+    output_small::<R, FTZ, SAT>(narrow_f32::<R>(odd), odd)
 }
 
 #[inline(always)]
 pub fn div<const R: u8, const FTZ: bool, const SAT: bool>(a: u32, b: u32) -> u32 {
-    output::<FTZ, SAT>(quotient::<R>(input::<FTZ>(a), input::<FTZ>(b)))
+    quotient::<R, FTZ, SAT>(input::<FTZ>(a), input::<FTZ>(b))
 }
 
 #[inline(always)]
 pub fn rcp<const R: u8, const FTZ: bool>(a: u32) -> u32 {
-    output::<FTZ, false>(quotient::<R>(1.0, input::<FTZ>(a)))
+    quotient::<R, FTZ, false>(1.0, input::<FTZ>(a))
 }
 
 #[inline(always)]

@@ -272,8 +272,8 @@ fn double_nan_payloads() {
     assert_eq!(double::div::<RN>(a, b), a | 1 << 51);
     assert_eq!(double::neg(b), b);
     assert_eq!(double::abs(a), a | 1 << 51);
-    assert_eq!(double::fma::<RN>(one, one, c), c);
-    assert_eq!(double::fma::<RM>(one, b, c), c);
+    assert_eq!(double::fma::<RN>(a, one, c), c);
+    assert_eq!(double::fma::<RM>(a, b, c), b);
     let infinity = f64::INFINITY.to_bits();
     assert_eq!(double::mul::<RN>(0, infinity), double::GENERATED_NAN);
     assert_eq!(double::sub::<RP>(infinity, infinity), double::GENERATED_NAN);
@@ -287,6 +287,16 @@ fn flushing() {
     assert_eq!(single::mul::<RN, true, false>(min, 0xbf00_0000), 0x8000_0000);
     assert_eq!(single::mul::<RN, false, false>(min, 0xbf00_0000), 0x8040_0000);
     assert_eq!(single::div::<RP, true, false>(min, 0x4000_0000), 0);
+    // Below the smallest normal in 24 bits: 2^-126 - 2^-150. As a subnormal it would round up.
+    assert_eq!(single::mul::<RN, true, false>(min, 0x3f7f_ffff), 0);
+    assert_eq!(single::mul::<RP, true, false>(min, 0x3f7f_ffff), 0);
+    assert_eq!(single::mul::<RM, true, false>(min, 0xbf7f_ffff), 0x8000_0000);
+    assert_eq!(single::fma::<RN, true, false>(min, 0x3f7f_ffff, 0), 0);
+    assert_eq!(single::mul::<RN, false, false>(min, 0x3f7f_ffff), min);
+    // (1 + 2^-13) (1 - 2^-13) 2^-126: the smallest normal in 24 bits too.
+    assert_eq!(single::mul::<RN, true, false>(0x0080_0400, 0x3f7f_f800), min);
+    assert_eq!(single::mul::<RP, true, false>(0x0080_0400, 0x3f7f_f800), min);
+    assert_eq!(single::mul::<RZ, true, false>(0x0080_0400, 0x3f7f_f800), 0);
     assert_eq!(single::rcp::<RN, true>(tiny), 0x7f80_0000);
     assert_eq!(single::rcp::<RN, true>(0x8000_0001), 0xff80_0000);
     assert_eq!(single::sqrt::<RN, true>(tiny), 0);
