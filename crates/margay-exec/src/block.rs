@@ -117,10 +117,14 @@ impl Group {
         loop {
             let (changes, polls) = (cx.changes, cx.polls);
             let (mut events, mut ran, mut alive) = (false, false, false);
+            // Some warp used its slice up without looking at memory: it computes.
+            let mut computing = false;
             for b in 0..self.blocks.len() {
                 for w in 0..self.blocks[b].warps.len() {
+                    let turn = cx.warp_instructions + WARP_SLICE as u64;
                     while self.blocks[b].warps[w].runnable() {
                         ran = true;
+                        let polled = cx.polls;
                         let stopped = self.run_warp(cx, pool, b, w)?;
                         match stopped {
                             Stop::Look | Stop::Done => {
@@ -128,10 +132,17 @@ impl Group {
                                 events |= stopped == Stop::Done;
                             }
                             Stop::Blocked => {}
-                            Stop::Slice => break,
+                            Stop::Slice => {
+                                computing |= cx.polls == polled;
+                                break;
+                            }
                         }
                         if stop() {
                             return Ok(Progress::Busy);
+                        }
+                        // A warp that opens its own barriers must not keep the others waiting.
+                        if cx.warp_instructions >= turn {
+                            break;
                         }
                     }
                     alive |= !self.blocks[b].warps[w].fragments.is_empty();
@@ -147,7 +158,7 @@ impl Group {
             if stop() {
                 return Ok(Progress::Busy);
             }
-            if !events && cx.changes == changes && cx.polls != polls {
+            if !events && !computing && cx.changes == changes && cx.polls != polls {
                 return Ok(Progress::Spinning);
             }
             if cx.warp_instructions >= end {

@@ -85,7 +85,7 @@ pub struct Warp {
     tid: Box<[[u32; WARP]; 3]>,
     /// Its first store to global memory has waited its turn.
     pub held: bool,
-    /// The cluster round in which each lane arrived last.
+    /// One more than the cluster round in which each lane arrived last; 0 if never.
     cluster_round: [u32; WARP],
 }
 
@@ -287,8 +287,23 @@ impl Warp {
                 }
                 Flow::Fault | Flow::Next => return Err(take_fault(cx, pc)),
             }
-            if spent && flow == Flow::Jump {
-                let f = &mut self.fragments[at];
+            // However it spins, by jumps or through calls, a fragment's quantum ends.
+            let goes_on = match flow {
+                Flow::Jump | Flow::Split | Flow::Table | Flow::Call | Flow::Ret => true,
+                Flow::Pause
+                | Flow::Exit
+                | Flow::Hold
+                | Flow::Await
+                | Flow::Meet
+                | Flow::Barrier
+                | Flow::Syscall
+                | Flow::Fault
+                | Flow::Next => false,
+            };
+            if spent
+                && goes_on
+                && let Some(f) = self.fragments.get_mut(at)
+            {
                 f.busy = if cx.changes != changes { f.busy + 1 } else { BUSY_QUANTA };
                 if f.busy >= BUSY_QUANTA {
                     f.busy = 0;
@@ -402,6 +417,10 @@ impl Warp {
     fn exit(&mut self, at: usize, block: &mut Shared<'_>) {
         let f = self.fragments.swap_remove(at);
         self.alive &= !f.mask;
+        // The cluster's barrier waits for threads that live: an arrival ends with its thread.
+        let open = block.cluster.round + 1;
+        let gone = active(f.mask).filter(|&l| self.cluster_round[l] == open).count() as u32;
+        block.cluster.arrived = block.cluster.arrived.saturating_sub(gone);
         let mut frame = f.frame;
         while frame != NONE {
             let parent = self.frame(frame).parent;
@@ -628,12 +647,13 @@ impl Warp {
         f.pc += 1;
         if kind.arrives() {
             for l in active(cx.mask) {
-                self.cluster_round[l] = block.cluster.round;
+                self.cluster_round[l] = block.cluster.round + 1;
             }
             block.cluster.arrived += cx.mask.count_ones();
         }
         if kind.waits() {
-            let round = active(cx.mask).map(|l| self.cluster_round[l]).max().unwrap_or(0);
+            let arrived = active(cx.mask).map(|l| self.cluster_round[l]).max().unwrap_or(0);
+            let round = arrived.saturating_sub(1);
             f.state = State::Cluster { round };
         }
     }
