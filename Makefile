@@ -18,7 +18,9 @@ lint: setup
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
+# The shared libraries first: tests open them, and `cargo test` builds none.
 test: lint build
+	cargo build --workspace
 	cargo test --workspace
 	MARGAY_FUZZ_SECONDS=60 cargo test -p margay-ir --test fuzz -- --nocapture
 	MARGAY=$(MARGAY) tests/cli/run.sh

@@ -14,7 +14,11 @@ impl Library {
         let name = CString::new(path.to_str().unwrap()).unwrap();
         // SAFETY: a plain library.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
-        assert!(!handle.is_null(), "cannot open {}", path.display());
+        assert!(
+            !handle.is_null(),
+            "cannot open {}; `cargo build --workspace` makes it",
+            path.display()
+        );
         Library(handle)
     }
 

@@ -85,6 +85,8 @@ pub struct Warp {
     tid: Box<[[u32; WARP]; 3]>,
     /// Its first store to global memory has waited its turn.
     pub held: bool,
+    /// Lanes that the open round of each block barrier has counted.
+    counted: [u32; crate::barrier::BARRIERS],
     /// One more than the cluster round in which each lane arrived last; 0 if never.
     cluster_round: [u32; WARP],
 }
@@ -158,6 +160,7 @@ impl Warp {
             frames: vec![Some(frame)],
             tid,
             held: false,
+            counted: [0; crate::barrier::BARRIERS],
             cluster_round: [0; WARP],
         }
     }
@@ -616,9 +619,14 @@ impl Warp {
         }
         let weight = if cx.env.machine.sm < 70 {
             WARP as u32
-        } else if count.is_some() && same >> self.alive.trailing_zeros() & 1 != 0 {
-            // Lanes that are not there count with the first that is.
-            same.count_ones() + (FULL & !self.alive).count_ones()
+        } else if count.is_some() {
+            // Lanes that are not there count with the first that is, unless they arrived in this
+            // round before they left.
+            let counted = &mut self.counted[id as usize];
+            let first = same >> self.alive.trailing_zeros() & 1 != 0;
+            let absent = if first { FULL & !self.alive & !*counted } else { 0 };
+            *counted |= same | absent;
+            (same | absent).count_ones()
         } else {
             same.count_ones()
         };
@@ -660,6 +668,7 @@ impl Warp {
 
     /// Wakes the fragments at a barrier and gives them its result.
     pub fn release(&mut self, cx: &Cx<'_>, id: usize, barrier: &BlockBarrier) {
+        self.counted[id] = 0;
         for f in &mut self.fragments {
             let State::Barrier { id: at, pc } = f.state else { continue };
             if at as usize != id {
