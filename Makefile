@@ -2,6 +2,8 @@
 # `make demo` and `make test` are all that a newcomer needs; both install what is missing.
 
 MARGAY := target/release/margay
+# Fixed, so that one commit gives one verdict; another seed finds other things.
+FUZZ_SEED ?= 20261121
 
 .PHONY: setup build demo test lint examples bench install clean
 
@@ -22,7 +24,7 @@ lint: setup
 test: lint build
 	cargo build --workspace
 	cargo test --workspace
-	MARGAY_FUZZ_SECONDS=60 cargo test -p margay-ir --test fuzz -- --nocapture
+	MARGAY_FUZZ_SECONDS=60 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test -p margay-ir --test fuzz -- --nocapture
 	MARGAY=$(MARGAY) tests/cli/run.sh
 
 bench: build

@@ -8,6 +8,9 @@ use super::names::ModuleName;
 use super::operand::immediate;
 use crate::module::{Global, Reloc, RelocTarget};
 
+/// Bytes of a variable that an initialiser may reach: more than any real module has.
+const MOST_INITIAL_BYTES: u64 = 1 << 30;
+
 /// Number of elements of an open array: how many its initialiser gives, in whole rows.
 pub(super) fn open_elements(init: &Init, var: &ast::Variable) -> u64 {
     let inner: u64 = var.dims.iter().skip(1).map(|d| d.unwrap_or(1)).product();
@@ -79,9 +82,14 @@ impl ModuleCx<'_> {
 
     fn element(&mut self, global: &mut Global, var: &ast::Variable, init: &Init, at: u64) {
         let width = u64::from(var.ty.bits().div_ceil(8));
-        let Some(offset) = at.checked_mul(width).filter(|o| o + width <= global.size) else {
+        let inside = |o: &u64| o.checked_add(width).is_some_and(|end| end <= global.size);
+        let Some(offset) = at.checked_mul(width).filter(inside) else {
             return self.error(init.span, "the initialiser has more values than the variable");
         };
+        // Bytes up to the last value given are kept; rows of huge arrays may lie far apart.
+        if offset >= MOST_INITIAL_BYTES {
+            return self.error(init.span, "the initialiser reaches too far into the variable");
+        }
         match &init.kind {
             InitKind::Immediate(imm) => match immediate(*imm, var.ty, init.span) {
                 Ok(bits) => {
