@@ -272,7 +272,6 @@ impl Warp {
                 }
                 Flow::Hold => {
                     self.held = true;
-                    self.fragments[at].pc = pc;
                     return Ok(Stop::Slice);
                 }
                 Flow::Await | Flow::Meet => self.wait_for_lanes(cx, at, flow, independent),

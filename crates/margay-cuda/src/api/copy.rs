@@ -227,6 +227,38 @@ pub unsafe fn cuMemcpy2DAsync_v2(copy: *const CUDA_MEMCPY2D, stream: CUstream) -
     unsafe { copy_2d(copy, Some(stream)) }
 }
 
+/// Both ends and the extent of a 3D copy: CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER name them alike.
+macro_rules! ends_3d {
+    ($c:ident) => {{
+        let to = End {
+            kind: $c.dstMemoryType,
+            host: $c.dstHost,
+            device: $c.dstDevice,
+            x: $c.dstXInBytes,
+            y: $c.dstY,
+            z: $c.dstZ,
+            pitch: $c.dstPitch,
+            height: $c.dstHeight,
+        };
+        let from = End {
+            kind: $c.srcMemoryType,
+            host: $c.srcHost,
+            device: $c.srcDevice,
+            x: $c.srcXInBytes,
+            y: $c.srcY,
+            z: $c.srcZ,
+            pitch: $c.srcPitch,
+            height: $c.srcHeight,
+        };
+        let extent = Extent {
+            width: $c.WidthInBytes as u64,
+            height: $c.Height as u64,
+            depth: $c.Depth as u64,
+        };
+        (to, from, extent)
+    }};
+}
+
 unsafe fn copy_3d(copy: *const CUDA_MEMCPY3D, stream: Option<CUstream>) -> Result<()> {
     required(copy)?;
     // SAFETY: not null, and the program's to read.
@@ -234,28 +266,7 @@ unsafe fn copy_3d(copy: *const CUDA_MEMCPY3D, stream: Option<CUstream>) -> Resul
     if c.srcLOD != 0 || c.dstLOD != 0 {
         return Err(CudaError::InvalidValue);
     }
-    let to = End {
-        kind: c.dstMemoryType,
-        host: c.dstHost,
-        device: c.dstDevice,
-        x: c.dstXInBytes,
-        y: c.dstY,
-        z: c.dstZ,
-        pitch: c.dstPitch,
-        height: c.dstHeight,
-    };
-    let from = End {
-        kind: c.srcMemoryType,
-        host: c.srcHost,
-        device: c.srcDevice,
-        x: c.srcXInBytes,
-        y: c.srcY,
-        z: c.srcZ,
-        pitch: c.srcPitch,
-        height: c.srcHeight,
-    };
-    let extent =
-        Extent { width: c.WidthInBytes as u64, height: c.Height as u64, depth: c.Depth as u64 };
+    let (to, from, extent) = ends_3d!(c);
     run((to, from), extent, stream)
 }
 
@@ -275,28 +286,7 @@ unsafe fn copy_3d_peer(copy: *const CUDA_MEMCPY3D_PEER, stream: Option<CUstream>
     if c.srcLOD != 0 || c.dstLOD != 0 {
         return Err(CudaError::InvalidValue);
     }
-    let to = End {
-        kind: c.dstMemoryType,
-        host: c.dstHost,
-        device: c.dstDevice,
-        x: c.dstXInBytes,
-        y: c.dstY,
-        z: c.dstZ,
-        pitch: c.dstPitch,
-        height: c.dstHeight,
-    };
-    let from = End {
-        kind: c.srcMemoryType,
-        host: c.srcHost,
-        device: c.srcDevice,
-        x: c.srcXInBytes,
-        y: c.srcY,
-        z: c.srcZ,
-        pitch: c.srcPitch,
-        height: c.srcHeight,
-    };
-    let extent =
-        Extent { width: c.WidthInBytes as u64, height: c.Height as u64, depth: c.Depth as u64 };
+    let (to, from, extent) = ends_3d!(c);
     run((to, from), extent, stream)
 }
 
