@@ -4,12 +4,22 @@
 //! No state and no I/O. Every figure says where it comes from ([`Source`]); [`occupancy`] and the
 //! limits are what launches are checked against, so a figure here decides which launches fail.
 
+pub mod access;
+pub mod atomics;
+pub mod banks;
 pub mod capability;
 pub mod card;
+pub mod coalesce;
+pub mod constant;
 pub mod figure;
 pub mod gpu;
+pub mod local;
 pub mod occupancy;
 
+pub use access::{
+    AtomicOp, BankMode, CacheOperator, Counts, Generation, Kind, MemoryModel, Rule, Space,
+    WarpAccess,
+};
 pub use capability::{ComputeCapability, Limits};
 pub use card::{Card, Gpu, cards, find};
 pub use figure::{Figure, Source};

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One memory access of a warp, and what a compute capability makes of it.
+//!
+//! [`MemoryModel::count`] is the entry: it allocates nothing, so that it can be called on every access
+//! of a kernel. [`MemoryModel::detail`](crate::picture) tells the same with lanes, words and segments,
+//! for pictures. Both take addresses that are multiples of the width, as the hardware demands.
+//!
+//! Limit: one instruction at a time. What earlier accesses left in a cache is [`crate::caches`]'
+//! business.
+
+use serde::Serialize;
+
+use crate::capability::{ComputeCapability, Limits};
+use crate::figure::Source;
+use crate::{atomics, banks, coalesce, constant, local};
+
+/// The memory that an access names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Space {
+    Global,
+    Shared,
+    /// Addresses are offsets in each thread's own local memory.
+    Local,
+    Constant,
+    /// The kernel's parameters: shared memory on 1.x, constant memory from 2.0 on.
+    Parameter,
+}
+
+/// What an atomic does; it decides whether the hardware has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AtomicOp {
+    /// Integer addition, subtraction.
+    Add,
+    /// Floating-point addition.
+    AddFloat,
+    Min,
+    Max,
+    Inc,
+    Dec,
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareSwap,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Load,
+    Store,
+    /// The old value is used: `ATOM`.
+    Atomic(AtomicOp),
+    /// The old value is not used: `RED`. PTX that says `atom` becomes this too where the result is dead.
+    Reduction(AtomicOp),
+}
+
+/// PTX's cache operators, as far as they change what is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheOperator {
+    /// None written: the compiler's default for the capability.
+    #[default]
+    Default,
+    /// `ca`: at all levels.
+    Ca,
+    /// `cg`: in L2 only.
+    Cg,
+    /// `cs`: likely used once.
+    Cs,
+    /// `lu`: last use.
+    Lu,
+    /// `cv`: not cached, fetched again.
+    Cv,
+    /// `wb`: write back at all levels.
+    Wb,
+    /// `wt`: write through to system memory.
+    Wt,
+    /// `ld.global.nc`, `__ldg`: the read-only cache.
+    Nc,
+    /// `ldu`: a uniform read-only load.
+    Uniform,
+}
+
+/// Width of a shared-memory bank (`cudaDeviceSetSharedMemConfig`); only 3.x listens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BankMode {
+    #[default]
+    FourByte,
+    EightByte,
+}
+
+/// One instruction of one warp.
+#[derive(Clone, Copy, Debug)]
+pub struct WarpAccess<'a> {
+    pub space: Space,
+    pub kind: Kind,
+    /// Bytes of a lane, all vector elements together: 1, 2, 4, 8, 16, or 32 (global, from 10.0 on).
+    pub width: u32,
+    /// Bit n: lane n takes part.
+    pub mask: u32,
+    /// Byte address in each lane; those outside `mask` mean nothing.
+    pub addresses: &'a [u64; 32],
+    pub cache: CacheOperator,
+}
+
+/// What an access costs. Zero where a figure does not apply to the space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Machine instructions, all rounds of a loop together (a lock loop, a compare-and-swap loop).
+    pub instructions: u32,
+    /// Requests to the memory pipeline: one for each (half-, quarter-) warp that goes on its own.
+    pub requests: u32,
+    /// Shared memory: passes through the banks. On 1.x, where the manual leaves the choice of the
+    /// broadcast word open, this is the count when the lowest waiting lane's word is taken.
+    pub wavefronts: u32,
+    /// The fewest passes that any choice of broadcast words gives; equals `wavefronts` from 2.0 on.
+    pub wavefronts_least: u32,
+    /// The most; equals `wavefronts` from 2.0 on.
+    pub wavefronts_most: u32,
+    /// Shared memory: what the same lanes would take were no two in each other's way.
+    pub wavefronts_ideal: u32,
+    /// Global and local memory: transactions of the size that the capability uses (32, 64, 128 bytes).
+    pub transactions: u32,
+    /// Global and local memory: 32-byte sectors in those transactions.
+    pub sectors: u32,
+    /// The fewest sectors that could hold the bytes asked for.
+    pub sectors_ideal: u32,
+    /// Constant memory: passes beyond the first, one for each further distinct address.
+    pub replays: u32,
+    /// Lanes times width.
+    pub bytes_requested: u32,
+    /// Bytes that the transactions move.
+    pub bytes_moved: u32,
+}
+
+impl Counts {
+    /// Passes that bank conflicts cost.
+    pub fn bank_conflicts(&self) -> u32 {
+        self.wavefronts.saturating_sub(self.wavefronts_ideal)
+    }
+
+    /// Adds another access's figures.
+    pub fn add(&mut self, other: &Counts) {
+        self.instructions += other.instructions;
+        self.requests += other.requests;
+        self.wavefronts += other.wavefronts;
+        self.wavefronts_least += other.wavefronts_least;
+        self.wavefronts_most += other.wavefronts_most;
+        self.wavefronts_ideal += other.wavefronts_ideal;
+        self.transactions += other.transactions;
+        self.sectors += other.sectors;
+        self.sectors_ideal += other.sectors_ideal;
+        self.replays += other.replays;
+        self.bytes_requested += other.bytes_requested;
+        self.bytes_moved += other.bytes_moved;
+    }
+}
+
+/// Capabilities whose memory pipelines follow the same rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Generation {
+    /// 1.0, 1.1: a half-warp coalesces in order or not at all.
+    Tesla10,
+    /// 1.2, 1.3: segments that shrink.
+    Tesla12,
+    /// 2.x: 128-byte lines, 32 banks.
+    Fermi,
+    /// 3.x: banks of 64 bits, global loads through L2.
+    Kepler,
+    /// 5.x: 32-byte sectors, native shared atomics.
+    Maxwell,
+    /// 6.x.
+    Pascal,
+    /// 7.0 on: 128-byte lines of four sectors.
+    Volta,
+}
+
+impl Generation {
+    /// The generation of a capability.
+    pub fn of(cc: ComputeCapability) -> Generation {
+        match (cc.major, cc.minor) {
+            (0 | 1, 0 | 1) => Generation::Tesla10,
+            (0 | 1, _) => Generation::Tesla12,
+            (2, _) => Generation::Fermi,
+            (3 | 4, _) => Generation::Kepler,
+            (5, _) => Generation::Maxwell,
+            (6, _) => Generation::Pascal,
+            (7.., _) => Generation::Volta,
+        }
+    }
+
+    /// Half-warps go separately.
+    pub fn is_tesla(self) -> bool {
+        matches!(self, Generation::Tesla10 | Generation::Tesla12)
+    }
+}
+
+/// Where the rule that gave a count comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Rule {
+    pub source: Source,
+    /// The manual's section, the card, or what it was concluded from.
+    pub place: &'static str,
+    /// The rule in one sentence.
+    pub text: &'static str,
+}
+
+/// The rules of one capability with one setting of its knobs. Small and `Copy`.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryModel {
+    pub cc: ComputeCapability,
+    pub generation: Generation,
+    pub bank_mode: BankMode,
+    /// Global loads without a cache operator go through L1. Set by [`MemoryModel::new`] to the
+    /// capability's default; `-Xptxas -dlcm=cg` or `ca` changes it.
+    pub global_loads_in_l1: bool,
+}
+
+impl MemoryModel {
+    /// The model with the capability's defaults.
+    pub fn new(limits: &Limits) -> MemoryModel {
+        let cc = limits.cc;
+        MemoryModel {
+            cc,
+            generation: Generation::of(cc),
+            bank_mode: BankMode::FourByte,
+            global_loads_in_l1: coalesce::loads_use_l1_by_default(cc),
+        }
+    }
+
+    /// Sets the width of the banks; capabilities other than 3.x keep theirs.
+    pub fn with_bank_mode(mut self, mode: BankMode) -> MemoryModel {
+        if self.generation == Generation::Kepler {
+            self.bank_mode = mode;
+        }
+        self
+    }
+
+    /// As `-Xptxas -dlcm=ca` (true) or `cg` (false).
+    pub fn with_global_loads_in_l1(mut self, through: bool) -> MemoryModel {
+        self.global_loads_in_l1 = through;
+        self
+    }
+
+    /// What the access costs. Allocates nothing.
+    pub fn count(&self, access: &WarpAccess<'_>) -> Counts {
+        if access.mask == 0 {
+            return Counts::default();
+        }
+        let mut counts = match (access.space, access.kind) {
+            (Space::Shared, Kind::Load | Kind::Store) => banks::count(self, access),
+            (Space::Shared, Kind::Atomic(_) | Kind::Reduction(_)) => {
+                atomics::count_shared(self, access)
+            }
+            (Space::Global, Kind::Load | Kind::Store) => coalesce::count(self, access),
+            (Space::Global, Kind::Atomic(_) | Kind::Reduction(_)) => {
+                atomics::count_global(self, access)
+            }
+            // PTX has no atomics on local or constant memory.
+            (Space::Local, _) => local::count(self, access),
+            (Space::Constant, _) => constant::count(self, access),
+            (Space::Parameter, _) if self.generation.is_tesla() => banks::count(self, access),
+            (Space::Parameter, _) => constant::count(self, access),
+        };
+        counts.bytes_requested = access.mask.count_ones() * access.width;
+        counts
+    }
+}
+
+/// The active lanes of a mask, lowest first.
+pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        if rest == 0 {
+            return None;
+        }
+        let lane = rest.trailing_zeros();
+        rest &= rest - 1;
+        Some(lane as usize)
+    })
+}
+
+/// The mask of group `index` of `32 / size` groups of neighbouring lanes.
+pub(crate) fn group(size: u32, index: u32) -> u32 {
+    if size == 32 { u32::MAX } else { ((1u32 << size) - 1) << (size * index) }
+}
+
+/// Counts distinct values. Neighbouring lanes mostly ascend, so equal and rising runs are cheap.
+pub(crate) struct Distinct {
+    values: [u64; 32],
+    len: usize,
+    highest: u64,
+}
+
+impl Distinct {
+    pub(crate) fn new() -> Distinct {
+        Distinct { values: [0; 32], len: 0, highest: 0 }
+    }
+
+    /// Takes a value; true if it is new. At most 32 distinct ones.
+    #[inline]
+    pub(crate) fn insert(&mut self, value: u64) -> bool {
+        if self.len == 0 || value > self.highest {
+            self.highest = value;
+        } else if self.values[..self.len].contains(&value) {
+            return false;
+        }
+        self.values[self.len] = value;
+        self.len += 1;
+        true
+    }
+
+    pub(crate) fn len(&self) -> u32 {
+        self.len as u32
+    }
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Shared memory: which lanes of a load or store wait for each other at a bank.
+//!
+//! Invariant: `wavefronts_least <= wavefronts <= wavefronts_most`, equal from 2.0 on.
+
+use crate::access::{
+    BankMode, Counts, Generation, Kind, MemoryModel, Rule, WarpAccess, group, lanes,
+};
+use crate::figure::Source;
+
+/// Words that lie in the same bank: for each bank a chain of distinct rows.
+struct Table {
+    /// Index of a bank's last row in `rows`, plus one.
+    head: [u8; 32],
+    rows: [(u64, u8); 64],
+    len: usize,
+    /// Distinct rows of each bank.
+    depth: [u8; 32],
+    deepest: u32,
+}
+
+impl Table {
+    fn new() -> Table {
+        Table { head: [0; 32], rows: [(0, 0); 64], len: 0, depth: [0; 32], deepest: 0 }
+    }
+
+    #[inline]
+    fn insert(&mut self, bank: usize, row: u64) {
+        let mut at = self.head[bank];
+        while at != 0 {
+            let (known, next) = self.rows[at as usize - 1];
+            if known == row {
+                return;
+            }
+            at = next;
+        }
+        self.rows[self.len] = (row, self.head[bank]);
+        self.len += 1;
+        self.head[bank] = self.len as u8;
+        self.depth[bank] += 1;
+        self.deepest = self.deepest.max(self.depth[bank].into());
+    }
+}
+
+/// A load or store.
+pub(crate) fn count(model: &MemoryModel, access: &WarpAccess<'_>) -> Counts {
+    match model.generation {
+        Generation::Tesla10 | Generation::Tesla12 => tesla(access),
+        Generation::Fermi => fermi(access),
+        Generation::Kepler => kepler(model.bank_mode, access),
+        Generation::Maxwell | Generation::Pascal | Generation::Volta => maxwell(access),
+    }
+}
+
+fn exact(requests: u32, wavefronts: u32, ideal: u32) -> Counts {
+    Counts {
+        instructions: 1,
+        requests,
+        wavefronts,
+        wavefronts_least: wavefronts,
+        wavefronts_most: wavefronts,
+        wavefronts_ideal: ideal.min(wavefronts),
+        ..Counts::default()
+    }
+}
+
+/// The most distinct aligned units of `unit` bytes in one of the `128 / unit` columns of the banks.
+/// A unit is at least a word; as accesses are aligned, a unit's words conflict together or not at all.
+#[inline]
+fn deepest(access: &WarpAccess<'_>, mask: u32, unit: u32) -> u32 {
+    let shift = unit.trailing_zeros();
+    let columns = 128 / u64::from(unit);
+    let mut table = Table::new();
+    for lane in lanes(mask) {
+        let word = access.addresses[lane] >> shift;
+        table.insert((word % columns) as usize, word);
+    }
+    table.deepest
+}
+
+/// 5.x on.
+fn maxwell(access: &WarpAccess<'_>) -> Counts {
+    let unit = access.width.clamp(4, 16);
+    let groups = unit / 4;
+    let mut size = 32 / groups;
+    // Loads of which each lane has a partner at its address go as pairs of groups.
+    if groups > 1 && access.kind == Kind::Load && (paired(access, 1) || paired(access, 2)) {
+        size *= 2;
+    }
+    let (mut wavefronts, mut ideal) = (0, 0);
+    for index in 0..32 / size {
+        let mask = access.mask & group(size, index);
+        if mask != 0 {
+            wavefronts += deepest(access, mask, unit);
+            ideal += 1;
+        }
+    }
+    exact(1, wavefronts, ideal)
+}
+
+/// Whether each active lane n has an active partner n ^ `distance` at the same address.
+fn paired(access: &WarpAccess<'_>, distance: usize) -> bool {
+    lanes(access.mask).all(|lane| {
+        let partner = lane ^ distance;
+        access.mask >> partner & 1 == 1 && access.addresses[lane] == access.addresses[partner]
+    })
+}
+
+fn fermi(access: &WarpAccess<'_>) -> Counts {
+    match access.width {
+        // 64 bits: conflicts only within a half-warp.
+        8 => {
+            let (mut wavefronts, mut ideal) = (0, 0);
+            for index in 0..2 {
+                let mask = access.mask & group(16, index);
+                if mask != 0 {
+                    wavefronts += deepest(access, mask, 8);
+                    ideal += 1;
+                }
+            }
+            exact(ideal, wavefronts, ideal)
+        }
+        // 128 bits: one more than the most lanes of a quarter-warp at different addresses of a bank.
+        16 => {
+            let (mut wavefronts, mut requests) = (0, 0);
+            for half in 0..2 {
+                if access.mask & group(16, half) == 0 {
+                    continue;
+                }
+                let most = [2 * half, 2 * half + 1]
+                    .map(|quarter| deepest(access, access.mask & group(8, quarter), 16));
+                wavefronts += 1 + most[0].max(most[1]);
+                requests += 1;
+            }
+            exact(requests, wavefronts, 2 * requests)
+        }
+        _ => exact(1, deepest(access, access.mask, 4), 1),
+    }
+}
+
+/// Banks are 64 bits wide.
+fn kepler(mode: BankMode, access: &WarpAccess<'_>) -> Counts {
+    // 128 bits times 32 lanes are two passes' worth.
+    let size = if access.width >= 16 { 16 } else { 32 };
+    let (mut wavefronts, mut ideal) = (0, 0);
+    for index in 0..32 / size {
+        let mask = access.mask & group(size, index);
+        if mask == 0 {
+            continue;
+        }
+        let mut table = Table::new();
+        for lane in lanes(mask) {
+            let address = access.addresses[lane];
+            match mode {
+                BankMode::EightByte => {
+                    for word in address / 8..=(address + u64::from(access.width) - 1) / 8 {
+                        table.insert((word % 32) as usize, word);
+                    }
+                }
+                // Words i and i + 32 of an aligned segment of 64 words lie side by side.
+                BankMode::FourByte => {
+                    for word in address / 4..=(address + u64::from(access.width) - 1) / 4 {
+                        table.insert((word % 32) as usize, word / 64);
+                    }
+                }
+            }
+        }
+        wavefronts += table.deepest;
+        ideal += 1;
+    }
+    exact(ideal, wavefronts, ideal)
+}
+
+/// One 32-bit request of a half-warp on 1.x: the lanes' words, and the addresses themselves.
+struct HalfWarp {
+    /// (word, address), one for each lane; a store's lanes at one location are one, as one of them writes.
+    entries: [(u64, u64); 16],
+    len: usize,
+}
+
+impl HalfWarp {
+    fn of(access: &WarpAccess<'_>, half: u32, word: u64) -> HalfWarp {
+        let mut this = HalfWarp { entries: [(0, 0); 16], len: 0 };
+        for lane in lanes(access.mask & group(16, half)) {
+            let address = access.addresses[lane] + 4 * word;
+            let entry = (address / 4, address);
+            if access.kind == Kind::Store && this.entries[..this.len].contains(&entry) {
+                continue;
+            }
+            this.entries[this.len] = entry;
+            this.len += 1;
+        }
+        this
+    }
+
+    /// Steps when the lowest waiting lane's word is broadcast, and the lowest waiting lane of every
+    /// other bank is served with it. A store has no broadcast: it serves one location a bank.
+    fn steps(&self, broadcast: bool) -> u32 {
+        let mut waiting = (1u32 << self.len) - 1;
+        let mut steps = 0;
+        while waiting != 0 {
+            let word = self.entries[waiting.trailing_zeros() as usize].0;
+            let mut served_banks = 1u32 << (word % 16);
+            for at in lanes(waiting) {
+                let entry = self.entries[at].0;
+                let bank = 1 << (entry % 16);
+                if broadcast && entry == word || at == waiting.trailing_zeros() as usize {
+                    waiting &= !(1 << at);
+                } else if served_banks & bank == 0 {
+                    served_banks |= bank;
+                    waiting &= !(1 << at);
+                }
+            }
+            steps += 1;
+        }
+        steps
+    }
+
+    /// The fewest and the most steps over all choices of broadcast words and served lanes.
+    fn bounds(&self) -> (u32, u32) {
+        // Lanes at each distinct word.
+        let mut words = [(0u64, 0u32); 16];
+        let mut len = 0;
+        for &(word, _) in &self.entries[..self.len] {
+            match words[..len].iter_mut().find(|w| w.0 == word) {
+                Some(known) => known.1 += 1,
+                None => {
+                    words[len] = (word, 1);
+                    len += 1;
+                }
+            }
+        }
+        let words = &mut words[..len];
+        // By bank, the most wanted words first.
+        words.sort_unstable_by_key(|&(word, lanes)| (word % 16, std::cmp::Reverse(lanes)));
+        (fewest_steps(words), most_steps(words))
+    }
+}
+
+/// Of `words`, sorted by bank: the slices of one bank each.
+fn by_bank(words: &[(u64, u32)]) -> impl Iterator<Item = &[(u64, u32)]> {
+    words.chunk_by(|a, b| a.0 % 16 == b.0 % 16)
+}
+
+/// In S steps a bank is chosen for broadcast b times, which serves its b most wanted words whole, and
+/// serves one lane in each of the other S - b. The b of all banks may not exceed S.
+fn fewest_steps(words: &[(u64, u32)]) -> u32 {
+    let mut steps = 1;
+    loop {
+        let mut broadcasts = 0;
+        for bank in by_bank(words) {
+            let mut served = steps;
+            let lanes: u32 = bank.iter().map(|w| w.1).sum();
+            for word in bank {
+                if served >= lanes {
+                    break;
+                }
+                served += word.1 - 1;
+                broadcasts += 1;
+            }
+            if served < lanes {
+                broadcasts = u32::MAX;
+                break;
+            }
+        }
+        if broadcasts <= steps {
+            return steps;
+        }
+        steps += 1;
+    }
+}
+
+/// The unluckiest choice wastes the broadcast on other banks for as long as they last; meanwhile a bank
+/// serves one lane a step, afterwards one word a step.
+fn most_steps(words: &[(u64, u32)]) -> u32 {
+    let mut banks = [(0u32, 0u32); 16];
+    let mut len = 0;
+    for bank in by_bank(words) {
+        banks[len] = (bank.iter().map(|w| w.1).sum(), bank.len() as u32);
+        len += 1;
+    }
+    banks[..len].sort_unstable();
+    banks[..len]
+        .iter()
+        .fold(0, |others, &(lanes, distinct)| others.max(lanes.min(others + distinct)))
+}
+
+/// 16 banks; half-warps apart; wider accesses are 32-bit requests one after the other.
+fn tesla(access: &WarpAccess<'_>) -> Counts {
+    let mut counts = Counts { instructions: access.width.div_ceil(4), ..Counts::default() };
+    for word in 0..u64::from(access.width.div_ceil(4)) {
+        for half in 0..2 {
+            let lanes = HalfWarp::of(access, half, word);
+            if lanes.len == 0 {
+                continue;
+            }
+            counts.requests += 1;
+            counts.wavefronts_ideal += 1;
+            if access.kind == Kind::Store {
+                let steps = lanes.steps(false);
+                counts.wavefronts += steps;
+                counts.wavefronts_least += steps;
+                counts.wavefronts_most += steps;
+            } else {
+                let (least, most) = lanes.bounds();
+                counts.wavefronts += lanes.steps(true);
+                counts.wavefronts_least += least;
+                counts.wavefronts_most += most;
+            }
+        }
+    }
+    counts
+}
+
+/// The rule for loads and stores, with its source.
+pub fn rule(model: &MemoryModel, width: u32) -> Rule {
+    match (model.generation, width) {
+        (Generation::Tesla10 | Generation::Tesla12, _) => Rule {
+            source: Source::Manual,
+            place: "CUDA C Programming Guide 4.0, F.3.3 Shared Memory (1.x)",
+            text: "16 banks of 32 bits, half-warps apart; a step serves one broadcast word and one lane of \
+                   every other bank; wider accesses are 32-bit requests one after the other",
+        },
+        (Generation::Fermi, 16) => Rule {
+            source: Source::Manual,
+            place: "CUDA C Programming Guide 4.0, F.4.3 Shared Memory (2.x), 128-Bit Accesses",
+            text: "one more than the most lanes of a quarter-warp at different addresses of one bank",
+        },
+        (Generation::Fermi, 8) => Rule {
+            source: Source::Manual,
+            place: "CUDA C Programming Guide 4.0, F.4.3 Shared Memory (2.x), 64-Bit Accesses",
+            text: "two half-warps; in each the most different addresses of one bank",
+        },
+        (Generation::Fermi, _) => Rule {
+            source: Source::Manual,
+            place: "CUDA C Programming Guide 4.0, F.4.3 Shared Memory (2.x), 32-Bit Accesses",
+            text: "32 banks of 32 bits; the most different words of one bank; a word goes to all its lanes",
+        },
+        (Generation::Kepler, 16) => Rule {
+            source: Source::Inferred,
+            place: "CUDA C Programming Guide 5.0, G.5.3 Shared Memory (3.x), applied to half-warps",
+            text: "two half-warps; in each the most different rows of one 64-bit bank",
+        },
+        (Generation::Kepler, _) => Rule {
+            source: Source::Manual,
+            place: "CUDA C Programming Guide 5.0, G.5.3 Shared Memory (3.x)",
+            text: "32 banks of 64 bits; the most different rows of one bank",
+        },
+        (Generation::Maxwell | Generation::Pascal | Generation::Volta, 8 | 16) => Rule {
+            source: if model.cc == crate::ComputeCapability::new(9, 0) {
+                Source::Measured
+            } else {
+                Source::Inferred
+            },
+            place: "NVIDIA H200, counters of Nsight Compute",
+            text: "halves (64 bits) or quarters (128 bits) of the warp, the most different words of one bank \
+                   in each; loads merge the groups in pairs if all lanes n agree with n^1, or all with n^2",
+        },
+        (Generation::Maxwell | Generation::Pascal | Generation::Volta, _) => Rule {
+            source: Source::Manual,
+            place: "CUDA C++ Programming Guide 12.0, K.3.3 Shared Memory (5.x)",
+            text: "32 banks of 32 bits; the most different words of one bank; a word goes to all its lanes",
+        },
+    }
+}
