@@ -9,6 +9,7 @@ use crate::buffer::{Buffer, Pool};
 use crate::fault::{Fault, FaultKind, Spot};
 use crate::interp::Cx;
 use crate::lanes::{LaneFault, WARP};
+use crate::observe::{BlockEvent, Interest};
 use crate::program::Program;
 use crate::warp::{Shared, State, Stop, Warp, WarpFault};
 
@@ -76,6 +77,26 @@ impl Group {
             .collect();
         let peers = blocks.iter().map(|b| b.shared.as_ptr()).collect();
         Group { blocks, peers, cluster: ClusterBarrier::default(), last: (0, 0) }
+    }
+
+    /// Tells the watch that the blocks begin, or that they have ended.
+    pub fn report(&self, cx: &mut Cx<'_>, begins: bool) {
+        if !cx.interest.contains(Interest::BLOCKS) {
+            return;
+        }
+        let Some(watch) = &mut cx.watch else { return };
+        for block in &self.blocks {
+            let event = BlockEvent {
+                ctaid: block.ctaid,
+                smid: block.smid,
+                warps: block.warps.len() as u32,
+                shared_bytes: cx.env.shared_size,
+            };
+            match begins {
+                true => watch.block_begins(&event),
+                false => watch.block_ends(&event),
+            }
+        }
     }
 
     /// Gives its memory back.
@@ -205,7 +226,7 @@ impl Group {
     }
 
     /// Opens the barriers of a block that are complete.
-    fn open_barriers(&mut self, cx: &Cx<'_>, b: usize) -> bool {
+    fn open_barriers(&mut self, cx: &mut Cx<'_>, b: usize) -> bool {
         let block = &mut self.blocks[b];
         let mut opened = false;
         for id in 0..BARRIERS {
@@ -221,6 +242,11 @@ impl Group {
                 let barrier = std::mem::take(&mut block.barriers[id]);
                 for warp in &mut block.warps {
                     warp.release(cx, id, &barrier);
+                }
+                if cx.interest.contains(Interest::BARRIERS)
+                    && let Some(watch) = &mut cx.watch
+                {
+                    watch.barrier_opens(block.ctaid, id as u32);
                 }
                 opened = true;
             }

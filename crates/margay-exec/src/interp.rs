@@ -9,7 +9,7 @@ use crate::fault::FaultKind;
 use crate::lanes::{Flow, LaneFault, WARP};
 use crate::launch::{Host, LaunchConfig, Machine};
 use crate::mem::{AddressSpace, Extent};
-use crate::observe::Observer;
+use crate::observe::{EventPlace, Interest, Observer, Watch};
 use crate::program::Program;
 
 /// What is the same for a whole launch.
@@ -95,7 +95,10 @@ pub struct Cx<'a> {
     pub local: *mut u8,
     pub local_stride: u64,
     pub env: &'a Env<'a>,
+    /// Accesses are reported to `watch`.
     pub observing: bool,
+    pub interest: Interest,
+    pub watch: Option<Box<dyn Watch + 'a>>,
     /// The warp has not stored to global memory yet, and others of its block may not have started:
     /// its first store waits a turn. On a card the warps of a block start together, so none sees a
     /// sibling's first result where it reads its input; programs with such a race count on it.
@@ -118,6 +121,7 @@ pub struct Cx<'a> {
 
 impl<'a> Cx<'a> {
     pub fn new(env: &'a Env<'a>) -> Cx<'a> {
+        let interest = env.observer.map_or(Interest::empty(), |o| o.interest());
         Cx {
             bases: [std::ptr::null_mut(), env.program.consts.as_ptr().cast_mut().cast()],
             mask: 0,
@@ -134,7 +138,9 @@ impl<'a> Cx<'a> {
             local: std::ptr::null_mut(),
             local_stride: 0,
             env,
-            observing: env.observer.is_some(),
+            observing: interest.contains(Interest::ACCESSES),
+            interest,
+            watch: env.observer.map(|o| o.worker()),
             hold: false,
             extents: vec![Extent::default(); env.program.slots as usize],
             epoch: env.memory.epoch(),
@@ -211,6 +217,22 @@ impl<'a> Cx<'a> {
         (self.mask.trailing_zeros() & 31) as usize
     }
 
+    /// Where an event at `pc` happens.
+    pub fn event_at(&self, pc: u32) -> EventPlace {
+        let WarpView { ctaid, warp, smid, .. } = self.view;
+        EventPlace { ctaid, warp, pc, smid }
+    }
+
+    /// Reports a straight run.
+    fn report_run(&mut self, from: u32, end: u32) {
+        let at = self.event_at(from);
+        if let Some(watch) = &mut self.watch
+            && from < end
+        {
+            watch.run(at, end, self.exec);
+        }
+    }
+
     /// Ends the count of a straight run: `pc` is the first instruction not executed.
     #[inline(always)]
     pub fn count_run(&mut self, pc: u32) {
@@ -229,12 +251,25 @@ impl<'a> Cx<'a> {
 /// # Safety
 /// `cx` is set up for a live frame of the function that holds `pc`.
 pub unsafe fn run(cx: &mut Cx<'_>, pc: u32) -> (Flow, u32) {
+    // Two loops, so that the usual one has nothing of the other.
+    // SAFETY: by the contract.
+    unsafe {
+        match cx.interest.contains(Interest::RUNS) {
+            false => run_loop::<false>(cx, pc),
+            true => run_loop::<true>(cx, pc),
+        }
+    }
+}
+
+/// [`run`]; `REPORTS` straight runs to the watch.
+unsafe fn run_loop<const REPORTS: bool>(cx: &mut Cx<'_>, pc: u32) -> (Flow, u32) {
     let code = cx.env.program.code.as_ptr();
     // SAFETY: every path of decoded code ends in a terminator, so `at` stays inside the code, and
     // jump targets were checked when it was decoded.
     unsafe {
         let mut at = code.add(pc as usize);
         cx.run_start = pc;
+        let mut from = pc;
         loop {
             let inst = &*at;
             cx.mask = cx.exec & (cx.pred(inst.guard) ^ inst.guard_xor);
@@ -250,6 +285,10 @@ pub unsafe fn run(cx: &mut Cx<'_>, pc: u32) -> (Flow, u32) {
                     let here = at.offset_from(code) as u32;
                     let next = cx.next;
                     cx.count_run(here + 1);
+                    if REPORTS {
+                        cx.report_run(from, here + 1);
+                        from = next;
+                    }
                     cx.run_start = next;
                     if next >= cx.switch_pc || cx.fuel <= 0 {
                         return (Flow::Jump, next);
@@ -259,11 +298,17 @@ pub unsafe fn run(cx: &mut Cx<'_>, pc: u32) -> (Flow, u32) {
                 Flow::Pause => {
                     let here = at.offset_from(code) as u32;
                     cx.count_run(here + 1);
+                    if REPORTS {
+                        cx.report_run(from, here + 1);
+                    }
                     return (flow, here + 1);
                 }
                 Flow::Fault | Flow::Await | Flow::Meet | Flow::Hold => {
                     let here = at.offset_from(code) as u32;
                     cx.count_run(here);
+                    if REPORTS {
+                        cx.report_run(from, here);
+                    }
                     return (flow, here);
                 }
                 Flow::Split
@@ -275,6 +320,9 @@ pub unsafe fn run(cx: &mut Cx<'_>, pc: u32) -> (Flow, u32) {
                 | Flow::Syscall => {
                     let here = at.offset_from(code) as u32;
                     cx.count_run(here + 1);
+                    if REPORTS {
+                        cx.report_run(from, here + 1);
+                    }
                     return (flow, here);
                 }
             }

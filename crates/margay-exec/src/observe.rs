@@ -1,12 +1,36 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The border towards everything that watches a kernel run.
 //!
-//! Observers see warp-wide events and cannot steer: results with and without one are bit-identical.
-//! Without an observer an access pays for one test of a flag.
+//! An [`Observer`] watches one launch. Each worker thread of the launch gets a [`Watch`] of its own,
+//! so that counting needs no lock; what the workers found is put together when they finish. Observers
+//! see warp-wide events and cannot steer: results with and without one are bit-identical. They say
+//! what they are interested in, and only that is reported; without an observer an access pays for
+//! one test of a flag and a jump for nothing.
+//!
+//! Limit: blocks may move between workers, so what belongs to a block must be found by its `ctaid`.
 
-use margay_ir::Space;
+use margay_ir::{BarKind, Space};
 
 use crate::fault::Access;
+
+bitflags::bitflags! {
+    /// Kinds of events.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Interest: u32 {
+        /// [`Watch::access`].
+        const ACCESSES = 1;
+        /// [`Watch::run`].
+        const RUNS = 1 << 1;
+        /// [`Watch::branch`].
+        const BRANCHES = 1 << 2;
+        /// [`Watch::barrier`] and [`Watch::barrier_opens`].
+        const BARRIERS = 1 << 3;
+        /// [`Watch::fence`].
+        const FENCES = 1 << 4;
+        /// [`Watch::block_begins`] and [`Watch::block_ends`].
+        const BLOCKS = 1 << 5;
+    }
+}
 
 /// Where an event happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,30 +38,79 @@ pub struct EventPlace {
     pub ctaid: [u32; 3],
     /// Warp in the block.
     pub warp: u32,
-    /// Index of the decoded instruction, for [`crate::program::Program::place`].
+    /// Index of the decoded instruction, for [`crate::program::Program::place`] and
+    /// [`crate::program::Program::instruction`], where its op, order and scope are.
     pub pc: u32,
+    /// The multiprocessor that the block is on.
+    pub smid: u32,
 }
 
 /// One warp-wide memory access, before it is carried out.
+///
+/// A generic access is reported once for each space that its lanes turn out to reach; `mask` has
+/// those lanes only. `cp.async` is a read of global memory and a write of shared memory.
 #[derive(Clone, Copy, Debug)]
 pub struct AccessEvent<'a> {
     pub at: EventPlace,
-    /// The space that the instruction names.
+    /// The space that is accessed: never generic.
     pub space: Space,
+    /// The space that the instruction names.
+    pub named: Space,
     pub access: Access,
     /// Bytes a lane.
     pub bytes: u32,
+    /// Not empty.
     pub mask: u32,
-    /// Address in each lane; those outside `mask` mean nothing. Shared and local ones are offsets.
+    /// Address in each lane; those outside `mask` mean nothing. Shared, local and parameter ones
+    /// are offsets; an offset of shared memory from 2^24 on is in another block of the cluster.
     pub addresses: &'a [u64; 32],
 }
 
-/// Watches a launch. Called from worker threads, in program order for each warp.
+/// Lanes arrive at a barrier of their block, or of their cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BarrierEvent {
+    pub at: EventPlace,
+    /// The barrier's number; `None` is the cluster's.
+    pub id: Option<u32>,
+    /// Threads that the instruction waits for, if it says so.
+    pub count: Option<u32>,
+    pub kind: BarKind,
+    pub mask: u32,
+}
+
+/// A block of the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockEvent {
+    pub ctaid: [u32; 3],
+    pub smid: u32,
+    pub warps: u32,
+    /// Bytes of its shared memory, static and dynamic.
+    pub shared_bytes: u32,
+}
+
+/// Watches a launch.
 pub trait Observer: Sync {
+    /// What is reported to the watches. Asked once for each worker.
+    fn interest(&self) -> Interest;
+    /// What watches one worker thread of the launch.
+    fn worker(&self) -> Box<dyn Watch + '_>;
+}
+
+/// Watches a worker thread. Events of a warp come in program order.
+pub trait Watch {
     /// A load, store or atomic of a warp.
-    fn access(&self, _event: &AccessEvent<'_>) {}
-    /// Lanes `mask` arrived at block barrier `id`.
-    fn barrier(&self, _at: EventPlace, _id: u32, _mask: u32) {}
+    fn access(&mut self, _event: &AccessEvent<'_>) {}
+    /// Lanes `mask` have executed the instructions from `at.pc` up to, not including, `end`.
+    fn run(&mut self, _at: EventPlace, _end: u32, _mask: u32) {}
     /// A conditional branch: `taken` of the lanes `active` take it.
-    fn branch(&self, _at: EventPlace, _active: u32, _taken: u32) {}
+    fn branch(&mut self, _at: EventPlace, _active: u32, _taken: u32) {}
+    fn barrier(&mut self, _event: &BarrierEvent) {}
+    /// Barrier `id` of the block is complete: its threads go on.
+    fn barrier_opens(&mut self, _ctaid: [u32; 3], _id: u32) {}
+    fn fence(&mut self, _at: EventPlace, _mask: u32) {}
+    fn block_begins(&mut self, _block: &BlockEvent) {}
+    /// Every thread of the block has exited.
+    fn block_ends(&mut self, _block: &BlockEvent) {}
+    /// The worker has nothing more to do, also after a fault.
+    fn finish(&mut self) {}
 }

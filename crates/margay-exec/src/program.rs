@@ -136,6 +136,7 @@ pub struct Program {
     /// Cache slots of memory instructions, one more for the run time.
     pub(crate) slots: u32,
     pub(crate) dynamic_shared_at: u32,
+    pub(crate) shared_variables: Vec<(ir::GlobalId, u32)>,
     /// Threads need stack beyond the known frames: recursion, indirect calls, `alloca`.
     pub(crate) uses_stack: bool,
 }
@@ -144,6 +145,27 @@ pub struct Program {
 unsafe impl Send for Program {}
 // SAFETY: as above.
 unsafe impl Sync for Program {}
+
+/// An instruction of a program, as observers see it.
+#[derive(Clone, Copy, Debug)]
+pub struct InstructionView<'a> {
+    pub function: &'a ir::Function,
+    pub id: ir::FuncId,
+    /// Index of its basic block in the function.
+    pub block: u32,
+    pub code: Code<'a>,
+    /// Its place in the source, in [`ir::Module::locs`].
+    pub loc: ir::LocId,
+}
+
+/// What stands at an address of decoded code.
+#[derive(Clone, Copy, Debug)]
+pub enum Code<'a> {
+    Inst(&'a ir::Inst),
+    Term(&'a ir::Term),
+    /// The end of a block that runs into the next: a place to meet, no instruction.
+    Nothing,
+}
 
 /// What `cudaFuncGetAttributes` and the launch checks need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -173,6 +195,42 @@ impl Program {
     /// The kernel's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The module that the kernel is of.
+    pub fn module(&self) -> &Arc<LoadedModule> {
+        &self.module
+    }
+
+    /// Number of decoded instructions: event addresses are below it.
+    pub fn code_len(&self) -> u32 {
+        self.code.len() as u32
+    }
+
+    /// What the instruction at `pc` is.
+    pub fn instruction(&self, pc: u32) -> Option<InstructionView<'_>> {
+        let site = self.sites.get(pc as usize)?;
+        let id = self.functions[site.function as usize].id;
+        let function = &self.module.ir.functions[id.0 as usize];
+        let block = &function.blocks[site.block as usize];
+        let code = match block.insts.get(site.inst as usize) {
+            Some(inst) => Code::Inst(inst),
+            // A branch to the block that follows is no instruction.
+            None if block.term == ir::Term::Br(ir::BlockId(site.block + 1)) => Code::Nothing,
+            None => Code::Term(&block.term),
+        };
+        Some(InstructionView { function, id, block: site.block, code, loc: site.loc })
+    }
+
+    /// Shared variables that the kernel can reach, each with its offset in the block's shared
+    /// memory.
+    pub fn shared_variables(&self) -> &[(ir::GlobalId, u32)] {
+        &self.shared_variables
+    }
+
+    /// Where dynamic shared memory begins.
+    pub fn dynamic_shared_at(&self) -> u32 {
+        self.dynamic_shared_at
     }
 
     /// Address of an instruction of this program's code.

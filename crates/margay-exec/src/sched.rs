@@ -205,6 +205,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
         {
             let blocks = grid.blocks_of(at);
             let group = Group::new(&cx, &blocks, (at % sms) as u32, &mut pool);
+            group.report(&mut cx, true);
             begun.push_front(Begun { group, spinning: false, slices: 0 });
         }
         let Some(mut current) = begun.pop_front() else {
@@ -218,6 +219,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
         let fuel = if help.is_some() { FIRST_SLICE } else { GROUP_SLICE };
         match current.group.run(&mut cx, &mut pool, fuel, &stop) {
             Ok(Progress::Done) => {
+                current.group.report(&mut cx, false);
                 current.group.recycle(&mut pool);
                 grid.resident.fetch_sub(1, Ordering::AcqRel);
                 grid.finished.fetch_add(1, Ordering::AcqRel);
@@ -277,6 +279,9 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
         if spot.is_none() {
             *spot = begun.iter().rev().find_map(|b| b.group.spot(env.program));
         }
+    }
+    if let Some(watch) = &mut cx.watch {
+        watch.finish();
     }
     let mut totals = grid.totals.lock();
     totals.warp_instructions += cx.warp_instructions;

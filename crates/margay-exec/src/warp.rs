@@ -19,6 +19,7 @@ use crate::handlers::address::resolve_lane;
 use crate::handlers::warp_ops;
 use crate::interp::{self, Cx};
 use crate::lanes::{FULL, Flow, LaneFault, WARP, active};
+use crate::observe::{BarrierEvent, Interest};
 use crate::program::{ArgPlace, Target};
 use crate::syscall;
 
@@ -610,11 +611,12 @@ impl Warp {
             cx.fail(leader, FaultKind::IllegalInstruction { why });
             return Err(take_fault(cx, pc));
         }
-        if cx.observing
-            && let Some(observer) = cx.env.observer
-        {
-            let at = crate::observe::EventPlace { ctaid: cx.view.ctaid, warp: self.index, pc };
-            observer.barrier(at, id, same);
+        if cx.interest.contains(Interest::BARRIERS) {
+            let at = cx.event_at(pc);
+            let event = BarrierEvent { at, id: Some(id), count, kind: shape.kind, mask: same };
+            if let Some(watch) = &mut cx.watch {
+                watch.barrier(&event);
+            }
         }
         let weight = if cx.env.machine.sm < 70 {
             WARP as u32
@@ -645,12 +647,19 @@ impl Warp {
 
     fn cluster_barrier(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &mut Cx<'_>,
         at: usize,
         block: &mut Shared<'_>,
         kind: margay_ir::BarKind,
     ) {
         let f = &mut self.fragments[at];
+        if cx.interest.contains(Interest::BARRIERS) {
+            let at = cx.event_at(f.pc);
+            let event = BarrierEvent { at, id: None, count: None, kind, mask: cx.mask };
+            if let Some(watch) = &mut cx.watch {
+                watch.barrier(&event);
+            }
+        }
         f.pc += 1;
         if kind.arrives() {
             for l in active(cx.mask) {

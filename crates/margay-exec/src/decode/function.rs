@@ -116,6 +116,7 @@ impl<'a> Decoder<'a> {
             handles,
             slots: self.slots + 1,
             dynamic_shared_at,
+            shared_variables: self.shared.variables(),
         }
     }
 

@@ -205,6 +205,13 @@ impl SharedLayout {
         }
         SharedLayout { offsets, static_size, dynamic_at }
     }
+
+    /// By offset.
+    fn variables(&self) -> Vec<(ir::GlobalId, u32)> {
+        let mut all: Vec<_> = self.offsets.iter().map(|(g, at)| (*g, *at)).collect();
+        all.sort_unstable_by_key(|&(g, at)| (at, g));
+        all
+    }
 }
 
 /// Registers a thread, guessed from the number of virtual ones: an estimate that only warnings may

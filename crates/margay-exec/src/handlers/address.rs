@@ -11,7 +11,7 @@ use crate::fault::{Access, FaultKind};
 use crate::interp::Cx;
 use crate::lanes::{FULL, Inst, WARP, active};
 use crate::mem::{Extent, LOCAL_WINDOW, SHARED_WINDOW};
-use crate::observe::{AccessEvent, EventPlace};
+use crate::observe::AccessEvent;
 
 /// Spaces as const parameters.
 pub mod space {
@@ -282,20 +282,56 @@ fn local_pointer(cx: &Cx<'_>, lane: usize, offset: u64, bytes: u64) -> Result<u6
     }
 }
 
+/// Reports the access of the lanes in `cx.mask`; a generic one by the spaces that it reaches.
 #[cold]
 #[inline(never)]
-fn observe(
-    cx: &Cx<'_>,
+pub fn observe(
+    cx: &mut Cx<'_>,
     i: &Inst,
-    space: Space,
+    named: Space,
     access: Access,
     bytes: u32,
     addresses: &[u64; WARP],
 ) {
-    let Some(observer) = cx.env.observer else { return };
-    let pc = cx.env.program.pc_of(i);
-    let at = EventPlace { ctaid: cx.view.ctaid, warp: cx.view.warp, pc };
-    observer.access(&AccessEvent { at, space, access, bytes, mask: cx.mask, addresses });
+    let at = cx.event_at(cx.env.program.pc_of(i));
+    let (mask, shared, local) = (cx.mask, cx.env.shared_window, cx.env.local_window);
+    let Some(watch) = &mut cx.watch else { return };
+    let mut report = |space, mask, addresses: &[u64; WARP]| {
+        if mask != 0 {
+            watch.access(&AccessEvent { at, space, named, access, bytes, mask, addresses });
+        }
+    };
+    if named != Space::Generic {
+        return report(named, mask, addresses);
+    }
+    let within = |base: u64, size: u64| {
+        active(mask).filter(|&l| addresses[l].wrapping_sub(base) < size).fold(0, |m, l| m | 1 << l)
+    };
+    let (in_shared, in_local) = (within(shared, SHARED_WINDOW), within(local, LOCAL_WINDOW));
+    let parts = [(Space::Shared, in_shared, shared), (Space::Local, in_local, local)];
+    for (space, lanes, base) in parts {
+        if lanes != 0 {
+            report(space, lanes, &addresses.map(|a| a.wrapping_sub(base)));
+        }
+    }
+    report(Space::Global, mask & !in_shared & !in_local, addresses);
+}
+
+/// Reports an access of all lanes of the plane `a` to a space, as [`observe`] does.
+///
+/// # Safety
+/// `a` is a D plane of the running frame.
+#[cold]
+#[inline(never)]
+pub unsafe fn observe_plane<const SPACE: u8, const ACCESS: u8>(
+    cx: &mut Cx<'_>,
+    i: &Inst,
+    bytes: u64,
+) {
+    // SAFETY: by the contract.
+    let plane = unsafe { &*(cx.plane(i.a) as *const [u64; WARP]) };
+    let addresses = plane.map(|a| a.wrapping_add(i.imm));
+    observe(cx, i, space_of(SPACE), access_of(ACCESS), bytes as u32, &addresses);
 }
 
 /// Reads bytes from generic memory on behalf of one lane, checked; used by the device run time

@@ -4,7 +4,7 @@
 use crate::fault::FaultKind;
 use crate::interp::Cx;
 use crate::lanes::{Flow, Inst, Kernel};
-use crate::observe::EventPlace;
+use crate::observe::Interest;
 
 /// `bra`, unconditional: `imm` is the target.
 pub struct Br;
@@ -31,7 +31,7 @@ impl Kernel for CondBr {
     unsafe fn run(cx: &mut Cx<'_>, i: &Inst) -> Flow {
         // SAFETY: `a` is a P plane of this frame.
         let taken = cx.exec & (unsafe { cx.pred(i.a) } ^ i.c);
-        if cx.observing {
+        if cx.interest.contains(Interest::BRANCHES) {
             observe(cx, i, taken);
         }
         let (then, els) = (i.imm as u32, (i.imm >> 32) as u32);
@@ -52,11 +52,11 @@ impl Kernel for CondBr {
 
 #[cold]
 #[inline(never)]
-fn observe(cx: &Cx<'_>, i: &Inst, taken: u32) {
-    if let Some(observer) = cx.env.observer {
-        let pc = cx.env.program.pc_of(i);
-        let at = EventPlace { ctaid: cx.view.ctaid, warp: cx.view.warp, pc };
-        observer.branch(at, cx.exec, taken);
+fn observe(cx: &mut Cx<'_>, i: &Inst, taken: u32) {
+    let at = cx.event_at(cx.env.program.pc_of(i));
+    let active = cx.exec;
+    if let Some(watch) = &mut cx.watch {
+        watch.branch(at, active, taken);
     }
 }
 

@@ -3,10 +3,10 @@
 
 use margay_ir::Space;
 
-use super::address::{SLOT_BITS, resolve_lane};
+use super::address::{SLOT_BITS, observe, resolve_lane};
 use crate::fault::Access;
 use crate::interp::Cx;
-use crate::lanes::{Flow, Inst, Kernel, active};
+use crate::lanes::{Flow, Inst, Kernel, WARP, active};
 
 /// What the attribute of a copy says.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,32 @@ pub struct Shape {
     pub global_offset: i64,
 }
 
+/// Reports the read of those lanes that read anything, and the write of all.
+///
+/// # Safety
+/// As for the handler.
+#[cold]
+unsafe fn observe_copy(cx: &mut Cx<'_>, i: &Inst, shape: &Shape) {
+    let (mut to, mut from) = ([0; WARP], [0; WARP]);
+    let (mask, mut reads) = (cx.mask, 0);
+    for l in active(mask) {
+        // SAFETY: by the contract.
+        unsafe {
+            to[l] = cx.double(i.a, l).wrapping_add(shape.shared_offset as u64);
+            from[l] = cx.double(i.b, l).wrapping_add(shape.global_offset as u64);
+            reads |= u32::from(cx.word(i.c, l) != 0) << l;
+        }
+    }
+    if reads != 0 {
+        cx.mask = reads;
+        observe(cx, i, Space::Global, Access::Read, shape.bytes, &from);
+    }
+    cx.mask = mask;
+    if mask != 0 {
+        observe(cx, i, Space::Shared, Access::Write, shape.bytes, &to);
+    }
+}
+
 /// Copies `c` bytes a lane from global address `b` to shared address `a`, and fills up with zeros.
 pub struct CpAsync;
 impl Kernel for CpAsync {
@@ -23,6 +49,10 @@ impl Kernel for CpAsync {
         let shape = cx.env.program.copies[i.aux as usize];
         let slot = (i.slot & ((1 << SLOT_BITS) - 1)) as usize;
         cx.counters[(i.slot >> SLOT_BITS) as usize] += 1;
+        if cx.observing {
+            // SAFETY: operands were decoded for this frame.
+            unsafe { observe_copy(cx, i, &shape) };
+        }
         for l in active(cx.mask) {
             // SAFETY: operands were decoded for this frame.
             let (to, from, take) =

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use margay_ir::{Class, Space, Ty};
 
-use super::address::{access, resolve, space};
+use super::address::{access, observe_plane, resolve, space};
 use crate::interp::Cx;
 use crate::lanes::{FULL, Flow, Handler, Inst, Kernel, Lane, WARP, active, hot, plain, wide};
 
@@ -238,6 +238,9 @@ unsafe fn load_groups<const SPACE: u8, E: Element>(cx: &mut Cx<'_>, i: &Inst) ->
         }
         let starts = group_starts::<SPACE, { access::READ }>(cx, i, plane, consecutive, E::BYTES);
         let Some(starts) = starts else { return false };
+        if cx.observing {
+            observe_plane::<SPACE, { access::READ }>(cx, i, E::BYTES);
+        }
         cx.counters[(i.slot >> super::address::SLOT_BITS) as usize] += 1;
         let d = cx.plane(i.d) as *mut E::Reg;
         for (g, &start) in starts.iter().enumerate() {
@@ -265,6 +268,9 @@ unsafe fn store_groups<const SPACE: u8, E: Element>(cx: &mut Cx<'_>, i: &Inst) -
         }
         let starts = group_starts::<SPACE, { access::WRITE }>(cx, i, plane, consecutive, E::BYTES);
         let Some(starts) = starts else { return false };
+        if cx.observing {
+            observe_plane::<SPACE, { access::WRITE }>(cx, i, E::BYTES);
+        }
         cx.counters[(i.slot >> super::address::SLOT_BITS) as usize] += 1;
         let s = cx.plane(i.b) as *const E::Reg;
         for (g, &start) in starts.iter().enumerate() {
@@ -310,12 +316,7 @@ impl<const SPACE: u8, E: Element> Kernel for Load<SPACE, E> {
         }
         // SAFETY: operands were decoded for this frame.
         unsafe {
-            if grouped(SPACE)
-                && cx.mask == FULL
-                && i.c == 1
-                && !cx.observing
-                && load_groups::<SPACE, E>(cx, i)
-            {
+            if grouped(SPACE) && cx.mask == FULL && i.c == 1 && load_groups::<SPACE, E>(cx, i) {
                 return Flow::Next;
             }
             // A function of its own, so that the fast path needs no stack.
@@ -391,12 +392,7 @@ impl<const SPACE: u8, E: Element> Kernel for Store<SPACE, E> {
         }
         // SAFETY: operands were decoded for this frame.
         unsafe {
-            if grouped(SPACE)
-                && cx.mask == FULL
-                && i.c == 1
-                && !cx.observing
-                && store_groups::<SPACE, E>(cx, i)
-            {
+            if grouped(SPACE) && cx.mask == FULL && i.c == 1 && store_groups::<SPACE, E>(cx, i) {
                 cx.changes += 1;
                 return Flow::Next;
             }

@@ -10,12 +10,20 @@ use crate::fault::FaultKind;
 use crate::interp::Cx;
 use crate::lanes::{Flow, Handler, Inst, Kernel, Lane, WARP, active, plain, wide};
 use crate::mem::{LOCAL_WINDOW, SHARED_WINDOW};
+use crate::observe::Interest;
 use crate::semantics::libdevice::{self, Plane, PlaneFn};
 
 /// A memory fence of any scope: the host's own strongest.
 pub struct Fence;
 impl Kernel for Fence {
-    unsafe fn run(_: &mut Cx<'_>, _: &Inst) -> Flow {
+    unsafe fn run(cx: &mut Cx<'_>, i: &Inst) -> Flow {
+        if cx.interest.contains(Interest::FENCES) && cx.mask != 0 {
+            let at = cx.event_at(cx.env.program.pc_of(i));
+            let mask = cx.mask;
+            if let Some(watch) = &mut cx.watch {
+                watch.fence(at, mask);
+            }
+        }
         fence(Ordering::SeqCst);
         Flow::Next
     }

@@ -8,8 +8,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use margay_exec::fault::Fault;
-use margay_exec::launch::{Host, LaunchConfig, LaunchFailure, LaunchStats, Machine, launch};
+use margay_exec::launch::{
+    Host, LaunchConfig, LaunchFailure, LaunchStats, Machine, launch_observed,
+};
 use margay_exec::mem::{AddressSpace, AllocKind};
+use margay_exec::observe::Observer;
 use margay_exec::program::{LoadedModule, Program, function_handle};
 use margay_ir as ir;
 use parking_lot::Mutex;
@@ -166,6 +169,17 @@ impl Run {
     ) -> Result<LaunchStats, LaunchFailure> {
         let id = module.ir.function(kernel).expect("kernel");
         let program = Program::link(module, id).unwrap_or_else(|e| panic!("{e}"));
+        self.go_observed(device, &program, params, None)
+    }
+
+    /// Launches, watched or not.
+    pub fn go_observed(
+        &self,
+        device: &Device,
+        program: &Program,
+        params: Vec<u8>,
+        observer: Option<&dyn Observer>,
+    ) -> Result<LaunchStats, LaunchFailure> {
         let machine = Machine {
             sm: self.sm,
             sm_count: self.sm_count,
@@ -187,7 +201,8 @@ impl Run {
             grid_id: 1,
             grid_workspace: 0,
         };
-        launch(&program, &machine, &config, &device.memory, device, &AtomicBool::new(false))
+        let cancel = AtomicBool::new(false);
+        launch_observed(program, &machine, &config, &device.memory, device, &cancel, observer)
     }
 
     /// Launches, and expects a fault.
