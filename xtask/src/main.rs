@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.first().map(String::as_str) {
         Some("bench") => bench::run(&arguments[1..]),
-        _ => Err("usage: cargo xtask bench [--quick]".to_owned()),
+        _ => Err(bench::USAGE.to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The bench: the kernels of `benches/kernels/` on margay, beside OpenMP twins and OpenCL platforms.
+//!
+//! Runners take turns within one process, each number is the median of several turns, results are
+//! compared with the twin's, and only ratios are worth comparing between machines. Peers that are not
+//! installed are named as missing, never left out in silence.
+
+mod case;
+mod cases;
+mod data;
+mod engine;
+mod opencl;
+mod table;
+mod twin;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use case::{Case, compare};
+use cases::Size;
+use data::Aligned;
+use table::{Row, Table};
+
+pub const USAGE: &str = "usage: cargo xtask bench [--quick | --small] [--threads N,N...] [--only CASE,CASE...] \
+[--peers openmp,openmp-fast,pocl,oclgrind,margay-opencl] [--turns N] [--json FILE] [--markdown FILE]; with several numbers of threads, files end in the number";
+
+struct Options {
+    size: Size,
+    threads: Vec<usize>,
+    only: Vec<String>,
+    peers: Vec<String>,
+    turns: usize,
+    json: Option<String>,
+    markdown: Option<String>,
+}
+
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Options, String> {
+        let mut options = Options {
+            size: Size::Full,
+            threads: vec![1],
+            only: Vec::new(),
+            peers: ["openmp", "openmp-fast", "pocl"].map(String::from).to_vec(),
+            turns: 5,
+            json: None,
+            markdown: None,
+        };
+        let mut rest = arguments.iter();
+        while let Some(flag) = rest.next() {
+            let mut value = || rest.next().cloned().ok_or_else(|| format!("{flag} wants a value"));
+            let list = |text: String| text.split(',').map(String::from).collect::<Vec<_>>();
+            let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is not a number"));
+            match flag.as_str() {
+                "--quick" => (options.size, options.turns) = (Size::Quick, 1),
+                "--small" => options.size = Size::Small,
+                "--threads" => {
+                    options.threads =
+                        list(value()?).iter().map(|t| number(t)).collect::<Result<_, _>>()?;
+                }
+                "--only" => options.only = list(value()?),
+                "--peers" => options.peers = list(value()?),
+                "--turns" => options.turns = number(&value()?)?,
+                "--json" => options.json = Some(value()?),
+                "--markdown" => options.markdown = Some(value()?),
+                other => return Err(format!("unknown flag {other}; {USAGE}")),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Everything that runs the kernels.
+struct Peers {
+    twins: Vec<(&'static str, twin::Twins)>,
+    platforms: Vec<(&'static str, opencl::Platform)>,
+    missing: Vec<String>,
+}
+
+impl Peers {
+    fn find(root: &Path, wanted: &[String]) -> Result<Peers, String> {
+        let mut peers = Peers { twins: Vec::new(), platforms: Vec::new(), missing: Vec::new() };
+        for name in wanted {
+            match name.as_str() {
+                "openmp" => peers.twin(root, "openmp", &[])?,
+                "openmp-fast" => peers.twin(root, "openmp-fast", &["-ffast-math"])?,
+                "pocl" => peers.platform("pocl", "Portable Computing Language"),
+                "oclgrind" => peers.platform("oclgrind", "Oclgrind"),
+                "margay-opencl" => peers.platform("margay-opencl", "margay"),
+                other => return Err(format!("unknown peer {other}; {USAGE}")),
+            }
+        }
+        Ok(peers)
+    }
+
+    fn twin(&mut self, root: &Path, name: &'static str, flags: &[&str]) -> Result<(), String> {
+        match twin::build(root, name, flags)? {
+            Some(twins) => self.twins.push((name, twins)),
+            None => self.missing.push(format!("{name}: no g++ with -fopenmp")),
+        }
+        Ok(())
+    }
+
+    fn platform(&mut self, name: &'static str, title: &str) {
+        match opencl::open(title) {
+            Some(platform) => self.platforms.push((name, platform)),
+            None => self.missing.push(format!("{name}: no such OpenCL platform")),
+        }
+    }
+}
+
+/// PoCL reads its number of threads once, when it is loaded.
+const POCL_THREADS: &str = "POCL_MAX_PTHREAD_COUNT";
+
+/// Runs the bench in a process of its own for each number of threads.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    let options = Options::parse(arguments)?;
+    if std::env::var_os(POCL_THREADS).is_some() {
+        return run_here(options);
+    }
+    let program = std::env::current_exe().map_err(|e| e.to_string())?;
+    for &threads in &options.threads {
+        let path = |path: &str| match options.threads.len() {
+            1 => path.to_owned(),
+            _ => format!("{path}.{threads}"),
+        };
+        let mut child = Command::new(&program);
+        child.arg("bench").args(arguments).args(["--threads", &threads.to_string()]);
+        child.env(POCL_THREADS, threads.to_string());
+        child.env("OCL_ICD_VENDORS", opencl::vendors(root())?);
+        for (flag, file) in [("--json", &options.json), ("--markdown", &options.markdown)] {
+            if let Some(file) = file {
+                child.args([flag, &path(file)]);
+            }
+        }
+        if !child.status().map_err(|e| e.to_string())?.success() {
+            return Err(format!("the run on {threads} thread(s) failed"));
+        }
+    }
+    Ok(())
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
+}
+
+fn run_here(options: Options) -> Result<(), String> {
+    let root = root();
+    let peers = Peers::find(root, &options.peers)?;
+    let chosen: Vec<Case> = cases::all(options.size)
+        .into_iter()
+        .filter(|c| options.only.is_empty() || options.only.iter().any(|o| o == c.name))
+        .collect();
+    if chosen.is_empty() {
+        return Err("no case has that name".to_owned());
+    }
+    let mut table = Table::new(&options.threads, options.turns);
+    for (name, platform) in &peers.platforms {
+        table.note(format!("{name}: {}", platform.title));
+    }
+    for missing in &peers.missing {
+        table.note(format!("missing: {missing}"));
+    }
+    for &threads in &options.threads {
+        for case in &chosen {
+            eprintln!("{} on {threads} thread(s)", case.name);
+            table.rows.push(measure(root, case, &peers, threads, options.turns, &mut table.notes)?);
+        }
+    }
+    print!("{}", table.text());
+    let write = |path: &Option<String>, text: String| match path {
+        Some(path) => std::fs::write(path, text).map_err(|e| format!("{path}: {e}")),
+        None => Ok(()),
+    };
+    write(&options.json, table.json())?;
+    write(&options.markdown, table.text())?;
+    match table.rows.iter().find(|row| !row.wrong.is_empty()) {
+        Some(row) => Err(format!("{}: {}", row.name, row.wrong.join("; "))),
+        None => Ok(()),
+    }
+}
+
+/// One row: all runners of one case in turns.
+fn measure(
+    root: &Path,
+    case: &Case,
+    peers: &Peers,
+    threads: usize,
+    turns: usize,
+    notes: &mut Vec<String>,
+) -> Result<Row, String> {
+    let contents: Vec<Vec<u8>> =
+        case.buffers.iter().enumerate().map(|(i, b)| b.contents(i as u32)).collect();
+    let mut host: Vec<Aligned> = case.buffers.iter().map(|b| Aligned::new(b.bytes())).collect();
+    let mut ours = engine::prepare(root, case)?;
+    let mut prepared = Vec::new();
+    for (name, platform) in &peers.platforms {
+        match platform.prepare(root, case) {
+            Ok(ready) => prepared.push((*name, platform, ready)),
+            Err(why) => notes.push(format!("{name} cannot run {}: {why}", case.name)),
+        }
+    }
+    let mut times: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
+    let mut row = Row { name: case.name, threads, ..Row::default() };
+    // The first turn warms caches and compilers, and checks results.
+    for turn in 0..=turns {
+        let mut note = |name, ms| {
+            if turn > 0 {
+                times.entry(name).or_default().push(ms);
+            }
+        };
+        ours.fill(&contents);
+        let took = ours.run(case, threads)?;
+        note("margay", took.milliseconds);
+        row.warp_instructions = took.warp_instructions;
+        for (name, twins) in &peers.twins {
+            host.iter_mut().zip(&contents).for_each(|(buffer, bytes)| buffer.fill(bytes));
+            note(name, twins.run(case, &host, threads)?);
+            if turn == 0 && *name == "openmp" {
+                let theirs: Vec<_> =
+                    host.iter().zip(&case.buffers).map(|(h, b)| h.read(b.bytes())).collect();
+                let read = |i: usize| ours.read(i, case.buffers[i].bytes());
+                row.wrong.extend(differences(case, "margay", &read, &theirs));
+            }
+        }
+        for (name, platform, ready) in &mut prepared {
+            platform.fill(ready, &contents)?;
+            note(name, platform.run(ready, case)?);
+            if turn == 0 {
+                let theirs: Vec<_> = (0..case.buffers.len())
+                    .map(|i| ours.read(i, case.buffers[i].bytes()))
+                    .collect();
+                let read =
+                    |i: usize| platform.read(ready, i, case.buffers[i].bytes()).unwrap_or_default();
+                notes.extend(differences(case, name, &read, &theirs));
+            }
+        }
+    }
+    row.medians = times.into_iter().map(|(name, ms)| (name, median(ms))).collect();
+    Ok(row)
+}
+
+/// What differs from `theirs` in the outputs that `read` gives.
+fn differences(
+    case: &Case,
+    who: &str,
+    read: &dyn Fn(usize) -> Vec<u8>,
+    theirs: &[Vec<u8>],
+) -> Vec<String> {
+    let mut found = Vec::new();
+    for (i, buffer) in case.buffers.iter().enumerate() {
+        let next = (i + 1 < case.buffers.len()).then(|| read(i + 1));
+        if let Err(why) = compare(buffer.check, &read(i), &theirs[i], next.as_deref()) {
+            found.push(format!("{who}, {}, buffer {i}: {why}", case.name));
+        }
+    }
+    found
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
