@@ -17,6 +17,7 @@ pub mod c;
 pub mod condition;
 pub mod model;
 pub mod names;
+pub mod opencl;
 pub mod rust;
 pub mod source;
 

@@ -8,6 +8,8 @@
 //! the sizes `z j t`, the precision `.*` and `%5%` too. (Where another conversion follows such a
 //! one, a card prints leftovers; here that conversion takes the next argument.)
 
+pub mod opencl;
+
 /// Where the arguments come from, in order.
 pub trait Arguments {
     type Error;
@@ -106,24 +108,11 @@ pub fn format<A: Arguments>(
         match kind {
             b'd' | b'i' => {
                 let v = integer(&spec, args)?;
-                let up = 64 - spec.bits;
-                let v = (v << up) as i64 >> up;
-                let digits = v.unsigned_abs().to_string();
-                number_field(out, &spec, sign(&spec, v < 0), "", &digits);
+                decimal(out, &spec, v);
             }
             b'u' | b'o' | b'x' | b'X' => {
                 let v = integer(&spec, args)?;
-                let v = v & (u64::MAX >> (64 - spec.bits));
-                let (prefix, digits) = match kind {
-                    b'u' => ("", v.to_string()),
-                    b'o' => ("", format!("{v:o}")),
-                    b'x' => ("0x", format!("{v:x}")),
-                    _ => ("0X", format!("{v:X}")),
-                };
-                let prefix = if spec.alternate && v != 0 { prefix } else { "" };
-                let octal = kind == b'o' && spec.alternate && !digits.starts_with('0');
-                let digits = if octal { format!("0{digits}") } else { digits };
-                number_field(out, &spec, "", prefix, &digits);
+                unsigned(out, &spec, kind, v);
             }
             b'c' => {
                 let c = args.word()? as u8;
@@ -159,6 +148,29 @@ fn number(text: &[u8], mut at: usize) -> (usize, usize) {
 
 fn integer<A: Arguments>(spec: &Spec, args: &mut A) -> Result<u64, A::Error> {
     if spec.bits == 64 { args.double() } else { args.word().map(u64::from) }
+}
+
+/// `d i` of the low `bits` of a value.
+fn decimal(out: &mut Vec<u8>, spec: &Spec, v: u64) {
+    let up = 64 - spec.bits;
+    let v = (v << up) as i64 >> up;
+    let digits = v.unsigned_abs().to_string();
+    number_field(out, spec, sign(spec, v < 0), "", &digits);
+}
+
+/// `u o x X` of the low `bits` of a value.
+fn unsigned(out: &mut Vec<u8>, spec: &Spec, kind: u8, v: u64) {
+    let v = v & (u64::MAX >> (64 - spec.bits));
+    let (prefix, digits) = match kind {
+        b'u' => ("", v.to_string()),
+        b'o' => ("", format!("{v:o}")),
+        b'x' => ("0x", format!("{v:x}")),
+        _ => ("0X", format!("{v:X}")),
+    };
+    let prefix = if spec.alternate && v != 0 { prefix } else { "" };
+    let octal = kind == b'o' && spec.alternate && !digits.starts_with('0');
+    let digits = if octal { format!("0{digits}") } else { digits };
+    number_field(out, spec, "", prefix, &digits);
 }
 
 fn sign(spec: &Spec, negative: bool) -> &'static str {

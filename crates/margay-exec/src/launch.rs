@@ -52,6 +52,8 @@ pub struct LaunchConfig {
     /// as `%envreg1` (low word) and `%envreg2` (high word); 0 without a cooperative launch. The
     /// headers' `grid.sync()` spins there with `nanosleep`, which makes the engine run other blocks.
     pub grid_workspace: u64,
+    /// `%envreg0` … `%envreg31`, but for the two above: what OpenCL's work-item functions read.
+    pub envreg: [u32; 32],
 }
 
 /// Services of the device run time that reach out of the engine.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Calls of the device run time: `vprintf`, `malloc`, `free`, `__assertfail`.
+//! Calls of the device run time: `vprintf`, OpenCL's `printf`, `malloc`, `free`, `__assertfail`.
 
 use margay_ir::{Class, Space, Syscall};
 
@@ -32,6 +32,7 @@ pub fn run(cx: &mut Cx<'_>, site: usize) -> Result<(), Box<LaneFault>> {
         }
         let result = match site.call {
             Syscall::Vprintf => print(cx, l, args[0], args[1]),
+            Syscall::Printf => print_opencl(cx, l, args[0], args[1]),
             Syscall::Malloc => {
                 cx.changes += 1;
                 Ok(env.host.malloc(args[0]))
@@ -129,6 +130,22 @@ impl Arguments for Packed<'_, '_> {
         }
         read_bytes(self.cx, self.lane, at, limit.min(MAX_STRING), |b| b == 0)
     }
+}
+
+impl format::opencl::Varargs for Packed<'_, '_> {
+    fn bytes(&mut self, size: u64) -> Result<Vec<u8>, Self::Error> {
+        let at = self.at.checked_next_multiple_of(size.next_power_of_two()).unwrap_or(0);
+        self.at = at.wrapping_add(size.next_power_of_two());
+        read_bytes(self.cx, self.lane, at, size as usize, |_| false)
+    }
+}
+
+fn print_opencl(cx: &mut Cx<'_>, lane: usize, text: u64, args: u64) -> Result<u64, Box<FaultKind>> {
+    let text = read_bytes(cx, lane, text, MAX_STRING, |b| b == 0)?;
+    let mut out = Vec::with_capacity(text.len() + 16);
+    let good = format::opencl::format(&text, &mut Packed { cx, lane, at: args }, &mut out)?;
+    cx.env.host.print(&out);
+    Ok(if good { 0 } else { u64::MAX })
 }
 
 fn print(cx: &mut Cx<'_>, lane: usize, text: u64, args: u64) -> Result<u64, Box<FaultKind>> {

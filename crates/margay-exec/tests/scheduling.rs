@@ -140,6 +140,7 @@ fn a_launch_can_be_cancelled() {
         seed: None,
         grid_id: 0,
         grid_workspace: 0,
+        envreg: [0; 32],
     };
     let cancel = AtomicBool::new(false);
     std::thread::scope(|s| {

@@ -221,6 +221,7 @@ pub fn run(
         seed: None,
         grid_id: 1,
         grid_workspace: workspace,
+        envreg: [0; 32],
     };
     let host = TestHost { memory: &memory, printed: Mutex::default(), heap: Mutex::default() };
     let stats = launch(&program, &machine, &config, &memory, &host, &AtomicBool::new(false))?;

@@ -264,6 +264,9 @@ pub struct CallAttr {
 pub enum Syscall {
     /// `vprintf(format, args)`: generic addresses; returns the number of arguments.
     Vprintf,
+    /// `printf(format, args)` of OpenCL C, whose vectors lie in `args` as the target's C does it;
+    /// returns 0, or -1 if the format is wrong.
+    Printf,
     Malloc,
     Free,
     /// `__assertfail(message, file, line, function, char_size)`.
@@ -275,7 +278,7 @@ impl Syscall {
     /// then the instruction has no destination.
     pub const fn signature(self) -> (&'static [Ty], Option<Ty>) {
         match self {
-            Syscall::Vprintf => (&[Ty::I64, Ty::I64], Some(Ty::I32)),
+            Syscall::Vprintf | Syscall::Printf => (&[Ty::I64, Ty::I64], Some(Ty::I32)),
             Syscall::Malloc => (&[Ty::I64], Some(Ty::I64)),
             Syscall::Free => (&[Ty::I64], None),
             Syscall::AssertFail => (&[Ty::I64, Ty::I64, Ty::I32, Ty::I64, Ty::I64], None),

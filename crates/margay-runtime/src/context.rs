@@ -220,6 +220,12 @@ impl Runtime {
         Ok(context)
     }
 
+    /// A new context that is current nowhere.
+    pub fn separate_context(&self, device: u32) -> Result<Arc<Context>> {
+        self.device(device)?;
+        Ok(Context::create(handle::fresh(), device, false, 0))
+    }
+
     /// `cuCtxDestroy`: pops it where the calling thread has it current.
     pub fn destroy_context(&self, handle: Handle) -> Result<()> {
         let context = self.context(handle)?;

@@ -8,8 +8,11 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use margay_exec::launch::{self as engine, Host, LaunchConfig, LaunchFailure, Machine};
+use margay_exec::launch::{
+    self as engine, Host, LaunchConfig, LaunchFailure, LaunchStats, Machine,
+};
 use margay_exec::mem::AllocKind;
+use margay_exec::program::Program;
 
 use crate::context::Context;
 use crate::error::{CudaError, Result};
@@ -119,18 +122,21 @@ fn check_cluster(function: &Function, request: &LaunchRequest) -> Result<[u32; 3
     Ok(cluster)
 }
 
+/// A launch that passed all checks.
+struct Ready {
+    program: Arc<Program>,
+    machine: Machine,
+    config: LaunchConfig,
+}
+
 impl Context {
-    /// `cuLaunchKernel` and its relatives.
-    pub fn launch(
-        self: &Arc<Self>,
+    /// Checks a launch and gathers what the engine needs for it.
+    fn prepare(
+        &self,
         function: &Arc<Function>,
-        stream: &Stream,
         request: LaunchRequest,
-    ) -> Result<()> {
-        self.check()?;
-        if function.module.context != self.handle || stream.context != self.handle {
-            return Err(CudaError::InvalidHandle);
-        }
+        envreg: [u32; 32],
+    ) -> Result<Ready> {
         let rt = runtime::get();
         let gpu = rt.device(self.device)?.gpu;
         let program = function.program()?.clone();
@@ -159,7 +165,7 @@ impl Context {
             clock_khz: gpu.card.clock_khz.value,
             reserved_shared: gpu.limits.shared_reserved.value,
         };
-        let mut config = LaunchConfig {
+        let config = LaunchConfig {
             grid: request.grid,
             block: request.block,
             cluster,
@@ -172,7 +178,66 @@ impl Context {
             seed: rt.settings.seed,
             grid_id: GRIDS.fetch_add(1, Ordering::Relaxed),
             grid_workspace: 0,
+            envreg,
         };
+        Ok(Ready { program, machine, config })
+    }
+
+    /// Runs a grid on the calling thread, in no stream's order, with `envreg` in `%envreg0` … `%envreg31`.
+    /// Its fault belongs to this launch alone: the context stays usable, as OpenCL has it.
+    pub fn run(
+        self: &Arc<Self>,
+        function: &Arc<Function>,
+        request: LaunchRequest,
+        envreg: [u32; 32],
+    ) -> std::result::Result<LaunchStats, RunFailure> {
+        self.check()?;
+        let Ready { program, machine, config } = self.prepare(function, request, envreg)?;
+        self.launched.store(true, Ordering::Release);
+        let memory = &runtime::get().memory;
+        let services = Services(self);
+        let run = || engine::launch(&program, &machine, &config, memory, &services, &CANCEL);
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+        self.fifo.flush();
+        match outcome {
+            Ok(Ok(stats)) => Ok(stats),
+            Ok(Err(failure)) => Err(RunFailure::Stopped(failure)),
+            Err(_) => {
+                crate::report::warn("internal error in the engine; please report it");
+                Err(RunFailure::Refused(CudaError::Unknown))
+            }
+        }
+    }
+}
+
+/// Why [`Context::run`] did not end well.
+#[derive(Clone, Debug)]
+pub enum RunFailure {
+    /// The launch broke a rule, in the words of CUDA's launch.
+    Refused(CudaError),
+    /// It began, and ended before its end.
+    Stopped(LaunchFailure),
+}
+
+impl From<CudaError> for RunFailure {
+    fn from(error: CudaError) -> Self {
+        RunFailure::Refused(error)
+    }
+}
+
+impl Context {
+    /// `cuLaunchKernel` and its relatives.
+    pub fn launch(
+        self: &Arc<Self>,
+        function: &Arc<Function>,
+        stream: &Stream,
+        request: LaunchRequest,
+    ) -> Result<()> {
+        self.check()?;
+        if function.module.context != self.handle || stream.context != self.handle {
+            return Err(CudaError::InvalidHandle);
+        }
+        let Ready { program, machine, mut config } = self.prepare(function, request, [0; 32])?;
         self.fifo.flush();
         self.launched.store(true, Ordering::Release);
         let context = self.clone();

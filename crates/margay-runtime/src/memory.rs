@@ -119,6 +119,12 @@ impl Context {
         self.allocate_kind(runtime::get(), size, align, kinds, 0, label)
     }
 
+    /// Memory of an OpenCL buffer or SVM pointer: kernels reach it through global and constant pointers.
+    pub fn buffer(&self, size: u64, align: u64, label: &str) -> Result<u64> {
+        let kinds = (Origin::Alloc, AllocKind::Buffer);
+        self.allocate_kind(runtime::get(), size.max(1), align, kinds, 0, label)
+    }
+
     fn allocate_kind(
         &self,
         rt: &Runtime,
@@ -352,6 +358,13 @@ impl Runtime {
             owner.drain();
         }
         let record = self.take(base, freeable)?;
+        self.release(&record);
+        Ok(())
+    }
+
+    /// Frees a [`Context::buffer`] that no work uses any more.
+    pub fn release_buffer(&self, base: u64) -> Result<()> {
+        let record = self.take(base, |r| r.origin == Origin::Alloc && !r.dying)?;
         self.release(&record);
         Ok(())
     }

@@ -169,6 +169,7 @@ impl Prepared {
             seed: None,
             grid_id: 1,
             grid_workspace: 0,
+            envreg: [0; 32],
         }
     }
 }

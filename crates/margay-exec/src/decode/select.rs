@@ -534,7 +534,7 @@ fn syscall(d: &mut Decoder<'_>, f: &Frame<'_>, inst: &IrInst) -> Result<Inst, Li
     let Attr::Syscall(call) = inst.attr else { return wrong_attr(d, f, inst) };
     let mut site = SyscallSite { call, dst: None, args: Vec::new() };
     let classes: &[Class] = match call {
-        ir::Syscall::Vprintf => &[Class::D, Class::D],
+        ir::Syscall::Vprintf | ir::Syscall::Printf => &[Class::D, Class::D],
         ir::Syscall::Malloc | ir::Syscall::Free => &[Class::D],
         ir::Syscall::AssertFail => &[Class::D, Class::D, Class::W, Class::D, Class::D],
     };

@@ -303,7 +303,7 @@ fn read(cx: &mut Cx<'_>, sreg: Sreg, r: &mut [u64; WARP]) {
         Sreg::Pm(_) => 0,
         Sreg::EnvReg(1) => config.grid_workspace & 0xffff_ffff,
         Sreg::EnvReg(2) => config.grid_workspace >> 32,
-        Sreg::EnvReg(_) => 0,
+        Sreg::EnvReg(n) => config.envreg.get(n as usize).copied().unwrap_or(0) as u64,
         Sreg::TotalSmemSize => shared,
         Sreg::AggrSmemSize => shared + reserved,
         Sreg::DynamicSmemSize => config.dynamic_shared as u64,

@@ -31,6 +31,8 @@ pub enum AllocKind {
     Param,
     /// The device heap of `malloc`.
     Heap,
+    /// `clCreateBuffer`, `clSVMAlloc`: what OpenCL kernels reach through global and constant pointers alike.
+    Buffer,
 }
 
 impl AllocKind {
@@ -41,7 +43,8 @@ impl AllocKind {
             | AllocKind::Managed
             | AllocKind::HostPinned
             | AllocKind::HostRegistered
-            | AllocKind::Heap => true,
+            | AllocKind::Heap
+            | AllocKind::Buffer => true,
             AllocKind::Constant | AllocKind::Param => false,
         }
     }
@@ -53,6 +56,7 @@ impl AllocKind {
         match self {
             AllocKind::Managed | AllocKind::HostPinned | AllocKind::HostRegistered => true,
             AllocKind::Device | AllocKind::Constant | AllocKind::Param | AllocKind::Heap => false,
+            AllocKind::Buffer => false,
         }
     }
 }
@@ -294,7 +298,7 @@ impl AddressSpace {
 
 fn extent_of(info: &AllocationInfo, page: bool) -> Extent {
     let writable = info.kind.writable();
-    let constant = info.kind == AllocKind::Constant;
+    let constant = matches!(info.kind, AllocKind::Constant | AllocKind::Buffer);
     let host = info.kind.host_visible();
     let (lo, hi) = (info.base, info.base + info.size);
     if !page || !writable {

@@ -200,6 +200,7 @@ impl Run {
             seed: self.seed,
             grid_id: 1,
             grid_workspace: 0,
+            envreg: [0; 32],
         };
         let cancel = AtomicBool::new(false);
         launch_observed(program, &machine, &config, &device.memory, device, &cancel, observer)

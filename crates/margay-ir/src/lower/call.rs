@@ -67,6 +67,7 @@ pub(super) fn lower(
 fn service(name: &str) -> Option<Syscall> {
     Some(match name {
         "vprintf" => Syscall::Vprintf,
+        "printf" => Syscall::Printf,
         "malloc" => Syscall::Malloc,
         "free" => Syscall::Free,
         "__assertfail" | "__assert_fail" => Syscall::AssertFail,
