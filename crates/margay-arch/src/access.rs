@@ -33,6 +33,9 @@ pub enum Space {
 pub enum AtomicOp {
     /// Integer addition, subtraction.
     Add,
+    /// Addition of the constant 1: as a reduction on shared memory it is `ATOMS.POPC.INC`, which serves all
+    /// lanes at one word together. Elsewhere the same as `Add`.
+    AddOne,
     /// Floating-point addition.
     AddFloat,
     Min,
@@ -115,9 +118,14 @@ pub struct Counts {
     pub instructions: u32,
     /// Requests to the memory pipeline: one for each (half-, quarter-) warp that goes on its own.
     pub requests: u32,
-    /// Shared memory: passes through the banks. On 1.x, where the manual leaves the choice of the
-    /// broadcast word open, this is the count when the lowest waiting lane's word is taken.
+    /// Shared memory: passes through the banks, those of a loop's loads with those of its atomics. On 1.x,
+    /// where the manual leaves the choice of the broadcast word open, this is the count when the lowest
+    /// waiting lane's word is taken.
     pub wavefronts: u32,
+    /// What Nsight Compute's `smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{ld,st,atom}` says.
+    /// It differs from `wavefronts` for 64- and 128-bit loads by paired lanes (see [`banks`]) and does not
+    /// count the loads of a loop of compare-and-swap.
+    pub wavefronts_sass: u32,
     /// The fewest passes that any choice of broadcast words gives; equals `wavefronts` from 2.0 on.
     pub wavefronts_least: u32,
     /// The most; equals `wavefronts` from 2.0 on.
@@ -149,6 +157,7 @@ impl Counts {
         self.instructions += other.instructions;
         self.requests += other.requests;
         self.wavefronts += other.wavefronts;
+        self.wavefronts_sass += other.wavefronts_sass;
         self.wavefronts_least += other.wavefronts_least;
         self.wavefronts_most += other.wavefronts_most;
         self.wavefronts_ideal += other.wavefronts_ideal;

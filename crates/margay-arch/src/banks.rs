@@ -57,6 +57,7 @@ fn exact(requests: u32, wavefronts: u32, ideal: u32) -> Counts {
         instructions: 1,
         requests,
         wavefronts,
+        wavefronts_sass: wavefronts,
         wavefronts_least: wavefronts,
         wavefronts_most: wavefronts,
         wavefronts_ideal: ideal.min(wavefronts),
@@ -78,31 +79,51 @@ fn deepest(access: &WarpAccess<'_>, mask: u32, unit: u32) -> u32 {
     table.deepest
 }
 
-/// 5.x on.
+/// 5.x on. 64 bits go as two half-warps, 128 bits as four quarter-warps; in loads by lanes that agree in
+/// pairs ([`paired`]), neighbouring groups go as one.
+///
+/// The profiler's counter of the machine instruction, unlike that of the memory pipeline, shows a merger
+/// only where the merged group then has no conflict, and pairs need only agree within a half-warp.
 fn maxwell(access: &WarpAccess<'_>) -> Counts {
     let unit = access.width.clamp(4, 16);
     let groups = unit / 4;
-    let mut size = 32 / groups;
-    // Loads of which each lane has a partner at its address go as pairs of groups.
-    if groups > 1 && access.kind == Kind::Load && (paired(access, 1) || paired(access, 2)) {
-        size *= 2;
-    }
-    let (mut wavefronts, mut ideal) = (0, 0);
-    for index in 0..32 / size {
+    let mergeable = groups > 1 && access.kind == Kind::Load;
+    let pass = |size, index| deepest(access, access.mask & group(size, index), unit);
+    let merged = mergeable && agrees(access, access.mask);
+    let size = 32 / groups;
+    let (mut wavefronts, mut sass, mut ideal) = (0, 0, 0);
+    for index in 0..groups.div_ceil(2) {
+        let size = if groups == 1 { size } else { 2 * size };
         let mask = access.mask & group(size, index);
-        if mask != 0 {
-            wavefronts += deepest(access, mask, unit);
-            ideal += 1;
+        if mask == 0 {
+            continue;
         }
+        if groups == 1 {
+            wavefronts = pass(size, 0);
+            sass = wavefronts;
+            ideal = 1;
+            continue;
+        }
+        let halves = [pass(size / 2, 2 * index), pass(size / 2, 2 * index + 1)];
+        let apart = halves[0] + halves[1];
+        let together = if mergeable && agrees(access, mask) { pass(size, index) } else { apart };
+        sass += if together == 1 { 1 } else { apart };
+        wavefronts += if merged { together } else { apart };
+        ideal += if merged { 1 } else { halves.iter().filter(|&&h| h != 0).count() as u32 };
     }
-    exact(1, wavefronts, ideal)
+    Counts { wavefronts_sass: sass, ..exact(1, wavefronts, ideal) }
 }
 
-/// Whether each active lane n has an active partner n ^ `distance` at the same address.
-fn paired(access: &WarpAccess<'_>, distance: usize) -> bool {
-    lanes(access.mask).all(|lane| {
+/// Whether lanes agree in pairs: in all pairs n, n ^ 1 of which both take part the addresses are the same,
+/// or in all pairs n, n ^ 2.
+fn agrees(access: &WarpAccess<'_>, mask: u32) -> bool {
+    [1, 2].into_iter().any(|distance| paired(access, mask, distance))
+}
+
+fn paired(access: &WarpAccess<'_>, mask: u32, distance: usize) -> bool {
+    lanes(mask).all(|lane| {
         let partner = lane ^ distance;
-        access.mask >> partner & 1 == 1 && access.addresses[lane] == access.addresses[partner]
+        mask >> partner & 1 == 0 || access.addresses[lane] == access.addresses[partner]
     })
 }
 
@@ -309,6 +330,7 @@ fn tesla(access: &WarpAccess<'_>) -> Counts {
             }
         }
     }
+    counts.wavefronts_sass = counts.wavefronts;
     counts
 }
 
@@ -354,7 +376,7 @@ pub fn rule(model: &MemoryModel, width: u32) -> Rule {
             },
             place: "NVIDIA H200, counters of Nsight Compute",
             text: "halves (64 bits) or quarters (128 bits) of the warp, the most different words of one bank \
-                   in each; loads merge the groups in pairs if all lanes n agree with n^1, or all with n^2",
+                   in each; loads merge neighbouring groups if all active lanes n and n^1 agree, or all n and n^2",
         },
         (Generation::Maxwell | Generation::Pascal | Generation::Volta, _) => Rule {
             source: Source::Manual,

@@ -17,15 +17,27 @@ struct Row {
     mask: u32,
     addresses: [u64; 32],
     counters: Value,
+    atomic: AtomicOp,
 }
 
 impl Row {
-    fn of(line: &str) -> Row {
+    fn of(line: &str) -> Option<Row> {
         let row: Value = serde_json::from_str(line).unwrap();
         let op = row["op"].as_str().unwrap().to_owned();
         let base = row["base"].as_u64().unwrap();
         let offsets = row["offsets"].as_array().unwrap();
-        Row {
+        let atomic = match row["atomic"].as_str().unwrap_or("add") {
+            // The recording's reductions on shared 32-bit words add the constant 1.
+            "add.u32" if op == "red" && row["space"] == "shared" => AtomicOp::AddOne,
+            "add" | "add.u32" | "add.u64" => AtomicOp::Add,
+            "add.f32" | "add.f64" => AtomicOp::AddFloat,
+            "min.s64" => AtomicOp::Min,
+            "max.u32" | "max.u64" => AtomicOp::Max,
+            "cas.b32" | "cas.b64" => AtomicOp::CompareSwap,
+            "exch.b32" | "exch.b64" => AtomicOp::Exchange,
+            other => panic!("{other}"),
+        };
+        Some(Row {
             id: row["id"].as_u64().unwrap(),
             space: match row["space"].as_str().unwrap() {
                 "shared" => Space::Shared,
@@ -37,8 +49,10 @@ impl Row {
             kind: match op.as_str() {
                 "ld" => Kind::Load,
                 "st" => Kind::Store,
-                "atom" => Kind::Atomic(AtomicOp::Add),
-                "red" => Kind::Reduction(AtomicOp::Add),
+                "atom" => Kind::Atomic(atomic),
+                "red" => Kind::Reduction(atomic),
+                // Matrix loads are in the recording, and no access of one address a lane.
+                "ldmatrix.x1" | "ldmatrix.x2" | "ldmatrix.x4" => return None,
                 other => panic!("{other}"),
             },
             op,
@@ -46,7 +60,17 @@ impl Row {
             mask: u32::from_str_radix(row["active"].as_str().unwrap(), 16).unwrap(),
             addresses: std::array::from_fn(|lane| base + offsets[lane].as_u64().unwrap()),
             counters: row["counters"].clone(),
-        }
+            atomic,
+        })
+    }
+
+    fn is_atomic(&self) -> bool {
+        matches!(self.kind, Kind::Atomic(_) | Kind::Reduction(_))
+    }
+
+    /// `ld`, `st` or `atom`, as shared memory's counters are named.
+    fn shared_op(&self) -> &str {
+        if self.is_atomic() { "atom" } else { &self.op }
     }
 
     fn counter(&self, name: &str) -> u32 {
@@ -66,83 +90,130 @@ impl Row {
     }
 }
 
-fn rows() -> Vec<Row> {
-    let packed: &[u8] = include_bytes!("../../../tests/vectors/h200/memory_access.jsonl.zst");
+fn read(packed: &[u8]) -> Vec<Row> {
     let mut text = String::new();
     ruzstd::decoding::StreamingDecoder::new(packed).unwrap().read_to_string(&mut text).unwrap();
-    text.lines().map(Row::of).collect()
+    text.lines().filter_map(Row::of).collect()
+}
+
+/// The first recording: patterns that the rules were found with.
+fn first() -> Vec<Row> {
+    read(include_bytes!("../../../tests/vectors/h200/memory_access.jsonl.zst"))
+}
+
+/// The second: partial masks, paired lanes and more kinds of atomics, most of them random.
+fn second() -> Vec<Row> {
+    read(include_bytes!("../../../tests/vectors/h200/memory_access_2.jsonl.zst"))
+}
+
+/// Compares one figure of all rows that `wanted` accepts. Gives the number of rows and the misses, as
+/// (row, recorded - predicted).
+fn compare(
+    rows: &[Row],
+    wanted: impl Fn(&Row) -> bool,
+    figure: impl Fn(&Row) -> (u32, u32),
+) -> (usize, Vec<(u64, i64)>) {
+    let rows: Vec<&Row> = rows.iter().filter(|r| wanted(r)).collect();
+    let miss = |r: &&Row| {
+        let (predicted, recorded) = figure(r);
+        (predicted != recorded).then(|| (r.id, i64::from(recorded) - i64::from(predicted)))
+    };
+    (rows.len(), rows.iter().filter_map(miss).collect())
+}
+
+fn sass(row: &Row) -> (u32, u32) {
+    let name = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_";
+    (row.predicted().wavefronts_sass, row.counter(&format!("{name}{}", row.shared_op())))
+}
+
+/// Loads of a loop go with its atomics; one more is the block's own.
+fn pipe(row: &Row) -> (u32, u32) {
+    (row.predicted().wavefronts + 1, row.counter("l1tex__data_pipe_lsu_wavefronts_mem_shared"))
+}
+
+fn instructions(row: &Row) -> (u32, u32) {
+    let name = format!("smsp__inst_executed_op_shared_{}", row.shared_op());
+    (row.predicted().instructions, row.counter(&name))
+}
+
+fn on(space: Space) -> impl Fn(&Row) -> bool {
+    move |row| row.space == space
 }
 
 #[test]
-fn shared_loads_and_stores() {
-    let mut seen = 0;
-    for row in rows()
-        .iter()
-        .filter(|r| r.space == Space::Shared && matches!(r.kind, Kind::Load | Kind::Store))
-    {
-        let name = format!("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}", row.op);
-        assert_eq!(row.predicted().wavefronts, row.counter(&name), "{}", row.id);
-        assert_eq!(row.predicted().instructions, 1);
-        seen += 1;
-    }
-    assert_eq!(seen, 288);
+fn shared_memory() {
+    let rows = first();
+    let shared = on(Space::Shared);
+    assert_eq!(compare(&rows, &shared, sass), (408, vec![]));
+    assert_eq!(compare(&rows, &shared, pipe), (408, vec![]));
+    assert_eq!(compare(&rows, &shared, instructions), (408, vec![]));
 }
 
 #[test]
-fn shared_atomics_of_32_bits() {
-    let mut seen = 0;
-    for row in rows() {
-        if row.space == Space::Shared
-            && !matches!(row.kind, Kind::Load | Kind::Store)
-            && row.width == 4
-        {
-            let name = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_atom";
-            assert_eq!(row.predicted().wavefronts, row.counter(name), "{}", row.id);
-            seen += 1;
-        }
-    }
-    assert_eq!(seen, 56);
+fn shared_memory_on_patterns_that_the_rules_had_not_seen() {
+    let rows = second();
+    let plain = |r: &Row| r.space == Space::Shared && !r.is_atomic();
+    assert_eq!(compare(&rows, plain, pipe), (305, vec![]));
+    assert_eq!(compare(&rows, plain, instructions), (305, vec![]));
+    // The instruction's own counter has a further condition for partial masks; it is not known.
+    let (rows, misses) = compare(&rows, plain, sass);
+    let ids: Vec<u64> = misses.iter().map(|m| m.0).collect();
+    assert_eq!((rows, ids), (305, vec![11092, 11093, 11100, 11125, 11127, 11164]));
+    assert!(misses.iter().all(|m| m.1 == 1), "{misses:?}");
 }
 
 #[test]
-fn global_and_local() {
-    let mut seen = 0;
-    let mut off = Vec::new();
-    for row in rows().iter().filter(|r| matches!(r.space, Space::Global | Space::Local)) {
-        let space = if row.space == Space::Global { "global" } else { "local" };
-        let counter =
-            |what| row.counter(&format!("l1tex__t_{what}_pipe_lsu_mem_{space}_op_{}", row.op));
-        let predicted = row.predicted();
-        assert_eq!(predicted.requests, counter("requests"), "{}", row.id);
-        if predicted.sectors != counter("sectors") {
-            off.push((row.id, counter("sectors") as i32 - predicted.sectors as i32));
-        }
-        seen += 1;
-    }
-    assert_eq!(seen, 499);
-    assert_eq!(off, [(1379, 2), (1381, 1), (1383, 1)]);
+fn shared_atomics_that_the_rules_had_not_seen() {
+    let rows = second();
+    // 64-bit min stops where the word would not change, which addresses alone do not tell.
+    let atomic = |r: &Row| r.space == Space::Shared && r.is_atomic() && r.atomic != AtomicOp::Min;
+    assert_eq!(compare(&rows, atomic, sass), (157, vec![]));
+    assert_eq!(compare(&rows, atomic, pipe), (157, vec![]));
+    assert_eq!(compare(&rows, atomic, instructions), (157, vec![]));
+    let min = |r: &Row| r.space == Space::Shared && r.atomic == AtomicOp::Min;
+    let (rows, misses) = compare(&rows, min, pipe);
+    assert_eq!((rows, misses), (12, vec![(13078, -3), (13085, -1), (13086, -5)]));
+}
+
+fn t_stage(row: &Row, what: &str) -> u32 {
+    let space = if row.space == Space::Global { "global" } else { "local" };
+    row.counter(&format!("l1tex__t_{what}_pipe_lsu_mem_{space}_op_{}", row.op))
 }
 
 #[test]
-fn constants() {
-    let mut seen = 0;
-    for row in rows().iter().filter(|r| r.space == Space::Constant) {
-        let predicted = row.predicted();
-        assert_eq!(
-            predicted.replays,
-            row.counter("sm__idc_divergent_instruction_replays"),
-            "{}",
-            row.id
-        );
-        // The kernel's own parameter reads are 33.
-        assert_eq!(predicted.requests + 33, row.counter("idc__requests"), "{}", row.id);
-        assert_eq!(
-            predicted.instructions + 33,
-            row.counter("smsp__inst_executed_op_ldc"),
-            "{}",
-            row.id
-        );
-        seen += 1;
-    }
-    assert_eq!(seen, 73);
+fn global_and_local_memory() {
+    let requests = |r: &Row| (r.predicted().requests, t_stage(r, "requests"));
+    let sectors = |r: &Row| (r.predicted().sectors, t_stage(r, "sectors"));
+    let loads = |r: &Row| matches!(r.space, Space::Global | Space::Local) && !r.is_atomic();
+    let atomics = |r: &Row| r.space == Space::Global && r.is_atomic();
+    let (one, two) = (first(), second());
+    assert_eq!(compare(&one, loads, requests), (410, vec![]));
+    assert_eq!(compare(&one, loads, sectors), (410, vec![]));
+    assert_eq!(compare(&two, loads, requests), (136, vec![]));
+    assert_eq!(compare(&two, loads, sectors), (136, vec![]));
+    assert_eq!(compare(&one, atomics, requests), (89, vec![]));
+    assert_eq!(compare(&two, atomics, requests), (231, vec![]));
+    // Two lanes of one sector whose turns lie far apart are not always served together.
+    let (rows, misses) = compare(&one, atomics, sectors);
+    assert_eq!((rows, misses), (89, vec![(1379, 2), (1381, 1), (1383, 1)]));
+    let (rows, misses) = compare(&two, atomics, sectors);
+    assert!(
+        rows == 231 && misses.len() == 22 && misses.iter().all(|m| (1..=2).contains(&m.1)),
+        "{misses:?}"
+    );
+}
+
+#[test]
+fn constant_memory() {
+    let rows = first();
+    let constant = on(Space::Constant);
+    let replays =
+        |r: &Row| (r.predicted().replays, r.counter("sm__idc_divergent_instruction_replays"));
+    // The kernel's own parameter reads are 33.
+    let requests = |r: &Row| (r.predicted().requests + 33, r.counter("idc__requests"));
+    let loads =
+        |r: &Row| (r.predicted().instructions + 33, r.counter("smsp__inst_executed_op_ldc"));
+    assert_eq!(compare(&rows, &constant, replays), (73, vec![]));
+    assert_eq!(compare(&rows, &constant, requests), (73, vec![]));
+    assert_eq!(compare(&rows, &constant, loads), (73, vec![]));
 }
