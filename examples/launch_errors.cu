@@ -13,21 +13,28 @@ __global__ void uses_static_shared(int *out) {
 }
 static int not_a_symbol;
 
+// CUDA 13 has other errors for two mistakes.
+#if CUDART_VERSION >= 13000
+const cudaError_t wrong_dimensions = cudaErrorInvalidValue, no_kernel = cudaErrorInvalidResourceHandle;
+#else
+const cudaError_t wrong_dimensions = cudaErrorInvalidConfiguration, no_kernel = cudaErrorInvalidDeviceFunction;
+#endif
+
 int main() {
   puts("launch errors");
   cudaDeviceProp device;
   CUDA(cudaGetDeviceProperties(&device, 0));
 
   nothing<<<0, 1>>>();
-  expect_error(cudaGetLastError(), cudaErrorInvalidConfiguration, "an empty grid");
+  expect_error(cudaGetLastError(), wrong_dimensions, "an empty grid");
   nothing<<<1, 0>>>();
-  expect_error(cudaGetLastError(), cudaErrorInvalidConfiguration, "an empty block");
+  expect_error(cudaGetLastError(), wrong_dimensions, "an empty block");
   nothing<<<1, device.maxThreadsPerBlock + 1>>>();
-  expect_error(cudaGetLastError(), cudaErrorInvalidConfiguration, "too many threads in a block");
+  expect_error(cudaGetLastError(), wrong_dimensions, "too many threads in a block");
   nothing<<<1, dim3(1, 1, device.maxThreadsDim[2] + 1)>>>();
-  expect_error(cudaGetLastError(), cudaErrorInvalidConfiguration, "a block too deep in z");
+  expect_error(cudaGetLastError(), wrong_dimensions, "a block too deep in z");
   nothing<<<dim3(1, device.maxGridSize[1] + 1u), 1>>>();
-  expect_error(cudaGetLastError(), cudaErrorInvalidConfiguration, "a grid too large in y");
+  expect_error(cudaGetLastError(), wrong_dimensions, "a grid too large in y");
   bounded<<<1, 65>>>();
   expect_error(cudaGetLastError(), cudaErrorInvalidValue, "more threads than __launch_bounds__");
   nothing<<<1, 1, device.sharedMemPerBlock + 1>>>();
@@ -41,14 +48,14 @@ int main() {
                "cudaMemcpyToSymbol of a host variable");
   (void)cudaGetLastError();
   expect_error(cudaLaunchKernel((const void *)&not_a_symbol, dim3(1), dim3(1), nullptr, 0, 0),
-               cudaErrorInvalidDeviceFunction, "cudaLaunchKernel of something that is no kernel");
+               no_kernel, "cudaLaunchKernel of something that is no kernel");
   (void)cudaGetLastError();
 
   // Peek keeps, Get forgets.
   nothing<<<0, 1>>>();
-  expect_error(cudaPeekAtLastError(), cudaErrorInvalidConfiguration, "cudaPeekAtLastError");
-  expect_error(cudaPeekAtLastError(), cudaErrorInvalidConfiguration, "again: it keeps the error");
-  expect_error(cudaGetLastError(), cudaErrorInvalidConfiguration, "cudaGetLastError");
+  expect_error(cudaPeekAtLastError(), wrong_dimensions, "cudaPeekAtLastError");
+  expect_error(cudaPeekAtLastError(), wrong_dimensions, "again: it keeps the error");
+  expect_error(cudaGetLastError(), wrong_dimensions, "cudaGetLastError");
   expect_error(cudaGetLastError(), cudaSuccess, "again: it has forgotten it");
 
   // None of these errors is sticky: the context works.

@@ -39,8 +39,8 @@ MARGAY_CG unsigned long long grid_size() {
 // The launch's barrier workspace: 0 where the launch is not cooperative.
 MARGAY_CG unsigned int *grid_workspace() {
   unsigned int low, high;
-  asm("mov.b32 %0, %%envreg1;" : "=r"(low));
-  asm("mov.b32 %0, %%envreg2;" : "=r"(high));
+  asm("mov.b32 %0, %%envreg1;" : "=r"(high));
+  asm("mov.b32 %0, %%envreg2;" : "=r"(low));
   return (unsigned int *)((unsigned long long)high << 32 | low);
 }
 MARGAY_CG unsigned int load_acquire(unsigned int *p) {

@@ -35,13 +35,19 @@ wanted() { # name, then the names asked for
     return 1
 }
 
-for file in examples/*.cu; do
+# An example of several files is a directory with a main.cu; the other files follow it.
+for file in examples/*.cu examples/*/main.cu; do
     name=$(basename "$file" .cu)
+    others=""
+    if [ "$name" = main ]; then
+        name=$(basename "$(dirname "$file")")
+        others=$(find "$(dirname "$file")" -name '*.cu' ! -name main.cu | sort)
+    fi
     wanted "$name" "$@" || continue
     # `// margay-run: --gpu sm_13` in a file gives the options that its run needs.
     options=$(sed -n 's|^// margay-run: ||p' "$file")
     # shellcheck disable=SC2086 # options are words
-    timeout "$seconds" "$margay" run $options "$file" >"$work/out" 2>"$work/err" </dev/null
+    timeout "$seconds" "$margay" run $options "$file" $others >"$work/out" 2>"$work/err" </dev/null
     code=$?
     problem=""
     [ $code -eq 124 ] && problem="no end within $seconds s"

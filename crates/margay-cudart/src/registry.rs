@@ -25,7 +25,12 @@ pub struct Wrapper {
 }
 
 pub const WRAPPER_MAGIC: c_int = 0x466243b1;
+/// The wrapper's version after separate compilation: `filename_or_fatbins` is a list of the fat binaries
+/// of all objects, which ends with null, and `data` what an offline linker made of them.
+const LINK_VERSION: c_int = 2;
 const CONTAINER_MAGIC: u32 = 0xba55_ed50;
+/// In the header of a container's entry: kinds of code.
+const KIND_PTX: u16 = 1;
 
 /// A host variable that stands for a device variable.
 struct Variable {
@@ -38,7 +43,10 @@ struct Variable {
 
 /// A registered fat binary.
 pub struct Binary {
-    image: usize,
+    /// The fat binary's address; after separate compilation one for each object, else exactly one.
+    images: Vec<usize>,
+    /// Whether the images are objects to link.
+    separate: bool,
     variables: Mutex<Vec<Variable>>,
     /// The library's handle as a number, or why there is none.
     library: OnceLock<std::result::Result<usize, u32>>,
@@ -60,6 +68,22 @@ struct Registry {
     variables: HashMap<usize, (Arc<Binary>, CString)>,
 }
 
+impl Registry {
+    /// The managed variable of nvcc's that lies at an address: its host code passes the object itself.
+    fn managed_at(&self, address: usize) -> Option<(Arc<Binary>, CString)> {
+        let is_it = |binary: &Binary, name: &CString| {
+            binary.lock_variables().iter().any(|variable| {
+                let slot: *const usize = std::ptr::with_exposed_provenance(variable.managed_slot);
+                // SAFETY: a slot is a pointer variable of the program, which lives as long as the
+                // program has the binary registered.
+                &variable.name == name && !slot.is_null() && unsafe { slot.read() } == address
+            })
+        };
+        let mut all = self.variables.values();
+        all.find(|(binary, name)| address != 0 && is_it(binary, name)).cloned()
+    }
+}
+
 static REGISTRY: OnceLock<RwLock<Registry>> = OnceLock::new();
 
 fn registry() -> &'static RwLock<Registry> {
@@ -79,11 +103,17 @@ impl Binary {
     /// `wrapper` is null or points to a wrapper that lives until it is unregistered.
     pub unsafe fn of(wrapper: *const Wrapper) -> Arc<Binary> {
         // SAFETY: as the caller says.
-        let image = match unsafe { wrapper.as_ref() } {
-            Some(wrapper) if wrapper.magic == WRAPPER_MAGIC => wrapper.data.expose_provenance(),
-            Some(_) | None => 0,
+        let wrapper = unsafe { wrapper.as_ref() }.filter(|wrapper| wrapper.magic == WRAPPER_MAGIC);
+        let list = wrapper.filter(|wrapper| wrapper.version == LINK_VERSION);
+        let list = list.map(|wrapper| wrapper.filename_or_fatbins.cast::<*const c_void>());
+        let (images, separate) = match (wrapper, list.filter(|list| !list.is_null())) {
+            // SAFETY: the list lives as long as the wrapper, and ends with null.
+            (_, Some(list)) => (unsafe { addresses(list) }, true),
+            (Some(wrapper), None) => (vec![wrapper.data.expose_provenance()], false),
+            (None, None) => (Vec::new(), false),
         };
-        Arc::new(Binary { image, variables: Mutex::default(), library: OnceLock::new() })
+        let (variables, library) = (Mutex::default(), OnceLock::new());
+        Arc::new(Binary { images, separate, variables, library })
     }
 
     pub fn add_kernel(self: &Arc<Self>, host: *const c_void, name: &CStr) {
@@ -134,27 +164,11 @@ impl Binary {
 
     /// Whether the PTX of `margay cc`, which is not compressed, has managed variables.
     fn declares_managed(&self) -> bool {
-        self.container().is_some_and(|bytes| {
-            let word = b".attribute(.managed)";
-            bytes.windows(word.len()).any(|window| window == word)
-        })
-    }
-
-    /// The bytes of the fat binary, as long as its header says.
-    fn container(&self) -> Option<&[u8]> {
-        let image: *const u8 = std::ptr::with_exposed_provenance(self.image);
-        if image.is_null() {
-            return None;
-        }
-        // SAFETY: a registered image starts with a header of 16 bytes: magic, version, header's size,
-        // body's size.
-        unsafe {
-            let magic = image.cast::<u32>().read_unaligned();
-            let header = image.add(6).cast::<u16>().read_unaligned();
-            let body = image.add(8).cast::<u64>().read_unaligned();
-            let size = usize::from(header).checked_add(usize::try_from(body).ok()?)?;
-            (magic == CONTAINER_MAGIC).then(|| std::slice::from_raw_parts(image, size))
-        }
+        let word = b".attribute(.managed)";
+        self.images
+            .iter()
+            .filter_map(|image| container(*image))
+            .any(|bytes| bytes.windows(word.len()).any(|window| window == word))
     }
 
     /// The library of this binary, loaded if it is not yet. The thread needs a context.
@@ -169,9 +183,18 @@ impl Binary {
     }
 
     fn load(&self) -> Result<cu::CUlibrary> {
-        if self.image == 0 {
-            return Err(Error(sys::cudaErrorInvalidKernelImage));
+        if self.separate {
+            return linked(&self.images, |image| self.load_image(image));
         }
+        match self.images.first() {
+            Some(image) if *image != 0 => {
+                self.load_image(std::ptr::with_exposed_provenance(*image))
+            }
+            Some(_) | None => Err(Error(sys::cudaErrorInvalidKernelImage)),
+        }
+    }
+
+    fn load_image(&self, image: *const c_void) -> Result<cu::CUlibrary> {
         /// One row of the table that says where managed variables live.
         #[repr(C)]
         struct Row {
@@ -203,7 +226,7 @@ impl Binary {
         check(unsafe {
             cu::cuLibraryLoadData(
                 &mut library,
-                std::ptr::with_exposed_provenance(self.image),
+                image,
                 null_mut(),
                 null_mut(),
                 0,
@@ -235,6 +258,117 @@ impl Binary {
         }
         Ok(library)
     }
+}
+
+/// The pointers of a list that ends with null.
+///
+/// # Safety
+/// It does end.
+unsafe fn addresses(list: *const *const c_void) -> Vec<usize> {
+    let mut found = Vec::new();
+    loop {
+        // SAFETY: no element before this one was the last.
+        let address = unsafe { list.add(found.len()).read() };
+        if address.is_null() {
+            return found;
+        }
+        found.push(address.expose_provenance());
+    }
+}
+
+/// The bytes of a registered fat binary, as long as its header says.
+fn container<'a>(image: usize) -> Option<&'a [u8]> {
+    let image: *const u8 = std::ptr::with_exposed_provenance(image);
+    if image.is_null() {
+        return None;
+    }
+    // SAFETY: a registered image starts with a header of 16 bytes: magic, version, header's size,
+    // body's size.
+    unsafe {
+        let magic = image.cast::<u32>().read_unaligned();
+        let header = image.add(6).cast::<u16>().read_unaligned();
+        let body = image.add(8).cast::<u64>().read_unaligned();
+        let size = usize::from(header).checked_add(usize::try_from(body).ok()?)?;
+        (magic == CONTAINER_MAGIC).then(|| std::slice::from_raw_parts(image, size))
+    }
+}
+
+/// Whether a container has PTX that runs on `sm`. An entry's header is: kind, version, its own size, the
+/// payload's size, and further on the compute capability.
+fn has_ptx(container: &[u8], sm: usize) -> bool {
+    let number = |at: usize, bytes: usize| -> Option<usize> {
+        let word = container.get(at..at.checked_add(bytes)?)?;
+        Some(word.iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte)))
+    };
+    let mut at = number(6, 2);
+    while let Some(start) = at {
+        let is_ptx = number(start, 2) == Some(KIND_PTX.into());
+        if is_ptx && number(start + 28, 4).is_some_and(|target| target <= sm) {
+            return true;
+        }
+        let sizes = number(start + 4, 4).zip(number(start + 8, 8));
+        // An entry without a size would repeat itself.
+        let size = sizes.and_then(|(head, body)| head.checked_add(body)).filter(|n| *n >= 48);
+        at = size.and_then(|size| start.checked_add(size)).filter(|next| *next < container.len());
+    }
+    false
+}
+
+/// The compute capability of the current device, times ten.
+fn capability() -> Result<usize> {
+    let device = context::device(context::current_device()?)?;
+    let ask = |attribute| {
+        let mut value = 0;
+        // SAFETY: the output may be written.
+        check(unsafe { cu::cuDeviceGetAttribute(&mut value, attribute, device) })?;
+        Ok(usize::try_from(value).unwrap_or(0))
+    };
+    let major = ask(cu::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    Ok(major * 10 + ask(cu::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?)
+}
+
+/// Links the device code of separately compiled objects, and loads the result.
+fn linked(
+    images: &[usize],
+    load: impl FnOnce(*const c_void) -> Result<cu::CUlibrary>,
+) -> Result<cu::CUlibrary> {
+    let all = || images.iter().filter_map(|image| Some((image, container(*image)?)));
+    // NVIDIA's own objects, such as the device run time, may be machine code alone, or for newer devices;
+    // where nothing else is there, libcuda says what is wrong.
+    let sm = capability()?;
+    let some_ptx = all().any(|(_, bytes)| has_ptx(bytes, sm));
+    let mut state = null_mut();
+    // SAFETY: the output may be written; there are no options.
+    check(unsafe { cu::cuLinkCreate_v2(0, null_mut(), null_mut(), &mut state) })?;
+    let outcome = (|| {
+        for (number, (image, bytes)) in all().enumerate() {
+            if some_ptx && !has_ptx(bytes, sm) {
+                continue;
+            }
+            let name = CString::new(format!("object {}", number + 1)).unwrap_or_default();
+            // SAFETY: the bytes are the container's, which the linker copies.
+            check(unsafe {
+                cu::cuLinkAddData_v2(
+                    state,
+                    cu::CU_JIT_INPUT_FATBINARY,
+                    std::ptr::with_exposed_provenance_mut(*image),
+                    bytes.len(),
+                    name.as_ptr(),
+                    0,
+                    null_mut(),
+                    null_mut(),
+                )
+            })?;
+        }
+        let (mut image, mut size) = (null_mut(), 0);
+        // SAFETY: the outputs may be written; the image lives until the state is destroyed, and a library
+        // keeps a copy.
+        check(unsafe { cu::cuLinkComplete(state, &mut image, &mut size) })?;
+        load(image)
+    })();
+    // SAFETY: the state is ours.
+    check(unsafe { cu::cuLinkDestroy(state) })?;
+    outcome
 }
 
 /// The kernel that a host function stands for, or that the pointer itself is a handle of.
@@ -287,8 +421,11 @@ pub fn function(host: *const c_void) -> Result<cu::CUfunction> {
 pub fn variable(host: *const c_void) -> Result<(cu::CUdeviceptr, usize)> {
     const INVALID: Error = Error(sys::cudaErrorInvalidSymbol);
     context::ensure()?;
-    let (binary, name) =
-        read(|registry| registry.variables.get(&host.addr()).cloned()).ok_or(INVALID)?;
+    let known = read(|registry| {
+        let by_host = registry.variables.get(&host.addr()).cloned();
+        by_host.or_else(|| registry.managed_at(host.addr()))
+    });
+    let (binary, name) = known.ok_or(INVALID)?;
     let library = binary.library()?;
     let (mut address, mut bytes) = (0, 0);
     // SAFETY: the outputs may be written; the name ends with NUL.

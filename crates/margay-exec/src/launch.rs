@@ -49,8 +49,8 @@ pub struct LaunchConfig {
     pub seed: Option<u64>,
     pub grid_id: u64,
     /// Address of 64 zeroed bytes in device memory for grid-wide synchronisation, read by the guest
-    /// as `%envreg1` (low word) and `%envreg2` (high word); 0 without a cooperative launch. The
-    /// headers' `grid.sync()` spins there with `nanosleep`, which makes the engine run other blocks.
+    /// as `%envreg1` (high word) and `%envreg2` (low word), where NVIDIA's headers look for it; 0
+    /// without a cooperative launch. `grid.sync()` spins there.
     pub grid_workspace: u64,
     /// `%envreg0` … `%envreg31`, but for the two above: what OpenCL's work-item functions read.
     pub envreg: [u32; 32],

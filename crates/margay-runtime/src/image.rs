@@ -145,6 +145,12 @@ fn unresolved(module: &ir::Module) -> Option<String> {
     (!log.is_empty()).then_some(log)
 }
 
+/// What PTX that stands alone needs and does not have, a line each; `None` if it is complete. PTX with
+/// other mistakes is for the loader to judge.
+pub fn undefined(text: &[u8]) -> Option<String> {
+    lower(text).ok().and_then(|module| unresolved(&module))
+}
+
 /// Parses and lowers; the error is the log's text, a line an error as ptxas writes them.
 fn lower(text: &[u8]) -> Result<ir::Module, String> {
     let mut ast = margay_ptx::parse_bytes(text).map_err(|problems| {

@@ -13,7 +13,7 @@ use super::arch::Arch;
 use super::cache::{self, Cache};
 use super::clang::Clang;
 use super::options::{Kind, Options, Phase, kind_of};
-use super::{container, device, headers, libraries};
+use super::{container, device, device_link, headers, libraries};
 use crate::failure::{At, Failure};
 
 /// The tools of one compilation.
@@ -113,15 +113,6 @@ pub fn build(options: &Options) -> Result<Built, Failure> {
     if options.phase != Phase::Link && options.output.is_some() && sources.len() > 1 {
         return Err(Failure::Usage("-o names one file, and there are several sources".into()));
     }
-    let cuda =
-        sources.iter().filter(|s| kind_of(s, options.language.as_deref()) == Kind::Cuda).count();
-    if options.relocatable && (cuda > 1 || options.phase == Phase::Object) {
-        return Err(Failure::Unsupported(
-            "-rdc=true: device code of several files is not linked yet; put the device code into one .cu file, \
-             or #include the others from it"
-                .into(),
-        ));
-    }
     let session = Session::open(options)?;
     match options.phase {
         Phase::Link => link(&session, options, &sources),
@@ -139,6 +130,7 @@ pub fn build(options: &Options) -> Result<Built, Failure> {
             Ok(built)
         }
         Phase::Ptx | Phase::FatBinary => device_outputs(&session, options, &sources),
+        Phase::DeviceLink => device_link(&session, options, &sources),
         Phase::Preprocess => {
             for source in sources {
                 let mut pass = host_command(&session, options, source);
@@ -262,7 +254,8 @@ fn host_command(session: &Session, options: &Options, source: &Path) -> Command 
     match kind_of(source, options.language.as_deref()) {
         Kind::Cuda => {
             let sm = device::known_to_clang(session, options.architectures()[0]);
-            command.args(device::cuda_arguments(session, options, sm)).arg("--cuda-host-only");
+            let arguments = device::cuda_arguments(session, options, source, sm);
+            command.args(arguments).arg("--cuda-host-only");
         }
         kind @ (Kind::Cxx | Kind::C | Kind::Ptx | Kind::Linked) => {
             if kind == Kind::C {
@@ -330,6 +323,9 @@ fn object(
             merge(&mut diagnostics, &module.diagnostics);
             dependencies.extend(module.dependencies.iter().cloned());
         }
+        if let (false, Some((_, module))) = (options.relocatable, modules.first()) {
+            device_link::check_alone(source, &module.ptx)?;
+        }
         let list: Vec<(Arch, String)> = modules.into_iter().map(|(a, m)| (a, m.ptx)).collect();
         let fatbin = scratch.path().join("device.fatbin");
         fs::write(&fatbin, container::pack(&list)).at(&fatbin, "cannot write")?;
@@ -343,6 +339,11 @@ fn object(
     eprint!("{diagnostics}");
     if options.dry_run {
         return Ok(Object { path: out, cached: false });
+    }
+    if options.relocatable {
+        let mut bytes = fs::read(&out).at(&out, "cannot read clang's output")?;
+        device_link::identify(&mut bytes, &device::identity(options, source));
+        fs::write(&out, bytes).at(&out, "cannot write")?;
     }
     dependencies.extend(device::read_dependencies(&deps)?);
     dependencies.sort();
@@ -385,11 +386,23 @@ fn link(session: &Session, options: &Options, sources: &[&PathBuf]) -> Result<Bu
     let output = options.output.clone().unwrap_or_else(|| PathBuf::from("a.out"));
     let mut cached = 0;
     let mut command = Command::new(&session.clang.program);
+    let mut compiled = Vec::new();
     for source in sources {
         let object = object(session, options, source, &output)?;
         cached += usize::from(object.cached);
         // A cached object has no ending; clang would not take it for one after an earlier -x.
-        command.arg(object.path);
+        command.arg(&object.path);
+        compiled.push((source.to_path_buf(), object.path));
+    }
+    let scratch = session.scratch()?;
+    if !options.dry_run {
+        let inputs = device_link::Inputs::read(options, &compiled)?;
+        if !inputs.is_empty() {
+            inputs.check(options)?;
+            let registration = scratch.path().join("register.o");
+            inputs.register(session, &registration)?;
+            command.arg(registration);
+        }
     }
     command.args(&options.link);
     if options.debug_host || options.debug_device {
@@ -403,6 +416,30 @@ fn link(session: &Session, options: &Options, sources: &[&PathBuf]) -> Result<Bu
     command.arg("-o").arg(&output);
     eprint!("{}", session.run(&mut command, &output)?);
     Ok(Built { outputs: vec![output], cached })
+}
+
+/// `-dlink`: the host linker takes its result along with the objects.
+fn device_link(
+    session: &Session,
+    options: &Options,
+    sources: &[&PathBuf],
+) -> Result<Built, Failure> {
+    if let Some(source) = sources.first() {
+        return Err(Failure::Usage(format!(
+            "{}: -dlink takes objects; compile with -dc first",
+            source.display()
+        )));
+    }
+    let inputs = device_link::Inputs::read(options, &[])?;
+    if inputs.is_empty() {
+        return Err(Failure::Usage(
+            "-dlink: no input has relocatable device code; compile with -dc or -rdc=true".into(),
+        ));
+    }
+    inputs.check(options)?;
+    let output = options.output.clone().unwrap_or_else(|| PathBuf::from("a_dlink.o"));
+    inputs.register(session, &output)?;
+    Ok(Built { outputs: vec![output], cached: 0 })
 }
 
 /// `-MD`: the dependency file that the user asked for.

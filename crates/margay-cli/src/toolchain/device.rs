@@ -6,9 +6,9 @@ use std::process::Command;
 
 use super::arch::Arch;
 use super::build::Session;
-use super::headers;
 use super::options::Options;
 use super::ptx_edit::{self, Marks};
+use super::{cache, device_link, headers};
 use crate::failure::{At, Failure};
 
 /// The result of a device pass: PTX, what clang said, and the files that it read.
@@ -19,7 +19,12 @@ pub struct DeviceCode {
 }
 
 /// The arguments that every CUDA pass has.
-pub fn cuda_arguments(session: &Session, options: &Options, sm: Arch) -> Vec<String> {
+pub fn cuda_arguments(
+    session: &Session,
+    options: &Options,
+    source: &Path,
+    sm: Arch,
+) -> Vec<String> {
     let include = session.include.display();
     let mut args: Vec<String> = [
         "-x",
@@ -39,7 +44,11 @@ pub fn cuda_arguments(session: &Session, options: &Options, sm: Arch) -> Vec<Str
     args.extend(["-include".into(), format!("{include}/cuda_runtime.h")]);
     args.push(format!("-std={}", options.standard.as_deref().unwrap_or("c++17")));
     if options.relocatable {
-        args.push("-D__CUDACC_RDC__".into());
+        args.extend(["-D__CUDACC_RDC__".into(), "-fgpu-rdc".into()]);
+        // Both passes must give a `static` variable the same name, which other files do not have. The driver
+        // hands its own -cuid to the device pass, and none to a host pass that runs alone.
+        let cuid = format!("-cuid={}", identity(options, source));
+        args.extend([cuid.clone(), "-Xclang".into(), cuid]);
     }
     if options.per_thread_stream {
         args.extend(["-Xclang".into(), "-fgpu-default-stream=per-thread".into()]);
@@ -47,6 +56,15 @@ pub fn cuda_arguments(session: &Session, options: &Options, sm: Arch) -> Vec<Str
     }
     args.extend(options.common.iter().cloned());
     args
+}
+
+/// Tells a relocatable object from all others: 16 hexadecimal digits.
+pub fn identity(options: &Options, source: &Path) -> String {
+    let place = std::path::absolute(source).unwrap_or_else(|_| source.to_path_buf());
+    let settings = format!("{:?}{:?}", options.common, options.architectures());
+    let mut key = cache::key([place.as_os_str().as_encoded_bytes(), settings.as_bytes()]);
+    key.truncate(16);
+    key
 }
 
 /// The flags that choose the API headers of the CUDA version.
@@ -71,7 +89,7 @@ pub fn known_to_clang(session: &Session, arch: Arch) -> Arch {
 
 fn command(session: &Session, options: &Options, source: &Path, sm: Arch) -> Command {
     let mut command = Command::new(&session.clang.program);
-    command.args(cuda_arguments(session, options, sm));
+    command.args(cuda_arguments(session, options, source, sm));
     command
         .arg("--cuda-device-only")
         .arg(format!("--cuda-feature={}", session.clang.ptx_feature()));
@@ -128,6 +146,7 @@ pub fn compile(
         return Ok(DeviceCode { ptx: String::new(), diagnostics, dependencies: Vec::new() });
     }
     let ptx = std::fs::read_to_string(&out).at(&out, "cannot read clang's output")?;
+    let ptx = if options.relocatable { device_link::with_static_names(&ptx) } else { ptx };
     let dependencies = read_dependencies(&deps)?;
 
     let marked = dependencies

@@ -110,13 +110,7 @@ static FLAGS: &[Flag] = &[
             "-cubin: margay's machine code is PTX; use -ptx or -fatbin, which cuModuleLoad takes as well"
         ),
     ),
-    flag(
-        &["dlink", "device-link"],
-        Value::None,
-        refuse!(
-            "-dlink: device code of several files is not linked yet; compile the sources together"
-        ),
-    ),
+    flag(&["dlink", "device-link"], Value::None, set!(phase = Phase::DeviceLink)),
     flag(&["lib"], Value::None, refuse!("-lib: make objects with -c, then an archive with `ar`")),
     flag(&["run"], Value::None, refuse!("-run: use `margay run`")),
     // files

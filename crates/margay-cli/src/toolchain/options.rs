@@ -22,6 +22,8 @@ pub enum Phase {
     Ptx,
     /// `-fatbin`
     FatBinary,
+    /// `-dlink`: the object that links the device code of others.
+    DeviceLink,
     /// `-M`, `-MM`
     Dependencies,
 }

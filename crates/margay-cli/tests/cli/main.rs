@@ -10,6 +10,7 @@ mod gpus;
 mod help;
 mod launch;
 mod run;
+mod separate;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
