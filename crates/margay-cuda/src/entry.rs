@@ -59,13 +59,32 @@ implemented! {
     copy: cuMemcpy cuMemcpyAsync cuMemcpyPeer cuMemcpyPeerAsync cuMemcpyHtoD_v2
         cuMemcpyHtoDAsync_v2 cuMemcpyDtoH_v2 cuMemcpyDtoHAsync_v2 cuMemcpyDtoD_v2
         cuMemcpyDtoDAsync_v2 cuMemcpy2D_v2 cuMemcpy2DUnaligned_v2 cuMemcpy2DAsync_v2
-        cuMemcpy3D_v2 cuMemcpy3DAsync_v2 cuMemcpy3DPeer cuMemcpy3DPeerAsync;
+        cuMemcpy3D_v2 cuMemcpy3DAsync_v2 cuMemcpy3DPeer cuMemcpy3DPeerAsync cuMemcpyAtoA_v2
+        cuMemcpyAtoD_v2 cuMemcpyAtoH_v2 cuMemcpyAtoHAsync_v2 cuMemcpyDtoA_v2 cuMemcpyHtoA_v2
+        cuMemcpyHtoAAsync_v2;
     fill: cuMemsetD8_v2 cuMemsetD16_v2 cuMemsetD32_v2 cuMemsetD2D8_v2 cuMemsetD2D16_v2
         cuMemsetD2D32_v2 cuMemsetD8Async cuMemsetD16Async cuMemsetD32Async cuMemsetD2D8Async
         cuMemsetD2D16Async cuMemsetD2D32Async;
     pool: cuMemAllocAsync cuMemFreeAsync cuMemAllocFromPoolAsync cuMemPoolCreate cuMemPoolDestroy
         cuMemPoolTrimTo cuMemPoolGetAttribute cuMemPoolSetAttribute cuMemPoolSetAccess
         cuMemPoolGetAccess cuDeviceGetDefaultMemPool cuDeviceGetMemPool cuDeviceSetMemPool;
+    array: cuArrayCreate_v2 cuArray3DCreate_v2 cuArrayDestroy cuArrayGetDescriptor_v2
+        cuArray3DGetDescriptor_v2 cuArrayGetPlane cuArrayGetMemoryRequirements
+        cuArrayGetSparseProperties cuMipmappedArrayCreate cuMipmappedArrayDestroy
+        cuMipmappedArrayGetLevel cuMipmappedArrayGetMemoryRequirements
+        cuMipmappedArrayGetSparseProperties;
+    texture: cuTexObjectCreate cuTexObjectDestroy cuTexObjectGetResourceDesc
+        cuTexObjectGetTextureDesc cuTexObjectGetResourceViewDesc cuSurfObjectCreate
+        cuSurfObjectDestroy cuSurfObjectGetResourceDesc;
+    texref: cuModuleGetTexRef cuModuleGetSurfRef cuTexRefCreate cuTexRefDestroy cuTexRefSetArray
+        cuTexRefSetMipmappedArray cuTexRefSetAddress_v2 cuTexRefSetAddress2D_v3 cuTexRefSetFormat
+        cuTexRefSetAddressMode cuTexRefSetFilterMode cuTexRefSetMipmapFilterMode
+        cuTexRefSetMipmapLevelBias cuTexRefSetMipmapLevelClamp cuTexRefSetMaxAnisotropy
+        cuTexRefSetBorderColor cuTexRefSetFlags cuTexRefGetArray cuTexRefGetMipmappedArray
+        cuTexRefGetAddress_v2 cuTexRefGetAddressMode cuTexRefGetFilterMode
+        cuTexRefGetMipmapFilterMode cuTexRefGetMipmapLevelBias cuTexRefGetMipmapLevelClamp
+        cuTexRefGetMaxAnisotropy cuTexRefGetBorderColor cuTexRefGetFlags cuTexRefGetFormat
+        cuSurfRefSetArray cuSurfRefGetArray;
     pointer: cuPointerGetAttribute cuPointerGetAttributes cuPointerSetAttribute;
     stream: cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamQuery
         cuStreamSynchronize cuStreamWaitEvent cuStreamAddCallback cuStreamGetPriority

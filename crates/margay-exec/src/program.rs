@@ -14,6 +14,7 @@ use crate::decode;
 use crate::fault::Place;
 use crate::handlers::copy::Shape;
 use crate::handlers::special::BuiltinSite;
+use crate::handlers::texture::TextureSite;
 use crate::lanes::Inst;
 
 /// A module whose variables have addresses. Made by the runtime when a module is loaded.
@@ -130,6 +131,7 @@ pub struct Program {
     pub(crate) sregs: Vec<ir::Sreg>,
     pub(crate) copies: Vec<Shape>,
     pub(crate) builtins: Vec<BuiltinSite>,
+    pub(crate) textures: Vec<TextureSite>,
     pub(crate) lane_functions: Vec<decode::LaneFn>,
     /// Handles of the functions that indirect calls may reach, by index in `functions`.
     pub(crate) handles: HashMap<u64, u32>,

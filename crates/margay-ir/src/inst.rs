@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use crate::builtin::Builtin;
 use crate::module::{FuncId, GlobalId};
 use crate::ops::Op;
+use crate::texture::TextureAttr;
 use crate::types::{Cache, Round, Scope, Sem, Space, Ty};
 
 /// A virtual register: an index into [`crate::module::Function::regs`].
@@ -375,6 +376,7 @@ pub enum Attr {
     Call(Box<CallAttr>),
     Builtin(Builtin),
     Syscall(Syscall),
+    Texture(TextureAttr),
     /// For `unsupported`: the PTX form and why.
     Message(Box<str>),
 }

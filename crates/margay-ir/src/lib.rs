@@ -14,6 +14,7 @@ pub mod module;
 pub mod ops;
 pub mod passes;
 pub mod text;
+pub mod texture;
 pub mod types;
 pub mod verify;
 
@@ -22,5 +23,6 @@ pub use inst::*;
 pub use lower::{LowerError, lower};
 pub use module::*;
 pub use ops::{AttrKind, Op, OpInfo, Slot};
+pub use texture::{Opaque, TextureAttr};
 pub use types::{Cache, Class, Round, Scope, Sem, Space, Ty};
 pub use verify::{VerifyError, verify};

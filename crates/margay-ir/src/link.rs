@@ -350,6 +350,7 @@ fn rename(
         | Attr::Fence { .. }
         | Attr::Builtin(_)
         | Attr::Syscall(_)
+        | Attr::Texture(_)
         | Attr::Message(_) => {}
     }
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::inst::{Block, CallArg};
+use crate::texture::Opaque;
 use crate::types::{Class, Space};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -74,6 +75,9 @@ pub struct Global {
     pub managed: bool,
     /// `extern .shared x[]`: starts where static shared memory ends.
     pub dynamic_shared: bool,
+    /// `.texref`, `.samplerref` or `.surfref`: eight bytes whose address is the handle. The initial
+    /// bytes are [`crate::texture::SamplerFields`].
+    pub opaque: Option<Opaque>,
 }
 
 /// An address inside an initialiser.

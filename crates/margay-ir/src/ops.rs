@@ -53,6 +53,7 @@ pub enum AttrKind {
     Call,
     Builtin,
     Syscall,
+    Texture,
     Message,
 }
 
@@ -241,6 +242,9 @@ op_table! {
     CpAsync  "cp.async"  []    [D D Wo]  {&[Ty::I8]} Copy "copy global to shared, rest zero-filled: shared address, global address, bytes to read"
     CpAsyncCommit "cp.async.commit" [] [] {PRED} None   "close the thread's group of async copies"
     CpAsyncWait "cp.async.wait" []   []  {PRED} None   "wait until the thread's groups have landed"
+    // Textures and surfaces: operands as `TextureAttr::args` and `rets` say.
+    Tex      "tex"       [Ts]  [Ts]      {&[Ty::I32]} Texture "read a texture or surface, or ask about one; coordinates outside of a surface may fault"
+    SurfStore "surf.store" []  [Ts]      {&[Ty::I32]} Texture "write a surface, or change it atomically"
     Prefetch "prefetch"  []    [D]       {&[Ty::I8]} Mem "hint; faults never"
     Cvta     "cvta"      [D]   [D]       {&[Ty::I64]} Space "space address to generic address"
     CvtaTo   "cvta.to"   [D]   [D]       {&[Ty::I64]} Space "generic address to space address"

@@ -202,6 +202,12 @@ impl Verifier<'_> {
         })?;
         match &inst.attr {
             Attr::Builtin(builtin) => builtin_operands(f, inst, builtin.args(), builtin.rets())?,
+            Attr::Texture(texture) => {
+                ensure(texture.writes() == (inst.op == Op::SurfStore), || {
+                    "the form belongs to the other op".into()
+                })?;
+                builtin_operands(f, inst, &texture.args(), &texture.rets())?;
+            }
             Attr::Syscall(call) => {
                 let (args, ret) = call.signature();
                 let rets: &[Ty] = match (&ret, inst.dsts.is_empty()) {
@@ -319,6 +325,7 @@ impl Verifier<'_> {
             | Attr::Fence { .. }
             | Attr::Builtin(_)
             | Attr::Syscall(_)
+            | Attr::Texture(_)
             | Attr::Message(_) => Ok(()),
         }
     }
@@ -389,6 +396,7 @@ pub(crate) fn operand_widths(inst: &Inst) -> Vec<u32> {
     let types = match &inst.attr {
         Attr::Builtin(builtin) => builtin.args(),
         Attr::Syscall(call) => call.signature().0,
+        Attr::Texture(texture) => return texture.args().iter().map(|ty| ty.bits()).collect(),
         _ => {
             let slots = fill(inst.op.info().srcs, inst.srcs.len()).unwrap_or_default();
             return slots.into_iter().map(|slot| slot_class(slot, inst).1).collect();
@@ -536,6 +544,7 @@ pub const fn attr_kind(attr: &Attr) -> AttrKind {
         Attr::Call(_) => AttrKind::Call,
         Attr::Builtin(_) => AttrKind::Builtin,
         Attr::Syscall(_) => AttrKind::Syscall,
+        Attr::Texture(_) => AttrKind::Texture,
         Attr::Message(_) => AttrKind::Message,
     }
 }

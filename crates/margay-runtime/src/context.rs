@@ -193,6 +193,8 @@ impl Context {
             module.release();
         }
         self.heap.release();
+        rt.release_context_objects(mine);
+        rt.release_context_arrays(mine);
         rt.release_context_memory(mine);
     }
 }

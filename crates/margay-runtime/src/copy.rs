@@ -22,6 +22,8 @@ pub enum Where {
     Host,
     /// Found out by unified addressing.
     Any,
+    /// Texels of an array, whose bounds were checked when the side was made.
+    Array,
 }
 
 /// One side of a copy. Pitches are in bytes.
@@ -85,6 +87,9 @@ fn check_side(rt: &Runtime, side: &Side, extent: Extent) -> Result<bool> {
     if side.address == 0 || side.address.checked_add(span).is_none() {
         return Err(CudaError::InvalidValue);
     }
+    if side.place == Where::Array {
+        return Ok(false);
+    }
     match rt.allocation(side.address) {
         Some(_) if rt.records.holds(side.address, span) => Ok(false),
         // Registered memory that goes on as pageable memory of the program.
@@ -96,7 +101,7 @@ fn check_side(rt: &Runtime, side: &Side, extent: Extent) -> Result<bool> {
             Where::Host | Where::Any if rt.memory.in_arena(side.address) => {
                 Err(CudaError::InvalidValue)
             }
-            Where::Host | Where::Any => Ok(true),
+            Where::Host | Where::Any | Where::Array => Ok(true),
         },
     }
 }
@@ -119,7 +124,8 @@ impl Plan {
     /// Whether the checked sides are still there (an asynchronous free may have come between).
     fn still_valid(&self, rt: &Runtime, pageable: (bool, bool)) -> bool {
         let holds = |side: &Side| {
-            self.extent.span(side).is_ok_and(|span| rt.records.holds(side.address, span))
+            side.place == Where::Array
+                || self.extent.span(side).is_ok_and(|span| rt.records.holds(side.address, span))
         };
         (pageable.0 || holds(&self.to)) && (pageable.1 || holds(&self.from))
     }

@@ -5,6 +5,7 @@
 //! Invariant: everything here returns the driver's error codes and none of it trusts a handle or
 //! a device address that came from the program. Objects are found in tables, ranges in records.
 
+pub mod array;
 pub mod context;
 pub mod copy;
 pub mod device;
@@ -28,6 +29,7 @@ pub mod report;
 pub mod runtime;
 pub mod settings;
 pub mod stream;
+pub mod texture;
 pub mod thread;
 
 pub use context::Context;

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use margay_exec::mem::texture::Object;
 use margay_exec::program::{LoadedModule, function_handle};
 use margay_ir as ir;
 use parking_lot::Mutex;
@@ -71,6 +72,7 @@ impl Context {
         static UIDS: AtomicU32 = AtomicU32::new(1);
         let uid = UIDS.fetch_add(1, Ordering::Relaxed);
         initialise(&code, &addresses, &valued, uid);
+        bind_opaque(&code, &addresses);
         let is_const = |g: &&ir::Global| g.space == ir::Space::Const;
         let const_bytes = code.globals.iter().filter(is_const).map(|g| g.size).sum();
         let module = Arc::new(Module {
@@ -192,6 +194,23 @@ fn initialise(code: &ir::Module, addresses: &[u64], valued: &HashSet<u64>, uid: 
     }
 }
 
+/// Makes the addresses of textures, samplers and surfaces handles.
+fn bind_opaque(code: &ir::Module, addresses: &[u64]) {
+    let objects = runtime::get().memory.objects();
+    for (global, &address) in code.globals.iter().zip(addresses) {
+        let object = match global.opaque {
+            _ if address == 0 => continue,
+            None => continue,
+            Some(ir::Opaque::Sampler) => {
+                let fields = ir::texture::SamplerFields::from_bytes(&global.init);
+                Object::Sampler(crate::texture::sampler_of(fields))
+            }
+            Some(kind) => Object::Unbound(kind),
+        };
+        objects.bind(address, object);
+    }
+}
+
 impl Module {
     /// `cuModuleGetFunction`: kernels only.
     pub fn function(self: &Arc<Self>, name: &str) -> Result<Arc<Function>> {
@@ -236,6 +255,7 @@ impl Module {
     /// Frees the variables.
     pub(crate) fn release(&self) {
         for &address in self.loaded.addresses.iter().filter(|a| **a != 0) {
+            runtime::get().memory.objects().remove(address);
             runtime::get().free_variable(address);
         }
     }
@@ -254,6 +274,7 @@ impl Runtime {
         }
         let module = self.modules.remove(handle).ok_or(CudaError::InvalidHandle)?;
         self.functions.drain_where(|f| f.module.handle == handle);
+        self.texture_references.drain_where(|r| r.module == handle);
         module.release();
         Ok(())
     }

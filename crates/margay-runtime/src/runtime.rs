@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use margay_exec::mem::AddressSpace;
 
+use crate::array::{Array, MipmappedArray};
 use crate::context::Context;
 use crate::device::Device;
 use crate::error::{CudaError, Result};
@@ -21,6 +22,7 @@ use crate::module::Module;
 use crate::pool::Pool;
 use crate::settings::Settings;
 use crate::stream::Stream;
+use crate::texture::{Owners, Reference};
 
 /// See the module's header.
 pub struct Runtime {
@@ -36,6 +38,10 @@ pub struct Runtime {
     pub libraries: Table<Library>,
     pub kernels: Table<Kernel>,
     pub pools: Table<Pool>,
+    pub arrays: Table<Array>,
+    pub mipmapped_arrays: Table<MipmappedArray>,
+    pub texture_references: Table<Reference>,
+    pub(crate) object_owners: Owners,
     pub(crate) records: Records,
 }
 
@@ -73,6 +79,10 @@ pub fn init() -> Result<&'static Runtime> {
             libraries: Table::default(),
             kernels: Table::default(),
             pools: Table::default(),
+            arrays: Table::default(),
+            mipmapped_arrays: Table::default(),
+            texture_references: Table::default(),
+            object_owners: Owners::default(),
             records: Records::default(),
         })
     });

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Copies.
-//!
-//! Limit: arrays do not exist yet, so that a copy that names one gives CUDA_ERROR_NOT_SUPPORTED.
 
 use std::ffi::c_void;
 
@@ -128,6 +126,7 @@ struct End {
     kind: CUmemorytype,
     host: *const c_void,
     device: CUdeviceptr,
+    array: CUarray,
     x: usize,
     y: usize,
     z: usize,
@@ -143,8 +142,8 @@ impl End {
             CU_MEMORYTYPE_DEVICE => (self.device, Where::Device),
             CU_MEMORYTYPE_UNIFIED => (self.device, Where::Any),
             CU_MEMORYTYPE_ARRAY => {
-                crate::entry::not_supported("a copy from or to a CUDA array");
-                return Err(CudaError::NotSupported);
+                let at = [self.x as u64, self.y as u64, self.z as u64];
+                return super::array::find(self.array)?.side(at, *extent);
             }
             _ => return Err(CudaError::InvalidValue),
         };
@@ -195,6 +194,7 @@ unsafe fn copy_2d(copy: *const CUDA_MEMCPY2D, stream: Option<CUstream>) -> Resul
         kind: c.dstMemoryType,
         host: c.dstHost,
         device: c.dstDevice,
+        array: c.dstArray,
         x: c.dstXInBytes,
         y: c.dstY,
         z: 0,
@@ -205,6 +205,7 @@ unsafe fn copy_2d(copy: *const CUDA_MEMCPY2D, stream: Option<CUstream>) -> Resul
         kind: c.srcMemoryType,
         host: c.srcHost,
         device: c.srcDevice,
+        array: c.srcArray,
         x: c.srcXInBytes,
         y: c.srcY,
         z: 0,
@@ -234,6 +235,7 @@ macro_rules! ends_3d {
             kind: $c.dstMemoryType,
             host: $c.dstHost,
             device: $c.dstDevice,
+            array: $c.dstArray,
             x: $c.dstXInBytes,
             y: $c.dstY,
             z: $c.dstZ,
@@ -244,6 +246,7 @@ macro_rules! ends_3d {
             kind: $c.srcMemoryType,
             host: $c.srcHost,
             device: $c.srcDevice,
+            array: $c.srcArray,
             x: $c.srcXInBytes,
             y: $c.srcY,
             z: $c.srcZ,
@@ -296,4 +299,116 @@ pub unsafe fn cuMemcpy3DPeer(copy: *const CUDA_MEMCPY3D_PEER) -> Result<()> {
 
 pub unsafe fn cuMemcpy3DPeerAsync(copy: *const CUDA_MEMCPY3D_PEER, stream: CUstream) -> Result<()> {
     unsafe { copy_3d_peer(copy, Some(stream)) }
+}
+
+/// Rows of an array and of linear memory, from a byte of the array on: a copy of one dimension may
+/// run over the ends of rows (the manual limits it to 1D arrays; drivers do not).
+fn array_linear(
+    array: CUarray,
+    offset: usize,
+    bytes: usize,
+    linear: Side,
+    into: bool,
+    stream: Option<CUstream>,
+) -> Result<()> {
+    let context = healthy()?;
+    let array = super::array::find(array)?;
+    let row = array.row_bytes();
+    let whole = offset.checked_add(bytes).ok_or(CudaError::InvalidValue)?;
+    let rows = u64::from(array.image.levels()[0].height);
+    if whole as u64 > row * rows
+        || array.image.dimensions.layers.max(array.image.dimensions.depth) > 1
+    {
+        return Err(CudaError::InvalidValue);
+    }
+    let (mut at, mut left, mut address) = (offset as u64, bytes as u64, linear.address);
+    while left > 0 {
+        let (x, y) = (at % row, at / row);
+        let part = left.min(row - x);
+        let extent = Extent::linear(part);
+        let texels = array.side([x, y, 0], extent)?;
+        let flat = Side { address, ..linear };
+        let (to, from) = if into { (texels, flat) } else { (flat, texels) };
+        match stream {
+            None => context.copy(&*own_stream(&context)?, to, from, extent)?,
+            Some(stream) => {
+                let stream = stream_of(&context, stream)?;
+                stream.owner()?.copy_async(&stream, to, from, extent)?;
+            }
+        }
+        (at, left, address) = (at + part, left - part, address + part);
+    }
+    Ok(())
+}
+
+pub unsafe fn cuMemcpyHtoA_v2(
+    to: CUarray,
+    offset: usize,
+    from: *const c_void,
+    bytes: usize,
+) -> Result<()> {
+    array_linear(to, offset, bytes, on_host(from), true, None)
+}
+
+pub unsafe fn cuMemcpyHtoAAsync_v2(
+    to: CUarray,
+    offset: usize,
+    from: *const c_void,
+    bytes: usize,
+    stream: CUstream,
+) -> Result<()> {
+    array_linear(to, offset, bytes, on_host(from), true, Some(stream))
+}
+
+pub unsafe fn cuMemcpyAtoH_v2(
+    to: *mut c_void,
+    from: CUarray,
+    offset: usize,
+    bytes: usize,
+) -> Result<()> {
+    array_linear(from, offset, bytes, on_host(to), false, None)
+}
+
+pub unsafe fn cuMemcpyAtoHAsync_v2(
+    to: *mut c_void,
+    from: CUarray,
+    offset: usize,
+    bytes: usize,
+    stream: CUstream,
+) -> Result<()> {
+    array_linear(from, offset, bytes, on_host(to), false, Some(stream))
+}
+
+pub unsafe fn cuMemcpyDtoA_v2(
+    to: CUarray,
+    offset: usize,
+    from: CUdeviceptr,
+    bytes: usize,
+) -> Result<()> {
+    array_linear(to, offset, bytes, on_device(from), true, None)
+}
+
+pub unsafe fn cuMemcpyAtoD_v2(
+    to: CUdeviceptr,
+    from: CUarray,
+    offset: usize,
+    bytes: usize,
+) -> Result<()> {
+    array_linear(from, offset, bytes, on_device(to), false, None)
+}
+
+pub unsafe fn cuMemcpyAtoA_v2(
+    to: CUarray,
+    to_offset: usize,
+    from: CUarray,
+    from_offset: usize,
+    bytes: usize,
+) -> Result<()> {
+    let context = healthy()?;
+    let (to, from) = (super::array::find(to)?, super::array::find(from)?);
+    let extent = Extent::linear(bytes as u64);
+    let place = |offset: usize, row: u64| [offset as u64 % row, offset as u64 / row, 0];
+    let to = to.side(place(to_offset, to.row_bytes()), extent)?;
+    let from = from.side(place(from_offset, from.row_bytes()), extent)?;
+    context.copy(&*own_stream(&context)?, to, from, extent)
 }

@@ -10,6 +10,7 @@
 #![allow(non_snake_case, reason = "NVIDIA's names")]
 #![allow(clippy::missing_safety_doc, reason = "the contract is the module's header")]
 
+pub mod array;
 pub mod attribute;
 pub mod context;
 pub mod copy;
@@ -30,6 +31,8 @@ pub mod pointer;
 pub mod pool;
 pub mod proc_address;
 pub mod stream;
+pub mod texref;
+pub mod texture;
 
 use std::ffi::{CStr, c_char};
 use std::sync::Arc;

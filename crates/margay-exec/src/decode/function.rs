@@ -12,6 +12,7 @@ use super::select_convert::LaneFn;
 use crate::handlers::control;
 use crate::handlers::copy::Shape;
 use crate::handlers::special::BuiltinSite;
+use crate::handlers::texture::TextureSite;
 use crate::lanes::{Handler, Inst, plain};
 use crate::program::{
     ArgPlace, CallSite, DecodedFunction, Line, LinkError, LoadedModule, MeetSite, Program,
@@ -36,6 +37,7 @@ pub(crate) struct Decoder<'a> {
     pub sregs: Vec<ir::Sreg>,
     pub copies: Vec<Shape>,
     pub builtins: Vec<BuiltinSite>,
+    pub textures: Vec<TextureSite>,
     pub lane_functions: Vec<LaneFn>,
     pub slots: u32,
     pub reads_workspace: bool,
@@ -81,6 +83,7 @@ impl<'a> Decoder<'a> {
             sregs: Vec::new(),
             copies: Vec::new(),
             builtins: Vec::new(),
+            textures: Vec::new(),
             lane_functions: Vec::new(),
             slots: 0,
             reads_workspace: false,
@@ -112,6 +115,7 @@ impl<'a> Decoder<'a> {
             sregs: self.sregs,
             copies: self.copies,
             builtins: self.builtins,
+            textures: self.textures,
             lane_functions: self.lane_functions,
             handles,
             slots: self.slots + 1,

@@ -8,6 +8,7 @@ use super::select_convert::{self, Choice};
 use super::{select_float, select_int};
 use crate::barrier;
 use crate::handlers::address::SLOT_BITS;
+use crate::handlers::texture::{TextureAccess, TextureSite};
 use crate::handlers::{atomic, control, copy, memory, special, warp_ops};
 use crate::interp::Counter;
 use crate::lanes::{Handler, Inst, plain, un};
@@ -192,6 +193,7 @@ pub(super) fn instruction(
         Op::NanoSleep => d.blank(f, plain::<control::NanoSleep>(), inst.guard),
         Op::Call => call(d, f, inst),
         Op::Builtin => builtin(d, f, inst),
+        Op::Tex | Op::SurfStore => texture(d, f, inst),
         Op::Syscall => syscall(d, f, inst),
         Op::Trap | Op::Brkpt => d.blank(f, plain::<control::Trap>(), inst.guard),
         Op::Unsupported => match &inst.attr {
@@ -527,6 +529,25 @@ fn builtin(d: &mut Decoder<'_>, f: &Frame<'_>, inst: &IrInst) -> Result<Inst, Li
     let mut i = d.blank(f, plain::<special::Builtin>(), inst.guard)?;
     i.aux = d.builtins.len() as u32;
     d.builtins.push(special::BuiltinSite::new(which, args.len(), operands));
+    Ok(i)
+}
+
+fn texture(d: &mut Decoder<'_>, f: &Frame<'_>, inst: &IrInst) -> Result<Inst, LinkError> {
+    let Attr::Texture(attr) = inst.attr else { return wrong_attr(d, f, inst) };
+    let (args, rets) = (attr.args(), attr.rets());
+    if inst.srcs.len() != args.len() || inst.dsts.len() != rets.len() {
+        return d.malformed(f, format!("`{inst}` has the wrong number of operands"));
+    }
+    let mut site = TextureSite { attr, sources: Default::default(), results: Default::default() };
+    for (&v, ty) in inst.srcs.iter().zip(&args) {
+        site.sources.push((d.value(f, v, ty.class())?, ty.class()));
+    }
+    for (&r, ty) in inst.dsts.iter().zip(&rets) {
+        site.results.push((d.reg(f, r, ty.class())?, ty.class()));
+    }
+    let mut i = d.blank(f, plain::<TextureAccess>(), inst.guard)?;
+    i.aux = d.textures.len() as u32;
+    d.textures.push(site);
     Ok(i)
 }
 

@@ -8,4 +8,5 @@ pub mod control;
 pub mod copy;
 pub mod memory;
 pub mod special;
+pub mod texture;
 pub mod warp_ops;

@@ -7,6 +7,7 @@
 
 mod arena;
 pub mod space;
+pub mod texture;
 
 pub use space::{
     AddressSpace, AllocError, AllocKind, AllocationInfo, Bounds, Extent, FreeError, LOCAL_WINDOW,

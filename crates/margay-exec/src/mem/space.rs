@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::RwLock;
 
 use super::arena::{Arena, CHUNK, Reservation};
+use super::texture::Objects;
 use crate::fault::Fault;
 
 /// What an allocation is, which decides what a kernel may do with it.
@@ -131,6 +132,7 @@ pub struct AddressSpace {
     epoch: AtomicU64,
     next_id: AtomicU64,
     page_bounds: AtomicBool,
+    objects: Objects,
 }
 
 impl AddressSpace {
@@ -142,7 +144,13 @@ impl AddressSpace {
             epoch: AtomicU64::new(1),
             next_id: AtomicU64::new(1),
             page_bounds: AtomicBool::new(false),
+            objects: Objects::default(),
         })
+    }
+
+    /// Textures, samplers and surfaces by handle.
+    pub fn objects(&self) -> &Objects {
+        &self.objects
     }
 
     /// Chooses exact or page-wide bounds; kernels that run already see it at once.

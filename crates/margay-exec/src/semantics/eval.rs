@@ -203,6 +203,8 @@ pub fn eval(op: Op, ty: Ty, from: Ty, attr: &Attr, srcs: &[u64]) -> Option<u64> 
         | Op::NanoSleep
         | Op::Call
         | Op::Builtin
+        | Op::Tex
+        | Op::SurfStore
         | Op::Syscall
         | Op::Trap
         | Op::Brkpt

@@ -115,8 +115,9 @@ pub const fn effect(op: Op) -> Effect {
         | Op::Sreg
         | Op::ActiveMask
         | Op::Builtin => Effect::None,
-        Op::Ld => Effect::Reads,
+        Op::Ld | Op::Tex => Effect::Reads,
         Op::St
+        | Op::SurfStore
         | Op::Atom
         | Op::CpAsync
         | Op::CpAsyncCommit

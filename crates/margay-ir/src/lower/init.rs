@@ -7,6 +7,7 @@ use super::module::ModuleCx;
 use super::names::ModuleName;
 use super::operand::immediate;
 use crate::module::{Global, Reloc, RelocTarget};
+use crate::texture::SamplerFields;
 
 /// Bytes of a variable that an initialiser may reach: more than any real module has.
 const MOST_INITIAL_BYTES: u64 = 1 << 30;
@@ -36,6 +37,9 @@ impl ModuleCx<'_> {
         if global.space == crate::types::Space::Shared {
             return self.error(init.span, "a shared variable cannot be initialised");
         }
+        if global.opaque.is_some() {
+            return self.sampler_fields(global, init);
+        }
         // Extents from the outside in, the vector last; an open extent takes what comes.
         let mut extents: Vec<u64> = var.dims.iter().map(|d| d.unwrap_or(u64::MAX)).collect();
         extents.extend(var.vector.map(u64::from));
@@ -43,6 +47,65 @@ impl ModuleCx<'_> {
             return self.error(init.span, "an array of more dimensions than margay takes");
         }
         self.level(global, var, init, &extents, 0);
+    }
+
+    /// The fields of an opaque variable (PTX ISA, "Texture, Sampler and Surface Types").
+    fn sampler_fields(&mut self, global: &mut Global, init: &Init) {
+        let InitKind::List(items) = &init.kind else {
+            return self.error(init.span, "an opaque variable is initialised by its fields");
+        };
+        let mut fields = SamplerFields::default();
+        for item in items {
+            let InitKind::Field { field, value } = &item.kind else {
+                self.error(item.span, "an opaque variable is initialised by its fields");
+                continue;
+            };
+            let field = self.ast.name(*field).to_owned();
+            let word = match &value.kind {
+                InitKind::Address { symbol, .. } => Some(self.ast.name(*symbol).to_owned()),
+                _ => None,
+            };
+            let number = match &value.kind {
+                InitKind::Immediate(imm) => imm.as_u64(),
+                _ => None,
+            };
+            let flag = match (word.as_deref(), number) {
+                (Some("true"), _) | (_, Some(1)) => Some(true),
+                (Some("false"), _) | (_, Some(0)) => Some(false),
+                _ => None,
+            };
+            let done = match (field.as_str(), word.as_deref()) {
+                ("addr_mode_0" | "addr_mode_1" | "addr_mode_2", Some(word)) => {
+                    let at = usize::from(field.as_bytes()[field.len() - 1] - b'0');
+                    let words = ["wrap", "clamp_to_edge", "mirror", "clamp_to_border"];
+                    // `clamp_ogl` clamps to the edge of the texels, too.
+                    let word = if word == "clamp_ogl" { "clamp_to_edge" } else { word };
+                    let mode = words.iter().position(|w| *w == word);
+                    mode.map(|mode| fields.address[at] = mode as u8)
+                }
+                ("filter_mode", Some(word @ ("nearest" | "linear"))) => {
+                    fields.linear = word == "linear";
+                    Some(())
+                }
+                ("normalized_coords", _) => flag.map(|on| fields.normalized = Some(on)),
+                ("force_unnormalized_coords", _) => flag.map(|on| {
+                    if on {
+                        fields.normalized = Some(false);
+                    }
+                }),
+                // Sizes and formats come from what is bound.
+                (
+                    "width" | "height" | "depth" | "channel_data_type" | "channel_order"
+                    | "num_mipmap_levels" | "num_samples" | "array_size" | "memory_layout",
+                    _,
+                ) => Some(()),
+                _ => None,
+            };
+            if done.is_none() {
+                self.error(item.span, format!("`{field}` does not take this value"));
+            }
+        }
+        global.init = fields.to_bytes().to_vec();
     }
 
     /// Writes `init` from element `at` on. A list fills one row of the extents, in elements or in

@@ -39,6 +39,7 @@ mod sreg;
 mod sync;
 #[cfg(test)]
 mod testing;
+mod texture;
 mod video;
 
 use margay_ptx::ast;
@@ -130,7 +131,10 @@ fn dispatch(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_
         }
         "mma" | "ldmatrix" => matrix::lower(l, inst, m),
         "mbarrier" => mbarrier::lower(l, inst, m),
-        // Texture, surface, other matrix and tensor instructions, and whatever comes new.
+        "tex" | "tld4" | "txq" | "suld" | "sust" | "sured" | "suq" | "istypep" => {
+            texture::lower(l, inst, m)
+        }
+        // Other matrix and tensor instructions, and whatever comes new.
         _ => Err(Stop::unsupported("the engine has no such instruction yet")),
     }
 }

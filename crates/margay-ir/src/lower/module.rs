@@ -7,8 +7,8 @@
 use std::collections::{HashMap, HashSet};
 
 use margay_ptx::ast::{
-    self, Attribute, FunctionDirectiveKind as Directive, FunctionKind, Item, Span, StateSpace,
-    Symbol,
+    self, Attribute, FunctionDirectiveKind as Directive, FunctionKind, Item, ScalarType, Span,
+    StateSpace, Symbol,
 };
 
 use super::LowerError;
@@ -16,6 +16,7 @@ use super::debug::Debug;
 use super::function::Lower;
 use super::names::{Entity, ModuleName, element_count, size_and_align};
 use crate::module::*;
+use crate::texture::Opaque;
 use crate::types::Space;
 
 /// State shared by all functions of a module.
@@ -185,7 +186,7 @@ impl<'a> ModuleCx<'a> {
     fn collect_variable(&mut self, var: &'a ast::Variable) {
         let text = self.ast.name(var.name.symbol);
         let entity = match var.space {
-            StateSpace::Global | StateSpace::Const | StateSpace::Shared => {
+            StateSpace::Global | StateSpace::Const | StateSpace::Shared | StateSpace::Tex => {
                 if let Some(ModuleName::Global(id)) = self.names.get(&var.name.symbol) {
                     return self.merge(*id, var);
                 }
@@ -197,7 +198,6 @@ impl<'a> ModuleCx<'a> {
                     None => return,
                 }
             }
-            StateSpace::Tex => ModuleName::Unusable("texture state space (`.tex`)"),
             StateSpace::Local => ModuleName::Unusable("a `.local` variable of module scope"),
             StateSpace::Reg => ModuleName::Unusable("a register of module scope"),
             StateSpace::Param => ModuleName::Unusable("a `.param` variable of module scope"),
@@ -273,6 +273,7 @@ impl<'a> ModuleCx<'a> {
             linkage,
             managed,
             dynamic_shared,
+            opaque: opaque(var),
         })
     }
 
@@ -368,6 +369,16 @@ impl<'a> ModuleCx<'a> {
 fn three(extents: &[u32]) -> [u32; 3] {
     let at = |i: usize| extents.get(i).copied().unwrap_or(1);
     [at(0), at(1), at(2)]
+}
+
+/// What a variable of an opaque type, or of PTX 1.x's `.tex` space, stands for.
+fn opaque(var: &ast::Variable) -> Option<Opaque> {
+    match (var.space, var.ty) {
+        (StateSpace::Tex, _) | (_, ScalarType::Texref) => Some(Opaque::Texture),
+        (_, ScalarType::Samplerref) => Some(Opaque::Sampler),
+        (_, ScalarType::Surfref) => Some(Opaque::Surface),
+        _ => None,
+    }
 }
 
 fn linkage(linkage: Option<ast::Linkage>) -> Linkage {

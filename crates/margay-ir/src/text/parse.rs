@@ -5,6 +5,7 @@ use super::lex::Cursor;
 use super::parse_inst::{block_id, call_arg, inst, loc, term};
 use crate::inst::{Block, Inst};
 use crate::module::*;
+use crate::texture::Opaque;
 use crate::types::Class;
 
 /// IR text that does not parse.
@@ -126,12 +127,14 @@ fn global(c: &mut Cursor) -> Parsed<Global> {
     let align = c.key("align")?;
     let managed = c.eat_word("managed");
     let dynamic_shared = c.eat_word("dynamic_shared");
+    let kinds = [Opaque::Texture, Opaque::Sampler, Opaque::Surface];
+    let opaque = kinds.into_iter().find(|kind| c.eat_word(kind.word()));
     let init = if c.eat_key("init") { hex_bytes(c)? } else { Vec::new() };
     let mut relocs = Vec::new();
     while c.eat_word("reloc") {
         relocs.push(reloc(c)?);
     }
-    Ok(Global { name, space, size, align, init, relocs, linkage, managed, dynamic_shared })
+    Ok(Global { name, space, size, align, init, relocs, linkage, managed, dynamic_shared, opaque })
 }
 
 fn param(c: &mut Cursor) -> Parsed<Param> {

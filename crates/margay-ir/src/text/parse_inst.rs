@@ -10,6 +10,7 @@ use crate::builtin::Builtin;
 use crate::inst::*;
 use crate::module::{FuncId, GlobalId};
 use crate::ops::{AttrKind, Op, Slot};
+use crate::texture::TextureAttr;
 use crate::types::{Cache, Round, Scope, Sem, Space, Ty};
 
 type Parsed<T> = Result<T, TextError>;
@@ -190,6 +191,13 @@ fn attr(c: &mut Cursor, kind: AttrKind) -> Parsed<Attr> {
             }
         }
         AttrKind::Syscall => Attr::Syscall(c.variant("a system call")?),
+        AttrKind::Texture => {
+            let form = c.quoted()?;
+            match TextureAttr::from_word(&form) {
+                Some(texture) => Attr::Texture(texture),
+                None => return c.error(format!("`{form}` is not a form of texture access")),
+            }
+        }
         AttrKind::Message => Attr::Message(c.quoted()?.into()),
     })
 }

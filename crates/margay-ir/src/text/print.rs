@@ -69,6 +69,9 @@ impl Display for Global {
         if self.dynamic_shared {
             f.write_str(" dynamic_shared")?;
         }
+        if let Some(opaque) = self.opaque {
+            write!(f, " {}", opaque.word())?;
+        }
         if !self.init.is_empty() {
             f.write_str(" init=\"")?;
             for byte in &self.init {

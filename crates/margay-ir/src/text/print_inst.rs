@@ -192,6 +192,9 @@ fn attr_words(attr: &Attr) -> Words {
         Attr::Syscall(call) => {
             w.word(call.word());
         }
+        Attr::Texture(texture) => {
+            w.word(&Quoted(&texture.word()).to_string());
+        }
         Attr::Message(text) => {
             w.word(&Quoted(text).to_string());
         }

@@ -94,6 +94,10 @@ fn attrs(kind: AttrKind) -> Vec<Attr> {
             crate::builtin::Builtin::ALL.iter().map(|b| Attr::Builtin(*b)).collect()
         }
         AttrKind::Syscall => vec![Attr::Syscall(Syscall::AssertFail)],
+        AttrKind::Texture => vec![Attr::Texture(crate::texture::TextureAttr::query(
+            crate::texture::TextureQuery::Width,
+            true,
+        ))],
         AttrKind::Message => vec![Attr::Message("wgmma: \"no\" \\ tensor\n\u{7}cores".into())],
     }
 }
@@ -235,6 +239,7 @@ fn a_module_round_trips() {
                 linkage: Linkage::Visible,
                 managed: false,
                 dynamic_shared: false,
+                opaque: Some(crate::texture::Opaque::Sampler),
             },
             Global {
                 name: "dyn".into(),
@@ -246,6 +251,7 @@ fn a_module_round_trips() {
                 linkage: Linkage::Extern,
                 managed: true,
                 dynamic_shared: true,
+                opaque: None,
             },
         ],
         functions: vec![

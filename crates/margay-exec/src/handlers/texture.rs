@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Texture and surface instructions: operands to the unit in [`crate::mem::texture`], lane by lane.
+
+use margay_ir::texture::{Geometry, Level, TexelType, TextureAttr, TextureOp, TextureQuery};
+use margay_ir::{Class, Opaque, Space};
+use smallvec::SmallVec;
+
+use crate::fault::{Access, FaultKind};
+use crate::interp::Cx;
+use crate::lanes::{Flow, Inst, Kernel, Lane, WARP, active};
+use crate::mem::texture::*;
+
+/// A texture instruction: its form and its operands, sources before results.
+pub struct TextureSite {
+    pub attr: TextureAttr,
+    pub sources: SmallVec<[(u32, Class); 16]>,
+    pub results: SmallVec<[(u32, Class); 5]>,
+}
+
+/// Most results: four texels and a predicate.
+const MOST: usize = 5;
+
+/// `tex`, `tld4`, `txq`, `suld`, `sust`, `sured`, `suq`, `istypep`.
+pub struct TextureAccess;
+impl Kernel for TextureAccess {
+    unsafe fn run(cx: &mut Cx<'_>, i: &Inst) -> Flow {
+        let site = &cx.env.program.textures[i.aux as usize];
+        let mut planes = [[0u64; WARP]; MOST];
+        let mut known = Known::default();
+        for l in active(cx.mask) {
+            let mut sources: SmallVec<[u64; 16]> = SmallVec::new();
+            for &(operand, class) in &site.sources {
+                // SAFETY: operands were decoded for this frame with these classes.
+                sources.push(unsafe {
+                    match class {
+                        Class::W => u64::from(cx.word(operand, l)),
+                        Class::D => cx.double(operand, l),
+                        Class::P => u64::from(cx.pred(operand) >> l & 1),
+                    }
+                });
+            }
+            match lane(cx, &site.attr, &sources, &mut known) {
+                Ok(results) => {
+                    for (plane, v) in planes.iter_mut().zip(results) {
+                        plane[l] = v;
+                    }
+                }
+                Err(kind) => return cx.fail(l, *kind),
+            }
+        }
+        for (plane, &(operand, class)) in planes.iter().zip(&site.results) {
+            // SAFETY: as above.
+            unsafe {
+                match class {
+                    Class::W => u32::put(cx.plane(operand), &plane.map(|v| v as u32), cx.mask),
+                    Class::D => u64::put(cx.plane(operand), plane, cx.mask),
+                    Class::P => bool::put(cx.plane(operand), &plane.map(|v| v & 1 != 0), cx.mask),
+                }
+            }
+        }
+        if site.attr.writes() {
+            cx.changes += 1;
+        }
+        Flow::Next
+    }
+}
+
+/// The object that lanes before this one used.
+#[derive(Default)]
+struct Known {
+    main: Option<(u64, std::sync::Arc<Object>)>,
+    sampler: Option<(u64, Sampler)>,
+}
+
+type Lanes<T> = Result<T, Box<FaultKind>>;
+
+fn wrong(address: u64, access: Access, why: &'static str) -> Box<FaultKind> {
+    let space = Space::Generic;
+    Box::new(FaultKind::IllegalAddress { space, address, bytes: 0, access, nearest: None, why })
+}
+
+fn object<'k>(cx: &Cx<'_>, known: &'k mut Known, handle: u64) -> Lanes<&'k Object> {
+    if known.main.as_ref().is_none_or(|(h, _)| *h != handle) {
+        let dead = "no live texture, sampler or surface has this handle";
+        let found = cx.env.memory.objects().get(handle);
+        let found = found.ok_or_else(|| wrong(handle, Access::Read, dead))?;
+        let image = match &*found {
+            Object::Texture(texture) => Some(&texture.view.image),
+            Object::Surface(image) => Some(image),
+            Object::Sampler(_) | Object::Unbound(_) => None,
+        };
+        if let Some((address, bytes)) = image.and_then(Image::range) {
+            let e = cx.env.memory.extent(address);
+            if e.lo > address || e.hi < address || e.hi - address < bytes {
+                let gone = "the memory under this texture is no longer allocated";
+                return Err(wrong(address, Access::Read, gone));
+            }
+        }
+        known.main = Some((handle, found));
+    }
+    match &known.main {
+        Some((_, object)) => Ok(object),
+        None => Err(wrong(handle, Access::Read, "no object")),
+    }
+}
+
+fn sampler(cx: &Cx<'_>, known: &mut Known, handle: u64) -> Lanes<Sampler> {
+    if let Some((h, sampler)) = known.sampler
+        && h == handle
+    {
+        return Ok(sampler);
+    }
+    let found = cx.env.memory.objects().get(handle);
+    let sampler = match found.as_deref() {
+        Some(Object::Sampler(sampler)) => *sampler,
+        // A texture reference may stand for its own sampler.
+        Some(Object::Texture(texture)) => texture.sampler,
+        Some(Object::Surface(_) | Object::Unbound(_)) | None => {
+            return Err(wrong(handle, Access::Read, "no live sampler has this handle"));
+        }
+    };
+    known.sampler = Some((handle, sampler));
+    Ok(sampler)
+}
+
+/// Reads sources in the order of [`TextureAttr::args`].
+struct Reader<'a>(std::slice::Iter<'a, u64>);
+
+impl Reader<'_> {
+    fn double(&mut self) -> u64 {
+        self.0.next().copied().unwrap_or(0)
+    }
+
+    fn word(&mut self) -> u32 {
+        self.double() as u32
+    }
+
+    fn words(&mut self, n: usize) -> [u32; 3] {
+        let mut out = [0; 3];
+        out.iter_mut().take(n).for_each(|w| *w = self.word());
+        out
+    }
+}
+
+/// One lane's access.
+fn lane(
+    cx: &Cx<'_>,
+    attr: &TextureAttr,
+    sources: &[u64],
+    known: &mut Known,
+) -> Lanes<SmallVec<[u64; MOST]>> {
+    let mut r = Reader(sources.iter());
+    let handle = r.double();
+    let geometry = attr.geometry;
+    let count = geometry.coordinates();
+    match attr.op {
+        TextureOp::Query { what, level } => {
+            let level = if level { r.word() } else { 0 };
+            if let TextureQuery::IsTexture | TextureQuery::IsSampler | TextureQuery::IsSurface =
+                what
+            {
+                let kind = cx.env.memory.objects().get(handle).map(|o| o.kind());
+                let wanted = match what {
+                    TextureQuery::IsTexture => Opaque::Texture,
+                    TextureQuery::IsSampler => Opaque::Sampler,
+                    _ => Opaque::Surface,
+                };
+                return Ok(SmallVec::from_slice(&[u64::from(kind == Some(wanted))]));
+            }
+            let answer = query(object(cx, known, handle)?, what, level);
+            let answer = answer.ok_or_else(|| {
+                wrong(handle, Access::Read, "the object does not answer this query")
+            })?;
+            Ok(SmallVec::from_slice(&[u64::from(answer)]))
+        }
+        TextureOp::Sample(_) | TextureOp::Gather(_) => {
+            let own = attr.sampler.then(|| r.double());
+            let layer = if geometry.layered() { r.word() } else { 0 };
+            let words = r.words(count);
+            let detail = match attr.op {
+                TextureOp::Sample(Level::Given) if attr.float_coords => {
+                    Detail::Given(f32::from_bits(r.word()))
+                }
+                TextureOp::Sample(Level::Given) => Detail::Given(r.word() as i32 as f32),
+                TextureOp::Sample(Level::Gradient) => {
+                    let (x, y) = (r.words(count), r.words(count));
+                    Detail::Gradient(x.map(f32::from_bits), y.map(f32::from_bits))
+                }
+                _ => Detail::Base,
+            };
+            let offset = if attr.offset { r.words(count).map(|o| o as i32) } else { [0; 3] };
+            let lookup = Lookup {
+                coordinates: words.map(f32::from_bits),
+                integer: (!attr.float_coords).then_some(words.map(|w| w as i32)),
+                count,
+                layer,
+                detail,
+                offset,
+            };
+            let own = own.map(|own| sampler(cx, known, own)).transpose()?;
+            let texture = match object(cx, known, handle)? {
+                Object::Texture(texture) => texture,
+                Object::Unbound(_) => {
+                    let why = "nothing is bound to this texture reference";
+                    return Err(wrong(handle, Access::Read, why));
+                }
+                Object::Sampler(_) | Object::Surface(_) => {
+                    return Err(wrong(handle, Access::Read, "the handle is not a texture's"));
+                }
+            };
+            let cube = matches!(geometry, Geometry::Cube | Geometry::ACube);
+            if cube != texture.view.image.dimensions.cube {
+                return Err(wrong(handle, Access::Read, "a cube access needs a cube map"));
+            }
+            let sampler = own.as_ref().unwrap_or(&texture.sampler);
+            let texel = match attr.op {
+                TextureOp::Gather(component) => {
+                    texture.view.gather(sampler, &lookup, usize::from(component))
+                }
+                _ => texture.view.sample(sampler, &lookup),
+            };
+            let mut out = registers(texel, attr, texture.view.reads_float());
+            if attr.resident {
+                out.push(1);
+            }
+            Ok(out)
+        }
+        TextureOp::Load { .. } | TextureOp::Store { .. } | TextureOp::Reduce { .. } => {
+            surface(cx, attr, handle, r, known)
+        }
+    }
+}
+
+/// Texel components in the form that the data registers have.
+fn registers(texel: Texel, attr: &TextureAttr, float: bool) -> SmallVec<[u64; MOST]> {
+    let half = |v: u32| match float {
+        true => u64::from(half::f16::from_f32(f32::from_bits(v)).to_bits()),
+        false => u64::from(v & 0xffff),
+    };
+    match attr.texel {
+        TexelType::F16x2 => {
+            [0, 2].map(|c| half(texel[c]) | half(texel[c + 1]) << 16).into_iter().collect()
+        }
+        TexelType::F16 => texel.map(half).into_iter().collect(),
+        _ => texel.map(u64::from).into_iter().take(usize::from(attr.count)).collect(),
+    }
+}
+
+fn surface(
+    cx: &Cx<'_>,
+    attr: &TextureAttr,
+    handle: u64,
+    mut r: Reader<'_>,
+    known: &mut Known,
+) -> Lanes<SmallVec<[u64; MOST]>> {
+    let layer = if attr.geometry.layered() { r.word() } else { 0 };
+    let count = attr.geometry.coordinates();
+    let coordinates = r.words(count).map(|w| w as i32);
+    let spot = Spot { layer, coordinates, count, outside: attr.outside };
+    let access = if attr.writes() { Access::Write } else { Access::Read };
+    let image = match object(cx, known, handle)? {
+        Object::Surface(image) => image,
+        Object::Unbound(_) => {
+            return Err(wrong(handle, access, "nothing is bound to this surface reference"));
+        }
+        Object::Texture(_) | Object::Sampler(_) => {
+            return Err(wrong(handle, access, "the handle is not a surface's"));
+        }
+    };
+    let bytes = attr.texel.bytes();
+    let mut out: SmallVec<[u64; MOST]> = SmallVec::new();
+    let mut data: SmallVec<[u64; 4]> = SmallVec::new();
+    let done = match attr.op {
+        TextureOp::Load { formatted: false } => {
+            out.resize(attr.count.into(), 0);
+            image.surface_load(&spot, bytes, &mut out)
+        }
+        TextureOp::Load { formatted: true } => {
+            let float = attr.texel == TexelType::F32;
+            image.surface_load_texel(&spot, float).map(|texel| {
+                out.extend(texel.map(u64::from).into_iter().take(attr.count.into()));
+            })
+        }
+        TextureOp::Store { formatted } => {
+            data.extend((0..attr.count).map(|_| r.double()));
+            match formatted {
+                false => image.surface_store(&spot, bytes, &data),
+                true => {
+                    let mut texel: Texel = [0; 4];
+                    texel.iter_mut().zip(&data).for_each(|(t, d)| *t = *d as u32);
+                    image.surface_store_texel(&spot, texel, attr.texel)
+                }
+            }
+        }
+        TextureOp::Reduce { op, formatted } => {
+            image.surface_reduce(&spot, op, attr.texel, r.double(), formatted)
+        }
+        TextureOp::Sample(_) | TextureOp::Gather(_) | TextureOp::Query { .. } => Ok(()),
+    };
+    match done {
+        Ok(()) => Ok(out),
+        Err(SurfaceFault::Outside) => {
+            Err(wrong(handle, access, "the coordinates lie outside of the surface"))
+        }
+        Err(SurfaceFault::Misaligned) => {
+            let space = Space::Generic;
+            let address = coordinates[0] as i64 as u64;
+            Err(Box::new(FaultKind::Misaligned { space, address, bytes, access }))
+        }
+        Err(SurfaceFault::Format) => {
+            Err(wrong(handle, access, "the surface's format does not take this access"))
+        }
+    }
+}
+
+/// `txq` and `suq`; `None` if the object has no such property.
+fn query(object: &Object, what: TextureQuery, level: u32) -> Option<u32> {
+    let (image, normalized, sampler) = match object {
+        Object::Texture(t) => (Some(&t.view.image), t.view.normalized, Some(&t.sampler)),
+        Object::Surface(image) => (Some(image), false, None),
+        Object::Sampler(sampler) => (None, false, Some(sampler)),
+        Object::Unbound(_) => return None,
+    };
+    let mode = |at: usize| {
+        sampler.map(|s| match s.address[at] {
+            AddressMode::Wrap => 0,
+            AddressMode::Clamp => 2,
+            AddressMode::Mirror => 1,
+            AddressMode::Border => 4,
+        })
+    };
+    let size = |pick: fn(&crate::mem::texture::Level) -> u32, has: bool| {
+        let level = image?.levels().get(level as usize)?;
+        Some(if has { pick(level) } else { 0 })
+    };
+    let dimensions = image.map(|i| i.dimensions);
+    match what {
+        TextureQuery::Width => size(|l| l.width, true),
+        TextureQuery::Height => size(|l| l.height, dimensions?.height > 0),
+        TextureQuery::Depth => size(|l| l.depth, dimensions?.depth > 0),
+        TextureQuery::ArraySize => {
+            let d = dimensions?;
+            Some(if d.cube { d.layers / 6 } else { d.layers })
+        }
+        TextureQuery::NumMipmapLevels => image.map(|i| i.levels().len() as u32),
+        TextureQuery::NumSamples => image.map(|_| 1),
+        TextureQuery::NormalizedCoords => sampler.map(|s| u32::from(s.normalized)),
+        TextureQuery::ForceUnnormalizedCoords => sampler.map(|s| u32::from(!s.normalized)),
+        TextureQuery::FilterMode => sampler.map(|s| match s.filter {
+            Filter::Point => 0,
+            Filter::Linear => 1,
+        }),
+        TextureQuery::AddrMode0 => mode(0),
+        TextureQuery::AddrMode1 => mode(1),
+        TextureQuery::AddrMode2 => mode(2),
+        TextureQuery::ChannelDataType => image.map(|i| channel_data_type(i.format, normalized)),
+        TextureQuery::ChannelOrder => image.map(|i| channel_order(i.format.order)),
+        // Rows lie one behind the other.
+        TextureQuery::MemoryLayout => image.map(|_| 0),
+        TextureQuery::IsTexture | TextureQuery::IsSampler | TextureQuery::IsSurface => None,
+    }
+}
+
+/// OpenCL's enumerants, which PTX takes over (PTX ISA, "Channel Data Type and Channel Order Fields").
+fn channel_data_type(format: Format, normalized: bool) -> u32 {
+    match (format.kind, normalized) {
+        (ChannelKind::S8, true) => 0x10d0,
+        (ChannelKind::S16, true) => 0x10d1,
+        (ChannelKind::U8, true) => 0x10d2,
+        (ChannelKind::U16, true) => 0x10d3,
+        (ChannelKind::Packed565, _) => 0x10d4,
+        (ChannelKind::Packed555, _) => 0x10d5,
+        (ChannelKind::Packed101010, _) => 0x10d6,
+        (ChannelKind::S8, false) => 0x10d7,
+        (ChannelKind::S16, false) => 0x10d8,
+        (ChannelKind::S32, _) => 0x10d9,
+        (ChannelKind::U8, false) => 0x10da,
+        (ChannelKind::U16, false) => 0x10db,
+        (ChannelKind::U32, _) => 0x10dc,
+        (ChannelKind::F16, _) => 0x10dd,
+        (ChannelKind::F32, _) => 0x10de,
+    }
+}
+
+fn channel_order(order: Order) -> u32 {
+    match order {
+        Order::R => 0x10b0,
+        Order::A => 0x10b1,
+        Order::Rg => 0x10b2,
+        Order::Ra => 0x10b3,
+        Order::Rgb => 0x10b4,
+        Order::Rgba => 0x10b5,
+        Order::Bgra => 0x10b6,
+        Order::Argb => 0x10b7,
+        Order::Intensity => 0x10b8,
+        Order::Luminance => 0x10b9,
+        Order::Abgr => 0x10c3,
+    }
+}
