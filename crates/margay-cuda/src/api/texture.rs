@@ -105,7 +105,7 @@ pub(super) fn pitched_image(
     let size = |v: usize| u32::try_from(v).ok().filter(|v| (1..=131_072).contains(v));
     let width = size(width).ok_or(CudaError::InvalidValue)?;
     let height = size(height).filter(|h| *h <= 65000).ok_or(CudaError::InvalidValue)?;
-    if address % 512 != 0 || pitch % 32 != 0 {
+    if !address.is_multiple_of(512) || !pitch.is_multiple_of(32) {
         return Err(CudaError::InvalidValue);
     }
     let shape = Dimensions::plain(width, height, 0);
