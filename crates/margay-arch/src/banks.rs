@@ -89,7 +89,7 @@ fn maxwell(access: &WarpAccess<'_>) -> Counts {
     let groups = unit / 4;
     let mergeable = groups > 1 && access.kind == Kind::Load;
     let pass = |size, index| deepest(access, access.mask & group(size, index), unit);
-    let merged = mergeable && agrees(access, access.mask);
+    let merged = merges(access);
     let size = 32 / groups;
     let (mut wavefronts, mut sass, mut ideal) = (0, 0, 0);
     for index in 0..groups.div_ceil(2) {
@@ -118,6 +118,11 @@ fn maxwell(access: &WarpAccess<'_>) -> Counts {
 /// or in all pairs n, n ^ 2.
 fn agrees(access: &WarpAccess<'_>, mask: u32) -> bool {
     [1, 2].into_iter().any(|distance| paired(access, mask, distance))
+}
+
+/// Whether a load's neighbouring groups go as one, from 5.0 on.
+pub(crate) fn merges(access: &WarpAccess<'_>) -> bool {
+    access.width > 4 && access.kind == Kind::Load && agrees(access, access.mask)
 }
 
 fn paired(access: &WarpAccess<'_>, mask: u32, distance: usize) -> bool {
@@ -339,33 +344,33 @@ pub fn rule(model: &MemoryModel, width: u32) -> Rule {
     match (model.generation, width) {
         (Generation::Tesla10 | Generation::Tesla12, _) => Rule {
             source: Source::Manual,
-            place: "CUDA C Programming Guide 4.0, F.3.3 Shared Memory (1.x)",
+            place: "CUDA C Programming Guide 4.2, F.3.3 Shared Memory (1.x)",
             text: "16 banks of 32 bits, half-warps apart; a step serves one broadcast word and one lane of \
                    every other bank; wider accesses are 32-bit requests one after the other",
         },
         (Generation::Fermi, 16) => Rule {
             source: Source::Manual,
-            place: "CUDA C Programming Guide 4.0, F.4.3 Shared Memory (2.x), 128-Bit Accesses",
+            place: "CUDA C Programming Guide 4.2, F.4.3.2 Larger Than 32-Bit Access (2.x)",
             text: "one more than the most lanes of a quarter-warp at different addresses of one bank",
         },
         (Generation::Fermi, 8) => Rule {
             source: Source::Manual,
-            place: "CUDA C Programming Guide 4.0, F.4.3 Shared Memory (2.x), 64-Bit Accesses",
+            place: "CUDA C Programming Guide 4.2, F.4.3.2 Larger Than 32-Bit Access (2.x)",
             text: "two half-warps; in each the most different addresses of one bank",
         },
         (Generation::Fermi, _) => Rule {
             source: Source::Manual,
-            place: "CUDA C Programming Guide 4.0, F.4.3 Shared Memory (2.x), 32-Bit Accesses",
+            place: "CUDA C Programming Guide 4.2, F.4.3 Shared Memory (2.x)",
             text: "32 banks of 32 bits; the most different words of one bank; a word goes to all its lanes",
         },
         (Generation::Kepler, 16) => Rule {
             source: Source::Inferred,
-            place: "CUDA C Programming Guide 5.0, G.5.3 Shared Memory (3.x), applied to half-warps",
+            place: "CUDA C Programming Guide 4.2, F.5.3 Shared Memory (3.0), applied to half-warps",
             text: "two half-warps; in each the most different rows of one 64-bit bank",
         },
         (Generation::Kepler, _) => Rule {
             source: Source::Manual,
-            place: "CUDA C Programming Guide 5.0, G.5.3 Shared Memory (3.x)",
+            place: "CUDA C Programming Guide 4.2, F.5.3 Shared Memory (3.0)",
             text: "32 banks of 64 bits; the most different rows of one bank",
         },
         (Generation::Maxwell | Generation::Pascal | Generation::Volta, 8 | 16) => Rule {

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::capability::{ComputeCapability, Limits};
-use crate::figure::{Figure, Source};
+use crate::figure::{self, Figure, Source};
 
 /// A product. Clocks in kHz, sizes in bytes, the bus in bits.
 #[derive(Clone, Debug, Serialize)]
@@ -33,7 +33,16 @@ pub struct Gpu {
 }
 
 const fn from_data_sheet<T>(value: T) -> Figure<T> {
-    Figure { value, source: Source::Manual }
+    tagged(value, Source::Manual)
+}
+
+const fn tagged<T>(value: T, source: Source) -> Figure<T> {
+    let place = match source {
+        Source::Manual => "the card's data sheet",
+        Source::Measured => figure::H200,
+        Source::Inferred | Source::Modelled => "third parties' tables",
+    };
+    Figure { value, source, place }
 }
 
 macro_rules! card_table {
@@ -42,12 +51,12 @@ macro_rules! card_table {
             name: $name,
             alias: $alias,
             cc: ComputeCapability::new($major, $minor),
-            sm_count: Figure { value: $sms, source: Source::$source },
-            clock_khz: Figure { value: $mhz * 1000, source: Source::$source },
-            memory_clock_khz: Figure { value: $mem_mhz * 1000, source: Source::$source },
+            sm_count: tagged($sms, Source::$source),
+            clock_khz: tagged($mhz * 1000, Source::$source),
+            memory_clock_khz: tagged($mem_mhz * 1000, Source::$source),
             memory_bus_bits: from_data_sheet($bus),
-            memory_bytes: Figure { value: ($mem as f64 * 1_048_576.0) as u64, source: Source::$source },
-            l2_bytes: Figure { value: $l2 << 10, source: Source::$source },
+            memory_bytes: tagged(($mem as f64 * 1_048_576.0) as u64, Source::$source),
+            l2_bytes: tagged($l2 << 10, Source::$source),
             ecc: has(&[$($(stringify!($flag)),*)?], "ecc"),
             integrated: has(&[$($(stringify!($flag)),*)?], "integrated"),
         }, )* ];

@@ -9,7 +9,7 @@ use crate::figure::Source;
 
 /// Whether global loads that say nothing go through L1.
 ///
-/// 2.x: yes (guide, F.4.2). 3.x and 5.x: no, save by opting in (guide, G.5.2). 6.0: yes; 6.1 and 6.2
+/// 2.x: yes (guide 4.2, F.4.2). 3.x and 5.x: no, save by opting in (guide 9.0, H.3.2, H.4.2). 6.0: yes; 6.1 and 6.2
 /// follow Maxwell (Pascal tuning guide, 1.4.3.1). 7.0 on: yes (Volta tuning guide, 1.4.3.2).
 pub fn loads_use_l1_by_default(cc: ComputeCapability) -> bool {
     match cc.major {
@@ -122,7 +122,12 @@ pub fn each_transaction(
 }
 
 /// One transaction for each segment of `bytes` that a lane touches.
-fn aligned(access: &WarpAccess<'_>, mask: u32, bytes: u32, found: &mut impl FnMut(Transaction)) {
+pub(crate) fn aligned(
+    access: &WarpAccess<'_>,
+    mask: u32,
+    bytes: u32,
+    found: &mut impl FnMut(Transaction),
+) {
     let mut rest = mask;
     while rest != 0 {
         let segment = access.addresses[rest.trailing_zeros() as usize] / u64::from(bytes);
@@ -194,24 +199,24 @@ pub fn rule(model: &MemoryModel, access: &WarpAccess<'_>) -> Rule {
     match model.generation {
         Generation::Tesla10 => Rule {
             source: Source::Manual,
-            place: "CUDA C Programming Guide 4.0, F.3.2.1 Devices of Compute Capability 1.0 and 1.1",
+            place: "CUDA C Programming Guide 4.2, F.3.2.1 Devices of Compute Capability 1.0 and 1.1",
             text: "a half-warp coalesces if lane k takes word k of an aligned segment; else each lane has a \
                    32-byte transaction of its own",
         },
         Generation::Tesla12 => Rule {
             source: Source::Manual,
-            place: "CUDA C Programming Guide 4.0, F.3.2.2 Devices of Compute Capability 1.2 and 1.3",
+            place: "CUDA C Programming Guide 4.2, F.3.2.2 Devices of Compute Capability 1.2 and 1.3",
             text: "for each half-warp the segment of the lowest waiting lane, halved while half of it is unused",
         },
         Generation::Fermi | Generation::Kepler if through_l1(model, access) => Rule {
             source: Source::Manual,
-            place: "CUDA C Programming Guide 4.0, F.4.2 Global Memory (2.x)",
+            place: "CUDA C Programming Guide 4.2, F.4.2 Global Memory (2.x)",
             text: "one 128-byte line of L1 for each that a lane touches; 8 bytes go as two half-warps, 16 as \
                    four quarter-warps",
         },
         Generation::Fermi | Generation::Kepler => Rule {
             source: Source::Manual,
-            place: "CUDA C Programming Guide 4.0, F.4.2 Global Memory (2.x)",
+            place: "CUDA C Programming Guide 4.2, F.4.2 Global Memory (2.x)",
             text: "one 32-byte segment of L2 for each that a lane touches; 8 bytes go as two half-warps, 16 as \
                    four quarter-warps",
         },

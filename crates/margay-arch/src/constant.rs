@@ -34,7 +34,7 @@ pub fn rule(model: &MemoryModel) -> Rule {
     if model.generation.is_tesla() {
         return Rule {
             source: Source::Manual,
-            place: "CUDA C Programming Guide 4.0, 5.3.2.5 Constant Memory; F.3.1",
+            place: "CUDA C Programming Guide 4.2, 5.3.2.5 Constant Memory; F.3.1",
             text: "half-warps apart; as many requests as there are different addresses",
         };
     }

@@ -14,7 +14,10 @@ pub mod constant;
 pub mod figure;
 pub mod gpu;
 pub mod local;
+pub mod mnemonics;
 pub mod occupancy;
+pub mod picture;
+pub mod throughput;
 
 pub use access::{
     AtomicOp, BankMode, CacheOperator, Counts, Generation, Kind, MemoryModel, Rule, Space,

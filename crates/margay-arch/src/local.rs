@@ -11,30 +11,37 @@ pub fn interleaved(offset: u64, lane: usize) -> u64 {
     ((offset / 4) * 32 + lane as u64) * 4 + offset % 4
 }
 
+/// Where word `word` of the access lies for each lane.
+pub(crate) fn addresses(access: &WarpAccess<'_>, word: u32) -> [u64; 32] {
+    let mut addresses = [0; 32];
+    for lane in lanes(access.mask) {
+        addresses[lane] = interleaved(access.addresses[lane] + 4 * u64::from(word), lane);
+    }
+    addresses
+}
+
+/// One word of the access, as global memory sees it.
+pub(crate) fn as_global<'a>(access: &WarpAccess<'_>, addresses: &'a [u64; 32]) -> WarpAccess<'a> {
+    WarpAccess {
+        space: Space::Global,
+        kind: if access.kind == Kind::Load { Kind::Load } else { Kind::Store },
+        width: access.width.min(4),
+        mask: access.mask,
+        addresses,
+        // Local memory is cached in L1 wherever there is one.
+        cache: match access.cache {
+            CacheOperator::Default => CacheOperator::Ca,
+            other => other,
+        },
+    }
+}
+
 /// A load or store: each 32-bit word is a request of its own.
 pub(crate) fn count(model: &MemoryModel, access: &WarpAccess<'_>) -> Counts {
     let mut counts = Counts::default();
     for word in 0..access.width.div_ceil(4) {
-        let mut addresses = [0; 32];
-        for lane in lanes(access.mask) {
-            addresses[lane] = interleaved(access.addresses[lane] + 4 * u64::from(word), lane);
-        }
-        let one = coalesce::count(
-            model,
-            &WarpAccess {
-                space: Space::Global,
-                kind: if access.kind == Kind::Load { Kind::Load } else { Kind::Store },
-                width: access.width.min(4),
-                mask: access.mask,
-                addresses: &addresses,
-                // Local memory is cached in L1 wherever there is one.
-                cache: match access.cache {
-                    CacheOperator::Default => CacheOperator::Ca,
-                    other => other,
-                },
-            },
-        );
-        counts.add(&one);
+        let addresses = addresses(access, word);
+        counts.add(&coalesce::count(model, &as_global(access, &addresses)));
     }
     counts.instructions = 1;
     counts

@@ -3,6 +3,12 @@
 
 use crate::capability::Limits;
 
+// Places of figures that are not in the guide's table of technical specifications.
+const CALCULATOR: &str = "CUDA Occupancy Calculator";
+const RATIO: &str = "CUDA C++ Programming Guide, Arithmetic Instructions, table of throughputs";
+const UNIFIED: &str =
+    "CUDA C++ Programming Guide, Shared Memory of the capability; its tuning guide";
+
 pub mod sm_10;
 pub mod sm_100;
 pub mod sm_103;

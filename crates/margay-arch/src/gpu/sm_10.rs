@@ -4,8 +4,9 @@
 //! Parameters and 16 bytes of launch configuration (`blockDim`, `gridDim`, `blockIdx`) lie at the
 //! start of shared memory, 256 bytes of parameters at most.
 
+use super::{CALCULATOR, RATIO, UNIFIED};
 use crate::capability::{ComputeCapability, Limits};
-use crate::figure::manual;
+use crate::figure::{manual, manual_in};
 
 /// Limits of 1.0.
 pub static LIMITS: Limits = BASE;
@@ -22,12 +23,12 @@ pub(super) const BASE: Limits = Limits {
     registers_per_sm: manual(8 << 10),
     max_registers_per_block: manual(8 << 10),
     max_registers_per_thread: manual(124),
-    register_unit: manual(256),
-    warp_unit: manual(2),
+    register_unit: manual_in(256, CALCULATOR),
+    warp_unit: manual_in(2, CALCULATOR),
     shared_per_sm: manual(16 << 10),
     shared_per_block: manual(16 << 10),
     shared_per_block_optin: manual(16 << 10),
-    shared_unit: manual(512),
+    shared_unit: manual_in(512, CALCULATOR),
     shared_reserved: manual(0),
     shared_launch_configuration: manual(16),
     shared_banks: manual(16),
@@ -35,9 +36,9 @@ pub(super) const BASE: Limits = Limits {
     constant_cache: manual(8 << 10),
     local_per_thread: manual(16 << 10),
     max_parameters: manual(256),
-    l1_and_shared: manual(0),
+    l1_and_shared: manual_in(0, UNIFIED),
     max_cluster: manual(0),
-    single_to_double_ratio: manual(0),
+    single_to_double_ratio: manual_in(0, RATIO),
     concurrent_kernels: manual(1),
     async_engines: manual(0),
     cooperative_launch: manual(false),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compute capability 2.0 (Fermi).
 
+use super::{CALCULATOR, RATIO, UNIFIED};
 use crate::capability::{ComputeCapability, Limits};
-use crate::figure::manual;
+use crate::figure::{manual, manual_in};
 
 /// Limits of 2.0.
 pub static LIMITS: Limits = BASE;
@@ -18,18 +19,18 @@ pub(super) const BASE: Limits = Limits {
     registers_per_sm: manual(32 << 10),
     max_registers_per_block: manual(32 << 10),
     max_registers_per_thread: manual(63),
-    register_unit: manual(64),
-    warp_unit: manual(2),
+    register_unit: manual_in(64, CALCULATOR),
+    warp_unit: manual_in(2, CALCULATOR),
     shared_per_sm: manual(48 << 10),
     shared_per_block: manual(48 << 10),
     shared_per_block_optin: manual(48 << 10),
-    shared_unit: manual(128),
+    shared_unit: manual_in(128, CALCULATOR),
     shared_launch_configuration: manual(0),
     shared_banks: manual(32),
     local_per_thread: manual(512 << 10),
     max_parameters: manual(4096),
-    l1_and_shared: manual(64 << 10),
-    single_to_double_ratio: manual(2),
+    l1_and_shared: manual_in(64 << 10, UNIFIED),
+    single_to_double_ratio: manual_in(2, RATIO),
     concurrent_kernels: manual(16),
     async_engines: manual(2),
     unified_addressing: manual(true),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compute capability 3.0 (Kepler).
 
+use super::{CALCULATOR, RATIO};
 use crate::capability::{ComputeCapability, Limits};
-use crate::figure::manual;
+use crate::figure::{manual, manual_in};
 
 /// Limits of 3.0.
 pub static LIMITS: Limits = BASE;
@@ -16,10 +17,10 @@ pub(super) const BASE: Limits = Limits {
     max_threads_per_sm: manual(2048),
     registers_per_sm: manual(64 << 10),
     max_registers_per_block: manual(64 << 10),
-    register_unit: manual(256),
-    warp_unit: manual(4),
-    shared_unit: manual(256),
-    single_to_double_ratio: manual(24),
+    register_unit: manual_in(256, CALCULATOR),
+    warp_unit: manual_in(4, CALCULATOR),
+    shared_unit: manual_in(256, CALCULATOR),
+    single_to_double_ratio: manual_in(24, RATIO),
     managed_memory: manual(true),
     ..super::sm_21::BASE
 };

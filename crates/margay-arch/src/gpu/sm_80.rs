@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compute capability 8.0 (Ampere).
 
+use super::{CALCULATOR, UNIFIED};
 use crate::capability::{ComputeCapability, Limits};
-use crate::figure::{inferred, manual};
+use crate::figure::{inferred, manual, manual_in};
 
 /// Limits of 8.0.
 pub static LIMITS: Limits = BASE;
@@ -12,9 +13,9 @@ pub(super) const BASE: Limits = Limits {
     architecture: "Ampere",
     shared_per_sm: manual(164 << 10),
     shared_per_block_optin: manual(163 << 10),
-    shared_unit: manual(128),
+    shared_unit: manual_in(128, CALCULATOR),
     shared_reserved: manual(1024),
-    l1_and_shared: manual(192 << 10),
+    l1_and_shared: manual_in(192 << 10, UNIFIED),
     async_engines: inferred(3),
     ..super::sm_70::BASE
 };

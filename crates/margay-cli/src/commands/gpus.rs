@@ -58,12 +58,7 @@ fn list() {
 
 /// A line: what, how much, and where the figure comes from.
 fn row(label: &str, value: impl Display, source: Option<Source>) {
-    let source = match source {
-        Some(Source::Manual) => "manual",
-        Some(Source::Measured) => "measured",
-        Some(Source::Inferred) => "inferred",
-        None => "",
-    };
+    let source = source.map_or("", Source::word);
     let line = format!("  {label:<42} {value:<25} {source}");
     println!("{}", line.trim_end());
 }
