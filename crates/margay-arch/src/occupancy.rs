@@ -37,9 +37,83 @@ pub struct Occupancy {
     pub limiter: Limiter,
 }
 
+/// The blocks that each resource alone would allow. `None`: the kernel takes none of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BlockLimits {
+    pub blocks: u32,
+    pub warps: u32,
+    pub registers: Option<u32>,
+    pub shared: Option<u32>,
+}
+
+/// A change of one resource that changes the number of resident blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Step {
+    pub resource: Limiter,
+    /// Registers of a thread, bytes of a block, or threads of a block, as they are.
+    pub from: u32,
+    /// The nearest value that makes a difference.
+    pub to: u32,
+    pub blocks_per_sm: u32,
+    pub warps_per_sm: u32,
+}
+
+/// What each resource allows.
+pub fn block_limits(limits: &Limits, kernel: &LaunchResources) -> BlockLimits {
+    let warps = kernel.threads_per_block.div_ceil(Limits::WARP_SIZE).max(1);
+    let some = |blocks: u32| (blocks != u32::MAX).then_some(blocks);
+    BlockLimits {
+        blocks: limits.max_blocks_per_sm.value,
+        warps: limits.max_warps_per_sm.value / warps,
+        registers: some(blocks_by_registers(limits, kernel.registers_per_thread, warps)),
+        shared: some(blocks_by_shared(limits, kernel.shared_per_block)),
+    }
+}
+
+/// The smallest savings of registers and of shared memory that let more blocks be resident, and the
+/// smallest increases that let fewer: what one register or byte less would bring, and what is spare.
+pub fn steps(limits: &Limits, kernel: &LaunchResources) -> Vec<Step> {
+    let now = occupancy(limits, kernel).blocks_per_sm;
+    let mut steps = Vec::new();
+    let mut try_values =
+        |resource, from: u32, values: &mut dyn Iterator<Item = u32>, more: bool| {
+            for to in values {
+                let mut changed = *kernel;
+                match resource {
+                    Limiter::Registers => changed.registers_per_thread = to,
+                    Limiter::Shared => changed.shared_per_block = to,
+                    Limiter::Warps | Limiter::Blocks => changed.threads_per_block = to,
+                }
+                let then = occupancy(limits, &changed);
+                if more && then.blocks_per_sm > now || !more && then.blocks_per_sm < now {
+                    steps.push(Step {
+                        resource,
+                        from,
+                        to,
+                        blocks_per_sm: then.blocks_per_sm,
+                        warps_per_sm: then.warps_per_sm,
+                    });
+                    return;
+                }
+            }
+        };
+    let registers = kernel.registers_per_thread;
+    let shared = kernel.shared_per_block;
+    let most_registers = limits.max_registers_per_thread.value + 1;
+    let most_shared = limits.shared_per_block_optin.value + 1;
+    try_values(Limiter::Registers, registers, &mut (1..registers).rev(), true);
+    try_values(Limiter::Registers, registers, &mut (registers + 1..=most_registers), false);
+    try_values(Limiter::Shared, shared, &mut (0..shared).rev(), true);
+    try_values(Limiter::Shared, shared, &mut (shared + 1..=most_shared), false);
+    steps
+}
+
 /// Computes occupancy. A block that fits not even once gives 0.
 pub fn occupancy(limits: &Limits, kernel: &LaunchResources) -> Occupancy {
     let warps = kernel.threads_per_block.div_ceil(Limits::WARP_SIZE).max(1);
+    if kernel.threads_per_block > limits.max_threads_per_block.value {
+        return Occupancy { blocks_per_sm: 0, warps_per_sm: 0, limiter: Limiter::Warps };
+    }
     let candidates = [
         (limits.max_blocks_per_sm.value, Limiter::Blocks),
         (limits.max_warps_per_sm.value / warps, Limiter::Warps),
@@ -113,6 +187,21 @@ mod tests {
         assert_eq!(blocks(10, 256, 11, 0), 2);
         assert_eq!(blocks(13, 256, 16, 0), 4);
         assert_eq!(blocks(10, 64, 10, 8192), 1);
+    }
+
+    #[test]
+    fn one_register_less() {
+        let limits = ComputeCapability::new(2, 0).limits().unwrap();
+        let kernel = LaunchResources {
+            threads_per_block: 256,
+            registers_per_thread: 21,
+            shared_per_block: 0,
+        };
+        assert_eq!(occupancy(limits, &kernel).limiter, Limiter::Registers);
+        let better = steps(limits, &kernel)[0];
+        assert_eq!((better.to, better.blocks_per_sm), (20, 6));
+        let limits = block_limits(limits, &kernel);
+        assert_eq!((limits.warps, limits.registers, limits.shared), (6, Some(5), None));
     }
 
     /// A subset of the recorded table; the whole of it is `tests/occupancy.rs`.

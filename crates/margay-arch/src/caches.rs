@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Caches: their sizes, how L1 and shared memory divide one store, and a model that counts hits.
+//!
+//! NVIDIA documents sizes, not replacement. The model is least recently used in sets of ways, a line at
+//! a time with 32-byte sectors: everything that [`Cache`] counts is *modelled*, for comparing two versions
+//! of a kernel and not for quoting.
+
+use serde::Serialize;
+
+use crate::capability::{ComputeCapability, Limits};
+use crate::card::Card;
+use crate::figure::{Figure, Source, inferred_from, manual_in};
+
+/// What a [`Cache`] is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct CacheShape {
+    pub bytes: u32,
+    /// Of a line. A multiple of `sector`.
+    pub line: u32,
+    /// What a miss brings in.
+    pub sector: u32,
+    pub ways: u32,
+    /// Where `bytes` comes from; line, sector and ways are the model's.
+    pub source: Source,
+}
+
+/// How many lookups found their sector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HitCounts {
+    pub hits: u64,
+    pub misses: u64,
+}
+
+impl HitCounts {
+    /// Hits of all lookups, 0 to 1; `None` without lookups.
+    pub fn rate(&self) -> Option<f64> {
+        let all = self.hits + self.misses;
+        (all != 0).then(|| self.hits as f64 / all as f64)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    /// Line number plus one; 0 is empty.
+    tag: u64,
+    sectors: u32,
+    used: u64,
+}
+
+/// A cache: least recently used, filled by sectors.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    shape: CacheShape,
+    lines: Vec<Line>,
+    clock: u64,
+    pub counts: HitCounts,
+}
+
+impl Cache {
+    /// An empty cache. One of less than a line misses always.
+    pub fn new(shape: CacheShape) -> Cache {
+        let lines = (shape.bytes / shape.line.max(1)) as usize;
+        let lines = lines - lines % shape.ways.max(1) as usize;
+        Cache {
+            shape,
+            lines: vec![Line { tag: 0, sectors: 0, used: 0 }; lines],
+            clock: 0,
+            counts: HitCounts::default(),
+        }
+    }
+
+    pub fn shape(&self) -> CacheShape {
+        self.shape
+    }
+
+    /// Looks the sector of `address` up, brings it in if it is absent, and counts. True for a hit.
+    pub fn read(&mut self, address: u64) -> bool {
+        let hit = self.touch(address, true);
+        *(if hit { &mut self.counts.hits } else { &mut self.counts.misses }) += 1;
+        hit
+    }
+
+    /// A write that goes through: the sector is updated if it is present, and not brought in.
+    pub fn write_through(&mut self, address: u64) -> bool {
+        self.touch(address, false)
+    }
+
+    fn touch(&mut self, address: u64, fill: bool) -> bool {
+        let ways = self.shape.ways.max(1) as usize;
+        let sets = (self.lines.len() / ways) as u64;
+        if sets == 0 {
+            return false;
+        }
+        self.clock += 1;
+        let number = address / u64::from(self.shape.line);
+        let sector = 1 << (address % u64::from(self.shape.line) / u64::from(self.shape.sector));
+        let set = &mut self.lines[(number % sets) as usize * ways..][..ways];
+        if let Some(line) = set.iter_mut().find(|l| l.tag == number + 1) {
+            line.used = self.clock;
+            let hit = line.sectors & sector != 0;
+            if fill {
+                line.sectors |= sector;
+            }
+            return hit;
+        }
+        if fill {
+            let oldest = set.iter_mut().min_by_key(|l| l.used).expect("a set has ways");
+            *oldest = Line { tag: number + 1, sectors: sector, used: self.clock };
+        }
+        false
+    }
+
+    /// Throws everything away: what a host write to constant memory does to the constant cache, and the
+    /// end of a kernel to L1.
+    pub fn invalidate(&mut self) {
+        self.lines.fill(Line { tag: 0, sectors: 0, used: 0 });
+    }
+}
+
+/// The constant cache of a multiprocessor: the capability's working set, or `bytes` if the user chose one
+/// (an OpenCL device for FPGAs has 16 KB unless `--const-cache-bytes` says otherwise). It lives across
+/// launches.
+pub fn constant_cache(limits: &Limits, bytes: Option<u32>) -> CacheShape {
+    CacheShape {
+        bytes: bytes.unwrap_or(limits.constant_cache.value),
+        line: 64,
+        sector: 64,
+        ways: 4,
+        source: if bytes.is_some() { Source::Modelled } else { limits.constant_cache.source },
+    }
+}
+
+/// L2, for the whole card.
+pub fn l2_cache(card: &Card) -> CacheShape {
+    let bytes = card.l2_bytes;
+    CacheShape { bytes: bytes.value, line: 128, sector: 32, ways: 16, source: bytes.source }
+}
+
+/// Sizes of shared memory, in KB of a multiprocessor, that a launch can choose; what is left of the store is
+/// L1. One size where the two are apart.
+pub fn shared_splits(cc: ComputeCapability) -> Figure<&'static [u32]> {
+    let place = "CUDA C++ Programming Guide, Shared Memory of the capability; its tuning guide";
+    let splits: &'static [u32] = match (cc.major, cc.minor) {
+        (0 | 1, _) => &[16],
+        (2, _) => &[16, 48],
+        (3, 7) => &[80, 96, 112],
+        (3 | 4, _) => &[16, 32, 48],
+        (5, 2) | (6, 1) => &[96],
+        (5 | 6, _) => &[64],
+        (7, 5) => &[32, 64],
+        (7, _) => &[0, 8, 16, 32, 64, 96],
+        (8, 0 | 7) => &[0, 8, 16, 32, 64, 100, 132, 164],
+        (8, _) | (12.., _) => &[0, 8, 16, 32, 64, 100],
+        (9..12, _) => &[0, 8, 16, 32, 64, 100, 132, 164, 196, 228],
+    };
+    if cc.major >= 10 { inferred_from(splits, "9.0 and 8.9") } else { manual_in(splits, place) }
+}
+
+/// A division of the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Split {
+    /// Bytes of shared memory of a multiprocessor.
+    pub shared: u32,
+    /// Bytes of L1; 0 where global memory has no L1.
+    pub l1: u32,
+}
+
+/// The division with at least `needed` bytes of shared memory: the smallest that suffices, which leaves
+/// the most L1. A change of it from one launch to the next waits until no other kernel is running.
+///
+/// From 7.0 on the driver chooses so unless told otherwise (`cudaFuncAttributePreferredSharedMemoryCarveout`);
+/// before, the default is the largest shared memory (`cudaFuncSetCacheConfig`).
+pub fn split_for(limits: &Limits, needed: u32) -> Split {
+    let splits = shared_splits(limits.cc).value;
+    let largest = splits.last().copied().unwrap_or(0) << 10;
+    let fits = splits.iter().map(|kb| kb << 10).find(|&bytes| bytes >= needed);
+    let shared = if limits.cc.major < 7 { largest } else { fits.unwrap_or(largest) };
+    Split { shared, l1: l1_bytes(limits, shared) }
+}
+
+/// L1 when shared memory has `shared` bytes.
+fn l1_bytes(limits: &Limits, shared: u32) -> u32 {
+    match (limits.cc.major, limits.cc.minor) {
+        (0 | 1, _) => 0,
+        // Apart from shared memory: the unified L1 and texture cache (tuning guides of Maxwell and Pascal).
+        (5, 0 | 3) | (6, 0) => 24 << 10,
+        (5 | 6, _) => 48 << 10,
+        (_, _) => limits.l1_and_shared.value.saturating_sub(shared),
+    }
+}
+
+/// L1 of a multiprocessor under a division.
+pub fn l1_cache(split: Split) -> CacheShape {
+    CacheShape { bytes: split.l1, line: 128, sector: 32, ways: 4, source: Source::Manual }
+}
+
+/// The texture (read-only) cache of a multiprocessor, where it is a store of its own; from 5.0 on it is L1.
+pub fn texture_cache(limits: &Limits) -> Option<CacheShape> {
+    let bytes = match limits.cc.major {
+        0 | 1 => 8 << 10,
+        2 => 12 << 10,
+        3 | 4 => 48 << 10,
+        5.. => return None,
+    };
+    Some(CacheShape { bytes, line: 32, sector: 32, ways: 4, source: Source::Manual })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(major: u32, minor: u32) -> &'static Limits {
+        ComputeCapability::new(major, minor).limits().unwrap()
+    }
+
+    #[test]
+    fn least_recently_used_goes_first() {
+        let shape =
+            CacheShape { bytes: 256, line: 64, sector: 32, ways: 2, source: Source::Modelled };
+        let mut cache = Cache::new(shape);
+        assert!(!cache.read(0));
+        assert!(cache.read(31));
+        assert!(!cache.read(32), "the other sector of the line");
+        // Lines 0, 2 and 4 share a set of two ways.
+        assert!(!cache.read(128));
+        assert!(cache.read(0));
+        assert!(!cache.read(256));
+        assert!(!cache.read(128), "evicted: it was used before line 0");
+        assert!(!cache.write_through(512), "a write brings nothing in");
+        assert!(!cache.read(512));
+        cache.invalidate();
+        assert!(!cache.read(0));
+        assert_eq!(cache.counts, HitCounts { hits: 2, misses: 7 });
+        assert!(!Cache::new(CacheShape { bytes: 0, ..shape }).read(0));
+    }
+
+    /// A table of the constant cache's size is read once from memory, then from the cache.
+    #[test]
+    fn a_working_set_of_constants() {
+        for (bytes, rate) in [(8 << 10, 0.5), (64 << 10, 0.0)] {
+            let mut cache = Cache::new(constant_cache(limits(9, 0), None));
+            for _ in 0..2 {
+                (0..bytes / 64).for_each(|line| {
+                    cache.read(line * 64);
+                });
+            }
+            assert_eq!(cache.counts.rate(), Some(rate), "{bytes}");
+        }
+        assert_eq!(constant_cache(limits(6, 0), None).bytes, 4 << 10);
+        assert_eq!(constant_cache(limits(9, 0), Some(16 << 10)).bytes, 16 << 10);
+    }
+
+    /// Guide 4.2, F.4.1 and F.5.1; tuning guides of Volta, Turing, Ampere and Hopper.
+    #[test]
+    fn splits() {
+        assert_eq!(split_for(limits(2, 0), 0), Split { shared: 48 << 10, l1: 16 << 10 });
+        assert_eq!(shared_splits(ComputeCapability::new(3, 0)).value, [16, 32, 48]);
+        assert_eq!(split_for(limits(7, 0), 40 << 10), Split { shared: 64 << 10, l1: 64 << 10 });
+        assert_eq!(split_for(limits(7, 5), 0), Split { shared: 32 << 10, l1: 64 << 10 });
+        assert_eq!(split_for(limits(9, 0), 0), Split { shared: 0, l1: 256 << 10 });
+        assert_eq!(split_for(limits(9, 0), 228 << 10), Split { shared: 228 << 10, l1: 28 << 10 });
+        assert_eq!(split_for(limits(1, 0), 0).l1, 0);
+        for limits in crate::gpu::ALL {
+            let largest = *shared_splits(limits.cc).value.last().unwrap();
+            assert_eq!(largest << 10, limits.shared_per_sm.value, "{}", limits.cc);
+        }
+    }
+}
