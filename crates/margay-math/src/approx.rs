@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! PTX's approximate operations in single precision.
+//! PTX's approximate operations.
 //!
 //! Special values are those that an H200 gave; other results are within PTX's bounds.
 
 use crate::ops::Ops;
 use crate::single;
-use crate::value::F32;
+use crate::value::{F32, F64, I64};
 
 /// A subnormal becomes zero of the same sign.
 #[inline(always)]
@@ -19,25 +19,129 @@ fn flushed<O: Ops, const FTZ: bool>(x: F32<O>) -> F32<O> {
     if FTZ { flush(x) } else { x }
 }
 
-/// Correctly rounded.
+/// `rcp.approx.f32`: correctly rounded.
 #[inline(always)]
 pub fn rcp<O: Ops, const FTZ: bool>(x: F32<O>) -> F32<O> {
     let x = flushed::<O, FTZ>(x);
     flushed::<O, FTZ>((x.k(1.0) / x).canonical())
 }
 
-/// Correctly rounded.
+/// `sqrt.approx.f32`: correctly rounded.
 #[inline(always)]
 pub fn sqrt<O: Ops, const FTZ: bool>(x: F32<O>) -> F32<O> {
     flushed::<O, FTZ>(x).sqrt().canonical()
 }
 
+/// `rsqrt.approx.f32`: two roundings, less than 2^-22.9 together.
+#[inline(always)]
+pub fn rsqrt<O: Ops, const FTZ: bool>(x: F32<O>) -> F32<O> {
+    let x = flushed::<O, FTZ>(x);
+    (x.k(1.0) / x.sqrt()).canonical()
+}
+
+/// `div.approx.f32`: a card multiplies by a reciprocal, hence 0 for divisors above 2^126, and NaN
+/// if `a` is infinite then.
+#[inline(always)]
+pub fn div<O: Ops, const FTZ: bool>(a: F32<O>, b: F32<O>) -> F32<O> {
+    let (a, b) = (flushed::<O, FTZ>(a), flushed::<O, FTZ>(b));
+    let huge = b.abs().gt(f32::from_bits((126 + 127) << 23)) & b.abs().lt(f32::INFINITY);
+    let divisor = huge.select(b.k(f32::INFINITY).copysign(b), b);
+    flushed::<O, FTZ>((a / divisor).canonical())
+}
+
+/// `div.full.f32`: correctly rounded over the full range.
+#[inline(always)]
+pub fn div_full<O: Ops, const FTZ: bool>(a: F32<O>, b: F32<O>) -> F32<O> {
+    let (a, b) = (flushed::<O, FTZ>(a), flushed::<O, FTZ>(b));
+    flushed::<O, FTZ>((a / b).canonical())
+}
+
+/// `ex2.approx.f32`.
 #[inline(always)]
 pub fn ex2<O: Ops, const FTZ: bool>(x: F32<O>) -> F32<O> {
     flushed::<O, FTZ>(single::exponential::exp2f(flushed::<O, FTZ>(x)))
 }
 
+/// `lg2.approx.f32`.
 #[inline(always)]
 pub fn lg2<O: Ops, const FTZ: bool>(x: F32<O>) -> F32<O> {
-    flushed::<O, FTZ>(single::logarithm::log2f(flushed::<O, FTZ>(x)))
+    flushed::<O, FTZ>(single::logarithm::log2f_approx(flushed::<O, FTZ>(x)))
+}
+
+/// A card first multiplies by 1/(2π) in single precision, rounding toward zero, and then looks up
+/// the fraction of a turn; so does this, or large arguments would give different values altogether.
+#[inline(always)]
+fn turns<O: Ops>(x: F32<O>) -> F32<O> {
+    const INVERSE: f32 = f32::from_bits(0x3e22_f983);
+    let nearest = x * INVERSE;
+    let rest = x.mul_add(INVERSE, -nearest);
+    let outward = (rest.lt(0.0) & nearest.gt(0.0)) | (rest.gt(0.0) & nearest.lt(0.0));
+    let turns = outward.select(nearest.bits() - 1, nearest.bits()).as_float();
+    turns - turns.rint()
+}
+
+/// sin(2πt) for t in [-1/4, 1/4].
+#[inline(always)]
+fn sin_turns<O: Ops>(t: F32<O>) -> F32<O> {
+    (t * t).poly([40.059372, -76.625015, 81.60464, -41.34172, 6.2831855]) * t
+}
+
+/// `sin.approx.f32`. Subnormals are flushed with or without `.ftz`, as an H200 did.
+#[inline(always)]
+pub fn sin<O: Ops>(x: F32<O>) -> F32<O> {
+    let x = flush(x);
+    let t = turns(x);
+    let folded = t.abs().gt(0.25).select(t.k(0.5).copysign(t) - t, t);
+    flush(x.equals(0.0).select(x, sin_turns(folded))).canonical()
+}
+
+/// `cos.approx.f32`, as [`sin`].
+#[inline(always)]
+pub fn cos<O: Ops>(x: F32<O>) -> F32<O> {
+    let t = turns(flush(x));
+    flush(sin_turns(t.k(0.25) - t.abs())).canonical()
+}
+
+/// `tanh.approx.f32`. Never flushes: PTX has no `.ftz` here, and subnormals are their own tangents.
+#[inline(always)]
+pub fn tanh<O: Ops>(x: F32<O>) -> F32<O> {
+    single::hyperbolic::tanhf(x)
+}
+
+const HIGH_WORD: u64 = 0xffff_ffff_0000_0000;
+const SIGN: u64 = 1 << 63;
+
+#[inline(always)]
+fn flush_f64<O: Ops>(x: I64<O>) -> I64<O> {
+    let subnormal = (x & !SIGN).below(0x0010_0000_0000_0000u64);
+    subnormal.select(x & SIGN, x)
+}
+
+/// Only the upper word is written.
+#[inline(always)]
+fn coarse<O: Ops>(r: F64<O>) -> F64<O> {
+    let high = flush_f64(r.bits() & HIGH_WORD);
+    r.is_nan().select(high.k(0x7fff_ffff_0000_0000), high).as_float()
+}
+
+/// `rcp.approx.ftz.f64`: only the upper word is read and written, subnormals are flushed.
+#[inline(always)]
+pub fn rcp_f64<O: Ops>(x: F64<O>) -> F64<O> {
+    let x = flush_f64(x.bits() & HIGH_WORD).as_float();
+    coarse(x.k(1.0) / x)
+}
+
+/// `rsqrt.approx.ftz.f64`: only the upper word is read and written, subnormals are flushed.
+#[inline(always)]
+pub fn rsqrt_f64_ftz<O: Ops>(x: F64<O>) -> F64<O> {
+    let x = flush_f64(x.bits() & HIGH_WORD).as_float();
+    coarse(x.k(1.0) / x.sqrt())
+}
+
+/// `rsqrt.approx.f64`. A NaN argument is made quiet and kept.
+#[inline(always)]
+pub fn rsqrt_f64<O: Ops>(x: F64<O>) -> F64<O> {
+    let r = (x.k(1.0) / x.sqrt()).canonical();
+    let quiet = (x.bits() | 0x0008_0000_0000_0000u64).as_float();
+    x.is_nan().select(quiet, r)
 }

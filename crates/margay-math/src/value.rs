@@ -306,10 +306,13 @@ impl<O: Ops> F32<O> {
     pub fn copysign(self, sign: Self) -> Self {
         ((self.bits() & 0x7fff_ffffu32) | (sign.bits() & 0x8000_0000u32)).as_float()
     }
-    /// NaN becomes the one NaN that single-precision functions give on a card.
+    /// NaN becomes the one NaN that single-precision functions give on a card: on integers, since
+    /// a compiler may take one NaN for another.
     #[inline(always)]
     pub fn canonical(self) -> Self {
-        self.is_nan().select(self.k(f32::from_bits(0x7fff_ffff)), self)
+        let bits = self.bits();
+        let nan = (bits & 0x7fff_ffff).gt(0x7f80_0000);
+        nan.select(bits.k(0x7fff_ffff), bits).as_float()
     }
 }
 
@@ -327,7 +330,9 @@ impl<O: Ops> F64<O> {
     /// NaN becomes the one NaN that double-precision functions give.
     #[inline(always)]
     pub fn canonical(self) -> Self {
-        self.is_nan().select(self.k(f64::from_bits(0xfff8_0000_0000_0000)), self)
+        let bits = self.bits();
+        let nan = (bits & 0x7fff_ffff_ffff_ffffu64).gt(0x7ff0_0000_0000_0000u64);
+        nan.select(bits.k(0xfff8_0000_0000_0000u64 as i64), bits).as_float()
     }
 }
 

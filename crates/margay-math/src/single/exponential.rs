@@ -30,18 +30,20 @@ pub(crate) fn exp_kernel<O: Ops>(r: F32<O>) -> F32<O> {
 
 /// n and r so that x = n ln 2 + r, for |x| up to 2^17.
 #[inline(always)]
-fn split_at_ln2<O: Ops>(x: F32<O>) -> (F32<O>, I32<O>) {
+pub(crate) fn split_at_ln2<O: Ops>(x: F32<O>) -> (F32<O>, I32<O>) {
     let (turns, n) = nearest(x.mul_add(std::f32::consts::LOG2_E, SHIFT));
     // 15 bits times 8: the first step is exact.
     let r = turns.mul_add(-0.693_145_75, x);
     (turns.mul_add(-1.428_606_8e-6, r), n)
 }
 
+#[inline(always)]
 pub fn expf<O: Ops>(x: F32<O>) -> F32<O> {
     let (r, n) = split_at_ln2(x.min(104.0).max(-104.0));
     x.is_nan().select(x, scale(exp_kernel(r), n)).canonical()
 }
 
+#[inline(always)]
 pub fn exp2f<O: Ops>(x: F32<O>) -> F32<O> {
     let bounded = x.min(151.0).max(-151.0);
     let (turns, n) = nearest(bounded + SHIFT);
@@ -57,6 +59,7 @@ pub fn exp2f<O: Ops>(x: F32<O>) -> F32<O> {
     x.is_nan().select(x, scale(p, n)).canonical()
 }
 
+#[inline(always)]
 pub fn exp10f<O: Ops>(x: F32<O>) -> F32<O> {
     let bounded = x.min(46.0).max(-46.0);
     let (turns, n) = nearest(bounded.mul_add(std::f32::consts::LOG2_10, SHIFT));
@@ -72,4 +75,30 @@ pub fn exp10f<O: Ops>(x: F32<O>) -> F32<O> {
         1.0,
     ]);
     x.is_nan().select(x, scale(p, n)).canonical()
+}
+
+/// e^x - 1. The sum is kept in two parts where the power of two cancels.
+#[inline(always)]
+pub fn expm1f<O: Ops>(x: F32<O>) -> F32<O> {
+    let (r, n) = split_at_ln2(x.min(89.0).max(-25.0));
+    let (high, low) = expm1_kernel(r);
+    // Half of the power, so that 2^128 is within range.
+    let half = ((n + 126) << 23).as_float();
+    let one = half - 0.5;
+    let part = half * high;
+    let sum = one + part;
+    // From 2^24 on, half of the one is lost.
+    let lost = (half - one) - 0.5;
+    let result = sum + ((one - sum) + part + half.mul_add(low, lost));
+    let tiny = x.abs().lt(5e-8);
+    (tiny | x.is_nan()).select(x, result + result).canonical()
+}
+
+/// e^r - 1 as a sum of two floats, for |r| up to half of ln 2.
+#[inline(always)]
+fn expm1_kernel<O: Ops>(r: F32<O>) -> (F32<O>, F32<O>) {
+    let q = r.poly([0.00019743323, 0.0013933695, 0.008333567, 0.041666478, 0.16666666, 0.5]);
+    let t = q * r * r;
+    let high = r + t;
+    (high, (r - high) + t)
 }

@@ -41,12 +41,14 @@ fn special<O: Ops>(x: F32<O>, log: F32<O>) -> F32<O> {
     x.lt(0.0).select(x.k(f32::NAN), log).canonical()
 }
 
+#[inline(always)]
 pub fn logf<O: Ops>(x: F32<O>) -> F32<O> {
     let (e, f) = split(x);
     let low = e.mul_add(-1.904_654_2e-9, rest_of_ln1p(f)) + f;
     special(x, e.mul_add(std::f32::consts::LN_2, low))
 }
 
+#[inline(always)]
 pub fn log2f<O: Ops>(x: F32<O>) -> F32<O> {
     let (e, f) = split(x);
     let rest = rest_of_ln1p(f) * std::f32::consts::LOG2_E;
@@ -57,10 +59,48 @@ pub fn log2f<O: Ops>(x: F32<O>) -> F32<O> {
     special(x, sum + ((e - sum) + high + low))
 }
 
+#[inline(always)]
 pub fn log10f<O: Ops>(x: F32<O>) -> F32<O> {
     let (e, f) = split(x);
     let rest = rest_of_ln1p(f) * std::f32::consts::LOG10_E;
     let low = f.mul_add(std::f32::consts::LOG10_E, f.mul_add(-1.010_305e-8, rest));
     let low = e.mul_add(-1.432_098_9e-8, low);
     special(x, e.mul_add(std::f32::consts::LOG10_2, low))
+}
+
+/// log2 with an absolute error below 2^-22 where the exponent cancels leading bits.
+#[inline(always)]
+pub(crate) fn log2f_approx<O: Ops>(x: F32<O>) -> F32<O> {
+    let (e, f) = split(x);
+    special(x, e + (f + rest_of_ln1p(f)) * std::f32::consts::LOG2_E)
+}
+
+/// ln(1 + x) for x above -1.
+#[inline(always)]
+pub(crate) fn ln1p_finite<O: Ops>(x: F32<O>) -> F32<O> {
+    let u = x + 1.0;
+    let e = (u.bits() - (2f32 / 3.0).to_bits()) >> 23;
+    // 2^-e; the argument scaled is exact, and 2^-e - 1 is for all exponents that matter.
+    let scale = (e.k(127 << 23) - (e << 23)).as_float();
+    let part = x * scale;
+    let one = scale - 1.0;
+    let near = part + one;
+    let lost = (one - near) + part;
+    // There the one makes no difference, and 2^-e may be out of range.
+    let far = (u.bits() - (e << 23)).as_float() - 1.0;
+    let big = x.ge(33_554_432.0);
+    let f = big.select(far, near);
+    let lost = big.select(lost.k(0.0), lost);
+    let e = e.to_f32();
+    let rest = rest_of_ln1p(f) + (-lost).mul_add(f, lost);
+    let low = e.mul_add(-1.904_654_2e-9, rest) + f;
+    e.mul_add(std::f32::consts::LN_2, low)
+}
+
+#[inline(always)]
+pub fn log1pf<O: Ops>(x: F32<O>) -> F32<O> {
+    let log = ln1p_finite(x);
+    let log = (x.lt(f32::INFINITY) & !x.equals(0.0)).select(log, x);
+    let log = x.equals(-1.0).select(x.k(f32::NEG_INFINITY), log);
+    x.lt(-1.0).select(x.k(f32::NAN), log).canonical()
 }

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Single precision.
 
+pub mod error;
 pub mod exponential;
+pub mod fast;
+pub mod hyperbolic;
+pub mod inverse;
 pub mod logarithm;
+pub mod parts;
+pub mod power;
+pub mod roots;
 pub mod trig;

@@ -55,6 +55,7 @@ fn sincos_kernel<O: Ops>(quadrant: I32<O>, r: F32<O>) -> (F32<O>, F32<O>) {
     (sin, cos)
 }
 
+#[inline(always)]
 pub fn sinf<O: Ops>(x: F32<O>) -> Checked<F32<O>, O> {
     let (quadrant, r) = quadrant(x);
     // The steps above turn -0 into +0.
@@ -62,11 +63,13 @@ pub fn sinf<O: Ops>(x: F32<O>) -> Checked<F32<O>, O> {
     Checked { value: sin.canonical(), slow: slow(x) }
 }
 
+#[inline(always)]
 pub fn cosf<O: Ops>(x: F32<O>) -> Checked<F32<O>, O> {
     let (quadrant, r) = quadrant(x);
     Checked { value: sincos_kernel(quadrant, r).1.canonical(), slow: slow(x) }
 }
 
+#[inline(always)]
 pub fn sincosf<O: Ops>(x: F32<O>) -> Checked<(F32<O>, F32<O>), O> {
     let (quadrant, r) = quadrant(x);
     let (sin, cos) = sincos_kernel(quadrant, r);
@@ -74,6 +77,7 @@ pub fn sincosf<O: Ops>(x: F32<O>) -> Checked<(F32<O>, F32<O>), O> {
     Checked { value: (sin.canonical(), cos.canonical()), slow: slow(x) }
 }
 
+#[inline(always)]
 pub fn tanf<O: Ops>(x: F32<O>) -> Checked<F32<O>, O> {
     let (quadrant, r) = quadrant(x);
     let (sin, cos) = sincos_kernel(quadrant, r);
@@ -103,4 +107,58 @@ pub fn slow_sincosf(x: f32) -> (f32, f32) {
 pub fn slow_tanf(x: f32) -> f32 {
     let (sin, cos) = slow_sincos(x);
     sin / cos
+}
+
+/// π as a sum of two floats.
+const PI_LOW: f32 = -8.742_278e-8;
+
+/// Sine and cosine of πx. The quadrant and the rest are exact.
+#[inline(always)]
+fn sincospi_kernel<O: Ops>(x: F32<O>) -> (F32<O>, F32<O>) {
+    // Beyond 2^24 all floats are even.
+    let bounded = x.abs().lt(16_777_216.0).select(x, 0.0);
+    let twice = bounded + bounded;
+    let n = twice.rint();
+    let f = n.mul_add(-0.5, bounded);
+    // The quadrant as an integer: its two low bits, from the distance to a multiple of four.
+    let quarter = (n * 0.25).floor();
+    let quadrant = (quarter.mul_add(-4.0, n) + SHIFT).bits();
+    let s = f * f;
+    let p = s.poly([0.07977345, -0.59904194, 2.550156, -5.1677127]);
+    let sin = f.mul_add(std::f32::consts::PI, f.mul_add(PI_LOW, p * s * f));
+    // Near subnormal numbers the low part would be lost.
+    let up = f * 1_099_511_627_776.0;
+    let tiny = up.mul_add(std::f32::consts::PI, up * PI_LOW) * (1.0 / 1_099_511_627_776.0);
+    let sin = f.abs().lt(1e-30).select(tiny, sin);
+    let cos = s.poly([0.22974522, -1.3348359, 4.0586987, -4.934802, 1.0]);
+    let swap = (quadrant & 1).equals(1);
+    let (a, b) = (swap.select(cos, sin), swap.select(sin, cos));
+    let a = (a.bits() ^ ((quadrant & 2) << 30)).as_float();
+    let b = (b.bits() ^ (((quadrant + 1) & 2) << 30)).as_float();
+    let infinite = x.abs().equals(f32::INFINITY) | x.is_nan();
+    let nan = x.k(f32::NAN);
+    (infinite.select(nan, a), infinite.select(nan, b))
+}
+
+/// Integral arguments give a zero of the argument's sign.
+#[inline(always)]
+fn signed_zero<O: Ops>(x: F32<O>, sin: F32<O>) -> F32<O> {
+    sin.equals(0.0).select(sin.k(0.0).copysign(x), sin).canonical()
+}
+
+#[inline(always)]
+pub fn sinpif<O: Ops>(x: F32<O>) -> F32<O> {
+    signed_zero(x, sincospi_kernel(x).0)
+}
+
+/// Zeros are positive.
+#[inline(always)]
+pub fn cospif<O: Ops>(x: F32<O>) -> F32<O> {
+    (sincospi_kernel(x).1 + 0.0).canonical()
+}
+
+#[inline(always)]
+pub fn sincospif<O: Ops>(x: F32<O>) -> (F32<O>, F32<O>) {
+    let (sin, cos) = sincospi_kernel(x);
+    (signed_zero(x, sin), (cos + 0.0).canonical())
 }
