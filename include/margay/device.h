@@ -53,6 +53,7 @@ typedef uint64_t cuuint64_t;
 
 #include "warp.h"
 #include "integer.h"
+#include "texture.h"
 #pragma pop_macro("__CUDA_ARCH__")
 
 #include <new>

@@ -57,6 +57,45 @@ static inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T *p, si
   return ::cudaStreamAttachMemAsync(stream, (void *)p, length, flags);
 }
 
+// ---- channel descriptors ----------------------------------------------------------------------
+namespace margay {
+// Kind of a scalar type, and the number of elements of a vector type.
+template <class T> struct channel;
+#define MARGAY_CHANNEL(T, B, K, N)                                                                 \
+  template <> struct channel<T> {                                                                  \
+    static const int bits = 8 * sizeof(B);                                                         \
+    static const int count = N;                                                                    \
+    static const cudaChannelFormatKind kind = cudaChannelFormatKind##K;                            \
+  };
+#define MARGAY_CHANNELS(V, B, K)                                                                   \
+  MARGAY_CHANNEL(B, B, K, 1) MARGAY_CHANNEL(V##1, B, K, 1) MARGAY_CHANNEL(V##2, B, K, 2)           \
+  MARGAY_CHANNEL(V##4, B, K, 4)
+MARGAY_CHANNEL(char, char, Signed, 1)
+MARGAY_CHANNELS(char, signed char, Signed)
+MARGAY_CHANNELS(uchar, unsigned char, Unsigned)
+MARGAY_CHANNELS(short, short, Signed)
+MARGAY_CHANNELS(ushort, unsigned short, Unsigned)
+MARGAY_CHANNELS(int, int, Signed)
+MARGAY_CHANNELS(uint, unsigned int, Unsigned)
+MARGAY_CHANNELS(float, float, Float)
+#undef MARGAY_CHANNELS
+#undef MARGAY_CHANNEL
+} // namespace margay
+template <class T> static inline cudaChannelFormatDesc cudaCreateChannelDesc() {
+  typedef margay::channel<T> C;
+  return ::cudaCreateChannelDesc(C::bits, C::count > 1 ? C::bits : 0, C::count > 2 ? C::bits : 0,
+                                 C::count > 3 ? C::bits : 0, C::kind);
+}
+static inline cudaChannelFormatDesc cudaCreateChannelDescHalf() {
+  return ::cudaCreateChannelDesc(16, 0, 0, 0, cudaChannelFormatKindFloat);
+}
+static inline cudaChannelFormatDesc cudaCreateChannelDescHalf2() {
+  return ::cudaCreateChannelDesc(16, 16, 0, 0, cudaChannelFormatKindFloat);
+}
+static inline cudaChannelFormatDesc cudaCreateChannelDescHalf4() {
+  return ::cudaCreateChannelDesc(16, 16, 16, 16, cudaChannelFormatKindFloat);
+}
+
 // ---- symbols ---------------------------------------------------------------------------------
 // A symbol is named by the address of its host shadow variable.
 namespace margay {

@@ -41,6 +41,16 @@ implemented! {
         cudaMemRangeGetAttributes cudaCreateChannelDesc;
     copy: cudaMemcpy cudaMemcpyAsync cudaMemcpyPeer cudaMemcpyPeerAsync cudaMemcpy2D
         cudaMemcpy2DAsync cudaMemcpy3D cudaMemcpy3DAsync cudaMemcpy3DPeer cudaMemcpy3DPeerAsync;
+    array: cudaMallocArray cudaMalloc3DArray cudaMallocMipmappedArray cudaGetMipmappedArrayLevel
+        cudaFreeArray cudaFreeMipmappedArray cudaArrayGetInfo cudaGetChannelDesc cudaArrayGetPlane
+        cudaMemcpy2DToArray cudaMemcpy2DToArrayAsync cudaMemcpy2DFromArray
+        cudaMemcpy2DFromArrayAsync cudaMemcpy2DArrayToArray cudaMemcpyToArray
+        cudaMemcpyToArrayAsync cudaMemcpyFromArray cudaMemcpyFromArrayAsync cudaMemcpyArrayToArray
+        cudaArrayGetMemoryRequirements cudaMipmappedArrayGetMemoryRequirements
+        cudaArrayGetSparseProperties cudaMipmappedArrayGetSparseProperties;
+    texture: cudaCreateTextureObject cudaDestroyTextureObject cudaGetTextureObjectResourceDesc
+        cudaGetTextureObjectTextureDesc cudaGetTextureObjectResourceViewDesc
+        cudaCreateSurfaceObject cudaDestroySurfaceObject cudaGetSurfaceObjectResourceDesc;
     fill: cudaMemset cudaMemsetAsync cudaMemset2D cudaMemset2DAsync cudaMemset3D
         cudaMemset3DAsync;
     symbol: cudaGetSymbolAddress cudaGetSymbolSize cudaMemcpyToSymbol cudaMemcpyToSymbolAsync

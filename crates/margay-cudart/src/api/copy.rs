@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Copies of one, two and three dimensions.
-//!
-//! Limit: CUDA arrays do not exist yet, so a copy from or to one is not supported.
+//! Copies of one, two and three dimensions. Those that only arrays have are in [`super::array`].
 
 use std::ffi::{c_int, c_void};
 
+use super::array::{End, copy_3d};
 use super::{default_stream, device_address, required};
 use crate::context::{self, ensure};
 use crate::cu;
@@ -14,14 +13,14 @@ use crate::sys::*;
 
 /// Where the two sides of a copy are. `Any` is found out from the pointer.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+pub(super) enum Side {
     Host,
     Device,
     Any,
 }
 
 impl Side {
-    fn memory_type(self) -> cu::CUmemorytype {
+    pub(super) fn memory_type(self) -> cu::CUmemorytype {
         match self {
             Side::Host => cu::CU_MEMORYTYPE_HOST,
             Side::Device => cu::CU_MEMORYTYPE_DEVICE,
@@ -31,7 +30,7 @@ impl Side {
 }
 
 /// Destination and source of a kind of copy.
-fn sides(kind: cudaMemcpyKind) -> Result<(Side, Side)> {
+pub(super) fn sides(kind: cudaMemcpyKind) -> Result<(Side, Side)> {
     match kind {
         cudaMemcpyHostToHost => Ok((Side::Host, Side::Host)),
         cudaMemcpyHostToDevice => Ok((Side::Device, Side::Host)),
@@ -259,7 +258,11 @@ unsafe fn of_3d(p: *const cudaMemcpy3DParms) -> Result<cu::CUDA_MEMCPY3D> {
     required(p)?;
     let p = &*p;
     if !p.srcArray.is_null() || !p.dstArray.is_null() {
-        return Err(Error(entry::not_supported("cudaMemcpy3D with an array")));
+        ensure()?;
+        let (to, from) = sides(p.kind)?;
+        let to = End { array: p.dstArray, at: p.dstPos, memory: p.dstPtr, side: to };
+        let from = End { array: p.srcArray, at: p.srcPos, memory: p.srcPtr, side: from };
+        return copy_3d(&to, &from, &p.extent);
     }
     box_descriptor(&p.srcPtr, &p.srcPos, &p.dstPtr, &p.dstPos, &p.extent, sides(p.kind)?)
 }
@@ -289,11 +292,14 @@ pub unsafe fn cudaMemcpy3DAsync(p: *const cudaMemcpy3DParms, stream: cudaStream_
 unsafe fn of_3d_peer(p: *const cudaMemcpy3DPeerParms) -> Result<cu::CUDA_MEMCPY3D> {
     required(p)?;
     let p = &*p;
-    if !p.srcArray.is_null() || !p.dstArray.is_null() {
-        return Err(Error(entry::not_supported("cudaMemcpy3DPeer with an array")));
-    }
     context::primary(p.srcDevice)?;
     context::primary(p.dstDevice)?;
+    if !p.srcArray.is_null() || !p.dstArray.is_null() {
+        let side = Side::Any;
+        let to = End { array: p.dstArray, at: p.dstPos, memory: p.dstPtr, side };
+        let from = End { array: p.srcArray, at: p.srcPos, memory: p.srcPtr, side };
+        return copy_3d(&to, &from, &p.extent);
+    }
     let sides = (Side::Any, Side::Any);
     box_descriptor(&p.srcPtr, &p.srcPos, &p.dstPtr, &p.dstPos, &p.extent, sides)
 }

@@ -7,6 +7,7 @@
 #![allow(non_snake_case, non_upper_case_globals, reason = "NVIDIA's names")]
 #![allow(unsafe_op_in_unsafe_fn, reason = "each function is one call with the caller's pointers")]
 
+pub mod array;
 pub mod copy;
 pub mod device;
 pub mod error;
@@ -22,6 +23,7 @@ pub mod profiler;
 pub mod properties;
 pub mod stream;
 pub mod symbol;
+pub mod texture;
 
 use crate::cu;
 use crate::entry;
