@@ -69,7 +69,7 @@ pub(super) fn descriptor_of(
         cu::CU_AD_FORMAT_FLOAT => (32, cudaChannelFormatKindFloat),
         cu::CU_AD_FORMAT_UNORM_INT8X1..=cu::CU_AD_FORMAT_SNORM_INT16X4 => {
             let at = format - cu::CU_AD_FORMAT_UNORM_INT8X1;
-            let bits = if at / 3 % 2 == 0 { 8 } else { 16 };
+            let bits = if (at / 3).is_multiple_of(2) { 8 } else { 16 };
             (bits, cudaChannelFormatKindUnsignedNormalized8X1 + at)
         }
         _ => return Err(Error(cudaErrorInvalidChannelDescriptor)),
