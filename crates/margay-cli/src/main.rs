@@ -36,6 +36,7 @@ enum Command {
     Launch(commands::launch::Args),
     Ptx(commands::ptx::Args),
     Gpus(commands::gpus::Args),
+    Check(commands::check::Args),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Launch(args) => commands::launch::run(args),
         Command::Ptx(args) => commands::ptx::run(args),
         Command::Gpus(args) => commands::gpus::run(args),
+        Command::Check(args) => commands::check::run(args),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

@@ -73,7 +73,7 @@ impl CompilerArgs {
 /// The command line with the compiler's flags behind `--cc=`. The whole line, the program's name first.
 pub fn gathered(line: Vec<OsString>, command: &Command) -> Vec<OsString> {
     let Some(name) = line.get(1).and_then(|n| n.to_str()) else { return line };
-    if !matches!(name, "run" | "ptx" | "launch") {
+    if !matches!(name, "run" | "ptx" | "launch" | "check") {
         return line;
     }
     let Some(own) = command.find_subcommand(name) else { return line };

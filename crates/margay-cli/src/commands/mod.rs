@@ -2,6 +2,7 @@
 //! The subcommands: each reads its arguments, asks the toolchain or the libraries, and prints.
 
 pub mod cc;
+pub mod check;
 pub mod compiler;
 pub mod gpu_name;
 pub mod gpus;
