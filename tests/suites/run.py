@@ -18,6 +18,7 @@ import argparse
 import dataclasses
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -142,12 +143,12 @@ def limited(command, directory, seconds, environment):
         return None, (late.stdout or b"").decode(errors="replace"), (late.stderr or b"").decode(errors="replace")
 
 
-def run_one(program, margay, seconds, environment, verbose):
+def run_one(program, margay, compiler, seconds, environment, verbose):
     """Builds and runs one program; returns None if it passed, else the reason."""
     with tempfile.TemporaryDirectory(prefix="margay-suite-") as out:
         for build in program.builds:
             arguments = [a.replace("{out}", out) for a in build]
-            code, stdout, stderr = limited([margay, "cc", *arguments], program.source_dir, 300, environment)
+            code, stdout, stderr = limited([*compiler, *arguments], program.source_dir, 300, environment)
             if code != 0:
                 if verbose:
                     print(stdout + stderr)
@@ -179,6 +180,7 @@ def main():
     parser.add_argument("suite", choices=sorted(SUITES))
     parser.add_argument("checkout", type=pathlib.Path)
     parser.add_argument("--margay", default=os.environ.get("MARGAY", str(ROOT / "target/release/margay")))
+    parser.add_argument("--compiler", help="builds in place of `margay cc`: nvcc with its flags, as one word")
     parser.add_argument("--only", action="append", help="run only programs of this name")
     parser.add_argument("--seconds", type=int, default=120, help="time limit for each program (default 120)")
     parser.add_argument("--verbose", action="store_true", help="show what the programs print")
@@ -188,6 +190,7 @@ def main():
     margay = str(pathlib.Path(options.margay).resolve())
     if not os.access(margay, os.X_OK):
         sys.exit(f"{margay}: not found; build it with `make build` or name it with --margay")
+    compiler = shlex.split(options.compiler) if options.compiler else [margay, "cc"]
     programs = SUITES[options.suite](options.checkout.resolve())
     if options.only:
         programs = [p for p in programs if p.name in options.only]
@@ -202,7 +205,7 @@ def main():
             print(f"waived  {program.name}: {why}")
             continue
         start = time.monotonic()
-        problem = run_one(program, margay, options.seconds, dict(os.environ), options.verbose)
+        problem = run_one(program, margay, compiler, options.seconds, dict(os.environ), options.verbose)
         took = time.monotonic() - start
         if problem is None:
             passed += 1

@@ -25,6 +25,19 @@ pub struct Entry {
     pub symbol: String,
 }
 
+/// Functions that drivers gave out under a version older than the first bindings that declare them:
+/// `cudaTypedefs.h` asks with these versions (its `PFN_<name>_v<version>` types).
+const GIVEN_EARLIER: &[(&str, Version)] = &[
+    ("cuGreenCtxGetId", 12090),
+    ("cuLaunchHostFunc_v2", 13010),
+    ("cuLaunchKernelEx", 11060),
+    ("cuMemBatchDecompressAsync", 12060),
+    ("cuOccupancyMaxActiveClusters", 11070),
+    ("cuOccupancyMaxPotentialClusterSize", 11070),
+    ("cuStreamBeginCaptureToCig", 13010),
+    ("cuStreamEndCaptureToCig", 13010),
+];
+
 /// The rows for `cuGetProcAddress`, sorted by plain name, then from the oldest form to the newest. A caller that
 /// asks with version V gets the last row of the name whose `since` is at most V, so unlike a
 /// header's macros this follows every minor version. `since` is 0 for what the oldest bindings have.
@@ -35,6 +48,11 @@ pub fn entries(source: &Source) -> Result<Vec<Entry>, SourceError> {
         for function in source.model(version)?.functions {
             let since = if Some(version) == oldest { 0 } else { version };
             first_seen.entry(function.name).or_insert(since);
+        }
+    }
+    for (name, since) in GIVEN_EARLIER {
+        if let Some(seen) = first_seen.get_mut(*name) {
+            *seen = (*seen).min(*since);
         }
     }
     let numbered_plain: BTreeSet<String> =
