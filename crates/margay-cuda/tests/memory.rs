@@ -236,3 +236,53 @@ fn nothing_is_allocated_and_freed() {
         fails(cuMemAllocManaged(&mut address, 16, single), INVALID_VALUE);
     }
 }
+
+/// Computes for some milliseconds, then writes to its argument.
+const LATE_WRITE: &str = r"
+.version 7.0
+.target sm_50
+.address_size 64
+.visible .entry late(.param .u64 to) {
+  .reg .u64 %rd<4>;
+  .reg .pred %p;
+  mov.u64 %rd1, %globaltimer;
+Wait:
+  mov.u64 %rd2, %globaltimer;
+  sub.u64 %rd2, %rd2, %rd1;
+  setp.lt.u64 %p, %rd2, 30000000;
+  @%p bra Wait;
+  ld.param.u64 %rd3, [to];
+  st.global.u64 [%rd3], %rd2;
+  ret;
+}
+";
+
+#[test]
+fn freeing_waits_for_other_contexts_of_the_device() {
+    let owner = Session::new();
+    let mut memory = owner.alloc(8);
+    let layout = std::alloc::Layout::from_size_align(4096, 4096).unwrap();
+    // SAFETY: pointers to locals, live handles; the page outlives its registration.
+    unsafe {
+        let page: *mut c_void = std::alloc::alloc_zeroed(layout).cast();
+        ok(cuMemHostRegister_v2(page, 4096, CU_MEMHOSTREGISTER_DEVICEMAP));
+        let mut user = null_mut();
+        ok(cuCtxCreate_v2(&mut user, 0, owner.device));
+        let late = function(load(LATE_WRITE), "late");
+        ok(launch(late, [1; 3], [1; 3], 0, null_mut(), &mut [arg(&mut memory)]));
+        ok(cuCtxPushCurrent_v2(owner.context));
+        ok(cuMemFree_v2(memory));
+        ok(cuCtxPopCurrent_v2(&mut null_mut()));
+        ok(cuCtxSynchronize());
+        let mut page_address = page as u64;
+        ok(launch(late, [1; 3], [1; 3], 0, null_mut(), &mut [arg(&mut page_address)]));
+        ok(cuCtxPushCurrent_v2(owner.context));
+        ok(cuMemHostUnregister(page));
+        assert!(*page.cast::<u64>() >= 30_000_000);
+        ok(cuCtxPopCurrent_v2(&mut null_mut()));
+        // The kernel found its memory where it was.
+        ok(cuCtxSynchronize());
+        ok(cuCtxDestroy_v2(user));
+        std::alloc::dealloc(page.cast(), layout);
+    }
+}

@@ -166,6 +166,11 @@ impl Context {
         }
     }
 
+    /// Whether peer access to a context is enabled.
+    pub(crate) fn reaches(&self, peer: Handle) -> bool {
+        self.peers.lock().contains(&peer)
+    }
+
     pub fn disable_peer(&self, peer: &Context) -> Result<()> {
         match self.peers.lock().remove(&peer.handle) {
             true => Ok(()),

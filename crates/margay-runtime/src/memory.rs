@@ -344,7 +344,21 @@ impl Runtime {
         }
     }
 
-    /// `cuMemFree`: waits for the context's work, as the driver does, then frees.
+    /// Waits for all work that may use an allocation: its own context's, that of the other contexts of its
+    /// device and of those with peer access to it, and everybody's if the host has it too.
+    fn wait_for_users(&self, record: &Record) {
+        let of_all = match record.origin {
+            Origin::Managed | Origin::ManagedVariable => true,
+            Origin::HostAlloc | Origin::HostRegister => true,
+            Origin::Alloc | Origin::Pool(_) | Origin::Variable => false,
+        };
+        let reaches = |context: &Context| {
+            of_all || context.device == record.device || context.reaches(record.context)
+        };
+        self.contexts.all_where(reaches).iter().for_each(|context| context.drain());
+    }
+
+    /// `cuMemFree`: waits for the work that may use the memory, then frees.
     pub fn mem_free(&self, base: u64) -> Result<()> {
         self.current()?.check()?;
         let freeable = |r: &Record| match r.origin {
@@ -354,9 +368,7 @@ impl Runtime {
         };
         let record = self.allocation(base).filter(|r| r.base == base && freeable(r));
         let record = record.ok_or(CudaError::InvalidValue)?;
-        if let Some(owner) = self.contexts.get(record.context) {
-            owner.drain();
-        }
+        self.wait_for_users(&record);
         let record = self.take(base, freeable)?;
         self.release(&record);
         Ok(())
@@ -383,9 +395,7 @@ impl Runtime {
         self.current()?.check()?;
         let record = self.allocation(base).filter(|r| r.base == base && r.origin == origin);
         let record = record.ok_or(otherwise)?;
-        if let Some(owner) = self.contexts.get(record.context) {
-            owner.drain();
-        }
+        self.wait_for_users(&record);
         let record = self.take(base, |r| r.origin == origin).map_err(|_| otherwise)?;
         self.release(&record);
         Ok(())
@@ -489,7 +499,10 @@ impl Runtime {
                 map.values().filter(|r| r.context == context).map(|r| r.base).collect();
             bases.iter().filter_map(|base| map.remove(base)).collect()
         };
-        mine.iter().for_each(|record| self.release(record));
+        for record in &mine {
+            self.wait_for_users(record);
+            self.release(record);
+        }
     }
 
     /// `cuMemHostGetDevicePointer`.
