@@ -428,6 +428,10 @@ fn fill(slots: &[Slot], count: usize) -> Result<Vec<Slot>, String> {
     ensure(spare == 0, || format!("{count} operands are too many"))?;
     let elements = out.iter().filter(|s| **s == Slot::TMany).count();
     ensure(!many || elements <= MAX_ELEMENTS, || format!("{elements} elements are too many"))?;
+    // A vector is aligned to its size, so its size is a power of two (PTX ISA, "Vectors").
+    ensure(!many || elements.is_power_of_two(), || {
+        format!("{elements} elements; a vector has 1, 2, 4 or 8")
+    })?;
     Ok(out)
 }
 
@@ -569,6 +573,7 @@ mod tests {
             "%0 = add.i32 %1, 0x5 @!%4",
             "%2 = ld.i8 {global signed} %3",
             "%0, %1 = ld.i32 {shared offset=8} 0x0",
+            "%0, %1, %0, %1 = ld.i32 {shared} 0x0",
             "st.i64 {local} %2, %3, 0x7",
             "%0 = atom.i32 {cas shared} %2, %1, 0x1",
             "atom.f64 {fadd global} %2, %3",
@@ -594,6 +599,8 @@ mod tests {
             ("bar {sync} 0x0 @%4", "may not be guarded"),
             ("bar {arrive} 0x0", "Arrive"),
             ("st.i32 {param} %2, %0", "a store to parameters"),
+            ("%0, %1, %0 = ld.i32 {shared} 0x0", "3 elements"),
+            ("st.i32 {global} %2, %0, %1, %0", "3 elements"),
             ("%0 = atom.i32 {cas shared} %2, %1", "needs 3 operands"),
             ("%2 = atom.i64 {inc shared} %2, %3", "no atomic Inc"),
             ("%0 = sreg.i32 {clock64}", "another width"),
