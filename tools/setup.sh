@@ -13,6 +13,7 @@ need ld binutils
 # `margay check` reads programs through libclang; on Debian clang-19 brings it, elsewhere it may not.
 ls /usr/lib/*/libclang-19.so* /usr/lib/llvm-19/lib/libclang*.so* >/dev/null 2>&1 ||
     missing="$missing libclang1-19"
+[ -f /usr/lib/clc/nvptx64--nvidiacl.bc ] || missing="$missing libclc-19"
 
 if [ -n "$missing" ]; then
     if ! command -v apt-get >/dev/null 2>&1; then

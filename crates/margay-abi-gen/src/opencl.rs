@@ -39,6 +39,8 @@ impl Function {
 pub struct Api {
     /// In the order of the dispatch table.
     pub dispatch: Vec<Function>,
+    /// Fields of the table that hold no function yet.
+    pub reserved: Vec<String>,
     /// Extension functions that are asked for by name.
     pub extensions: Vec<Function>,
 }
@@ -82,10 +84,17 @@ pub fn api(extensions: &[&str]) -> Result<Api, SourceError> {
     let table = table.ok_or_else(|| missing("_cl_icd_dispatch"))?;
     let find = |name: &str| types.get(name).cloned().ok_or_else(|| missing(name));
     let fields = table.fields.iter().filter(|f| !f.attrs.iter().any(needs_feature));
-    let fields = fields.filter_map(|f| f.ident.as_ref());
-    let dispatch = fields.map(|f| find(&f.to_string())).collect::<Result<_, _>>()?;
+    let mut dispatch = Vec::new();
+    let mut reserved = Vec::new();
+    for field in fields {
+        let Some(name) = field.ident.as_ref().map(ToString::to_string) else { continue };
+        match text_of(&field.ty).as_str() {
+            "intptr_t" => reserved.push(name),
+            _ => dispatch.push(find(&name)?),
+        }
+    }
     let extensions = extensions.iter().map(|name| find(name)).collect::<Result<_, _>>()?;
-    Ok(Api { dispatch, extensions })
+    Ok(Api { dispatch, reserved, extensions })
 }
 
 /// Whether an item is there only with a feature, of which we ask for none.
@@ -155,10 +164,7 @@ fn export(out: &mut String, function: &Function, options: &ExportOptions) {
     let body = match (implemented, function.has_errcode(), result.as_deref()) {
         (Some(path), true, _) => {
             let passed = names[..names.len() - 1].join(", ");
-            format!(
-                "unsafe {{ {}({name:?}, errcode_ret, || unsafe {{ {path}({passed}) }}) }}",
-                options.creates
-            )
+            format!("unsafe {{ {}({name:?}, errcode_ret, || {path}({passed})) }}", options.creates)
         }
         (Some(path), false, Some("cl_int")) => {
             format!("{}({name:?}, || unsafe {{ {path}({}) }})", options.guard, names.join(", "))
@@ -167,7 +173,7 @@ fn export(out: &mut String, function: &Function, options: &ExportOptions) {
             format!("{}({name:?}, || unsafe {{ {path}({}) }})", options.plain, names.join(", "))
         }
         (None, true, _) => format!(
-            "unsafe {{ {}({name:?}, errcode_ret, || Err({}({name:?}))) }}",
+            "unsafe {{ {}({name:?}, errcode_ret, || Err::<*mut _, _>({}({name:?}))) }}",
             options.creates, options.refused
         ),
         (None, false, Some("cl_int")) => format!("{}({name:?})", options.refused),
@@ -191,6 +197,9 @@ pub fn tables(api: &Api, address: &str) -> String {
     let mut out = String::from("pub static DISPATCH: cl_icd_dispatch = cl_icd_dispatch {\n");
     for function in &api.dispatch {
         let _ = writeln!(out, "    {0}: Some({0}),", function.name);
+    }
+    for name in &api.reserved {
+        let _ = writeln!(out, "    {name}: 0,");
     }
     let _ = writeln!(out, "}};\npub static NAMES: &[(&str, {address})] = &[");
     let mut names: Vec<&str> =

@@ -252,6 +252,15 @@ impl Module {
         }
     }
 
+    /// Bytes of the variables in global memory.
+    pub fn global_bytes(&self) -> u64 {
+        let is_global = |g: &&ir::Global| match g.space {
+            ir::Space::Global | ir::Space::Generic => true,
+            ir::Space::Const | ir::Space::Shared | ir::Space::Local | ir::Space::Param => false,
+        };
+        self.loaded.ir.globals.iter().filter(is_global).map(|g| g.size).sum()
+    }
+
     /// Frees the variables.
     pub(crate) fn release(&self) {
         for &address in self.loaded.addresses.iter().filter(|a| **a != 0) {

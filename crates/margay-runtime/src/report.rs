@@ -4,10 +4,13 @@
 use std::fmt::Write;
 
 use margay_exec::fault::{Access, Fault, FaultKind};
+use margay_exec::launch::LaunchFailure;
 use margay_exec::mem::AllocationInfo;
 use margay_ir::Space;
 
 use crate::error::CudaError;
+use crate::function::Function;
+use crate::launch::RunFailure;
 use crate::runtime;
 
 /// One line of advice.
@@ -24,6 +27,20 @@ pub(crate) fn fault(fault: &Fault) {
     if !said && runtime::get().settings.log {
         eprint!("{}", describe(fault, true));
     }
+}
+
+/// The words about a launch that OpenCL made and that ended badly; they are also on stderr.
+pub fn opencl_failure(function: &Function, failure: &RunFailure) -> String {
+    let text = match failure {
+        RunFailure::Refused(error) => format!("kernel {} cannot run: {error}", function.name()),
+        RunFailure::Stopped(LaunchFailure::Fault(fault)) => {
+            self::fault(fault);
+            return describe(fault, true);
+        }
+        RunFailure::Stopped(stopped) => stopped.to_string(),
+    };
+    warn(&text);
+    text
 }
 
 fn space_name(space: Space) -> &'static str {

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Commands and events: a graph in which a command starts when all that it waits for has ended.
+//!
+//! Invariant: no lock is held while a command, a callback or another object's code runs. A command that is
+//! waited for by its event list and ended badly ends the waiting one with
+//! CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST; the order of a queue alone passes no error on.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use opencl_sys::{
+    CL_COMPLETE, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT,
+    CL_INVALID_EVENT, CL_OUT_OF_RESOURCES, CL_QUEUED, CL_RUNNING, CL_SUBMITTED, cl_command_type,
+    cl_event, cl_int,
+};
+use parking_lot::{Condvar, Mutex};
+
+use crate::Result;
+use crate::context::{Context, UserData};
+use crate::object::{self, Id, Object, Table};
+use crate::queue::{Order, Queue};
+
+/// What a command does.
+pub type Work = Box<dyn FnOnce() -> Result<()> + Send>;
+
+/// `clSetEventCallback`'s function.
+pub type Callback = unsafe extern "C" fn(cl_event, cl_int, *mut std::ffi::c_void);
+
+struct Watcher {
+    /// Called when the status is this or past it.
+    trigger: cl_int,
+    call: Callback,
+    data: UserData,
+}
+
+/// Nanoseconds of the device's clock at which a command reached its states.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Times {
+    pub queued: u64,
+    pub submitted: u64,
+    pub started: u64,
+    pub ended: u64,
+}
+
+struct State {
+    /// CL_QUEUED down to CL_COMPLETE, or a negative error.
+    status: cl_int,
+    times: Times,
+    watchers: Vec<Watcher>,
+    /// Commands that wait for this one, and whether their event list says so.
+    dependents: Vec<(Arc<Command>, bool)>,
+}
+
+/// An event.
+pub struct Event {
+    id: Id,
+    pub context: Arc<Context>,
+    /// `None` for user events.
+    pub queue: Option<Arc<Queue>>,
+    pub kind: cl_command_type,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+static EVENTS: Table<Event> = Table::new();
+
+impl Object for Event {
+    const INVALID: cl_int = CL_INVALID_EVENT;
+    fn table() -> &'static Table<Self> {
+        &EVENTS
+    }
+    fn id(&self) -> &Id {
+        &self.id
+    }
+}
+
+/// A command that waits.
+struct Command {
+    event: Arc<Event>,
+    /// Events that it still waits for.
+    remaining: AtomicUsize,
+    failed: AtomicBool,
+    work: Mutex<Option<Work>>,
+}
+
+/// The clock of all devices, which is the host's.
+pub fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes the structure.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+impl Event {
+    pub fn new(
+        id: Id,
+        context: Arc<Context>,
+        queue: Option<Arc<Queue>>,
+        kind: cl_command_type,
+        status: cl_int,
+    ) -> Event {
+        let times = Times { queued: now(), ..Times::default() };
+        let state = State { status, times, watchers: Vec::new(), dependents: Vec::new() };
+        Event { id, context, queue, kind, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    pub fn status(&self) -> cl_int {
+        self.state.lock().status
+    }
+
+    pub fn times(&self) -> Times {
+        self.state.lock().times
+    }
+
+    /// Waits for the end; the status then.
+    pub fn wait(&self) -> cl_int {
+        let mut state = self.state.lock();
+        while state.status > CL_COMPLETE {
+            self.changed.wait(&mut state);
+        }
+        state.status
+    }
+
+    /// Goes on to a status that is not an end.
+    fn advance(self: &Arc<Self>, status: cl_int) {
+        let mut state = self.state.lock();
+        state.status = status;
+        match status {
+            CL_SUBMITTED => state.times.submitted = now(),
+            _ => state.times.started = now(),
+        }
+        let due = due(&mut state);
+        drop(state);
+        self.call(due, status);
+    }
+
+    /// Ends the event. False if it had ended.
+    pub fn end(self: &Arc<Self>, status: cl_int) -> bool {
+        let mut state = self.state.lock();
+        if state.status <= CL_COMPLETE {
+            return false;
+        }
+        state.status = status;
+        let end = now();
+        let times = &mut state.times;
+        for time in [&mut times.submitted, &mut times.started] {
+            if *time == 0 {
+                *time = end;
+            }
+        }
+        times.ended = end.max(times.started);
+        let due = due(&mut state);
+        let dependents = std::mem::take(&mut state.dependents);
+        self.changed.notify_all();
+        drop(state);
+        if let Some(queue) = &self.queue {
+            queue.ended(self, status);
+        }
+        for (command, explicit) in dependents {
+            command.resolved(explicit, status);
+        }
+        self.call(due, status);
+        true
+    }
+
+    /// Calls the program's functions, in a thread of their own order: this one.
+    fn call(self: &Arc<Self>, due: Vec<Watcher>, status: cl_int) {
+        for Watcher { trigger, call, data } in due {
+            let status = if status < 0 { status } else { trigger };
+            // The handle is good while the function runs.
+            let kept = self.clone();
+            // SAFETY: the program's function, with its own data.
+            unsafe { call(kept.handle(), status, data.get()) };
+        }
+    }
+
+    /// `clSetEventCallback`.
+    pub fn watch(self: &Arc<Self>, trigger: cl_int, call: Callback, data: UserData) {
+        let mut state = self.state.lock();
+        state.watchers.push(Watcher { trigger, call, data });
+        if state.status > trigger {
+            return;
+        }
+        let status = state.status;
+        let due = due(&mut state);
+        drop(state);
+        let event = self.clone();
+        execute(Box::new(move || event.call(due, status)));
+    }
+}
+
+/// Takes out what is to be called at the present status, in the order of registration.
+fn due(state: &mut State) -> Vec<Watcher> {
+    let status = state.status;
+    let (due, later) =
+        std::mem::take(&mut state.watchers).into_iter().partition(|w| status <= w.trigger);
+    state.watchers = later;
+    due
+}
+
+impl Command {
+    /// One event that this command waits for has ended.
+    fn resolved(self: Arc<Self>, explicit: bool, status: cl_int) {
+        if explicit && status < 0 {
+            self.failed.store(true, Ordering::Release);
+        }
+        if self.remaining.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.event.advance(CL_SUBMITTED);
+            execute(Box::new(move || self.run()));
+        }
+    }
+
+    fn run(self: Arc<Self>) {
+        let work = self.work.lock().take();
+        if self.failed.load(Ordering::Acquire) {
+            drop(work);
+            self.event.end(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+            return;
+        }
+        self.event.advance(CL_RUNNING);
+        let run = AssertUnwindSafe(|| work.map_or(Ok(()), |work| work()));
+        let status = match catch_unwind(run) {
+            Ok(Ok(())) => CL_COMPLETE,
+            Ok(Err(error)) => error,
+            Err(_) => {
+                eprintln!("margay: internal error in a command; please report it");
+                CL_OUT_OF_RESOURCES
+            }
+        };
+        self.event.end(status);
+    }
+}
+
+/// Events of a wait list, checked.
+///
+/// # Safety
+/// `list` is null or has `count` elements.
+pub unsafe fn wait_list(
+    context: &Context,
+    count: u32,
+    list: *const cl_event,
+) -> Result<Vec<Arc<Event>>> {
+    if (count == 0) != list.is_null() {
+        return Err(opencl_sys::CL_INVALID_EVENT_WAIT_LIST);
+    }
+    // SAFETY: the caller promises it.
+    let handles = unsafe { crate::answer::list(list, count as usize) }.unwrap_or_default();
+    let mut out = Vec::with_capacity(handles.len());
+    for handle in handles {
+        let event =
+            object::get::<Event>(*handle).map_err(|_| opencl_sys::CL_INVALID_EVENT_WAIT_LIST)?;
+        if event.context.handle() != context.handle() {
+            return Err(CL_INVALID_CONTEXT);
+        }
+        out.push(event);
+    }
+    Ok(out)
+}
+
+/// Appends a command to a queue.
+pub fn enqueue(
+    queue: &Arc<Queue>,
+    kind: cl_command_type,
+    wait: &[Arc<Event>],
+    order: Order,
+    work: Work,
+) -> Arc<Event> {
+    let context = queue.context.clone();
+    let event =
+        object::internal(|id| Event::new(id, context, Some(queue.clone()), kind, CL_QUEUED));
+    let command = Arc::new(Command {
+        event: event.clone(),
+        remaining: AtomicUsize::new(1),
+        failed: AtomicBool::new(false),
+        work: Mutex::new(Some(work)),
+    });
+    let after = queue.place(&event, order);
+    let edges = after.iter().map(|e| (e, false)).chain(wait.iter().map(|e| (e, true)));
+    for (other, explicit) in edges {
+        command.remaining.fetch_add(1, Ordering::AcqRel);
+        let mut state = other.state.lock();
+        if state.status > CL_COMPLETE {
+            state.dependents.push((command.clone(), explicit));
+            continue;
+        }
+        let status = state.status;
+        drop(state);
+        command.clone().resolved(explicit, status);
+    }
+    command.resolved(false, CL_COMPLETE);
+    event
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+#[derive(Default)]
+struct Pool {
+    jobs: VecDeque<Job>,
+    idle: usize,
+    threads: usize,
+}
+
+static POOL: Mutex<Pool> = Mutex::new(Pool { jobs: VecDeque::new(), idle: 0, threads: 0 });
+static WAKE: Condvar = Condvar::new();
+/// Native kernels and callbacks may wait for other commands, hence many threads.
+const MOST_THREADS: usize = 64;
+const IDLE: Duration = Duration::from_millis(500);
+
+/// Runs a job on some thread, soon.
+fn execute(job: Job) {
+    let mut pool = POOL.lock();
+    pool.jobs.push_back(job);
+    if pool.idle >= pool.jobs.len() || pool.threads >= MOST_THREADS {
+        WAKE.notify_one();
+        return;
+    }
+    pool.threads += 1;
+    drop(pool);
+    let thread = std::thread::Builder::new().name("margay-opencl".into());
+    if thread.spawn(|| serve(true)).is_err() {
+        // The system refuses a thread: do the work here.
+        serve(false);
+    }
+}
+
+fn serve(linger: bool) {
+    let mut pool = POOL.lock();
+    loop {
+        if let Some(job) = pool.jobs.pop_front() {
+            drop(pool);
+            if catch_unwind(AssertUnwindSafe(job)).is_err() {
+                eprintln!("margay: internal error in a command; please report it");
+            }
+            pool = POOL.lock();
+            continue;
+        }
+        if !linger {
+            break;
+        }
+        pool.idle += 1;
+        let idle = WAKE.wait_for(&mut pool, IDLE).timed_out();
+        pool.idle -= 1;
+        if idle && pool.jobs.is_empty() {
+            break;
+        }
+    }
+    pool.threads -= 1;
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Memory objects and SVM allocations.
+//!
+//! A buffer is memory that host and kernels reach at one address. One with CL_MEM_USE_HOST_PTR has a copy of
+//! the program's memory, which mapping brings up to date, as the specification allows.
+//!
+//! Invariant: commands hold the objects that they use, so memory is freed after the last of them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use opencl_sys::{
+    CL_INVALID_MEM_OBJECT, CL_MEM_COPY_HOST_PTR, CL_MEM_OBJECT_ALLOCATION_FAILURE,
+    CL_MEM_USE_HOST_PTR, cl_bitfield, cl_int, cl_mem,
+};
+use parking_lot::Mutex;
+
+use crate::Result;
+use crate::context::{Context, Destructor};
+use crate::device::platform;
+use crate::object::{Id, Object, Table};
+
+/// Alignment of buffers in bytes: CL_DEVICE_MEM_BASE_ADDR_ALIGN says it in bits.
+pub const ALIGNMENT: u64 = 256;
+
+/// Memory of the virtual GPU.
+pub struct Storage {
+    pub address: u64,
+    pub size: u64,
+}
+
+impl Storage {
+    pub fn new(context: &Context, size: u64, align: u64, label: &str) -> Result<Storage> {
+        let address = context.memory().buffer(size, align, label);
+        let address = address.map_err(|_| CL_MEM_OBJECT_ALLOCATION_FAILURE)?;
+        Ok(Storage { address, size })
+    }
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        if let Some(platform) = platform() {
+            // Gone already if the program ends.
+            let _ = platform.runtime.release_buffer(self.address);
+        }
+    }
+}
+
+/// A region of a buffer that is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// The pointer that the program got.
+    pub pointer: usize,
+    /// Within the object.
+    pub offset: u64,
+    pub size: u64,
+    /// Writes are to reach the object when it is unmapped.
+    pub writes: bool,
+}
+
+/// A memory object.
+pub struct Mem {
+    id: Id,
+    pub context: Arc<Context>,
+    pub flags: cl_bitfield,
+    pub size: u64,
+    /// In the parent, for sub-buffers.
+    pub offset: u64,
+    pub parent: Option<Arc<Mem>>,
+    pub storage: Arc<Storage>,
+    /// As given; 0 is null.
+    pub host_pointer: usize,
+    pub properties: Vec<u64>,
+    pub maps: Mutex<Vec<Mapping>>,
+    pub destructors: Mutex<Vec<Destructor>>,
+    /// Rises with every write by the host, which empties the constant cache.
+    pub host_writes: AtomicU32,
+}
+
+static MEMS: Table<Mem> = Table::new();
+
+impl Object for Mem {
+    const INVALID: cl_int = CL_INVALID_MEM_OBJECT;
+    fn table() -> &'static Table<Self> {
+        &MEMS
+    }
+    fn id(&self) -> &Id {
+        &self.id
+    }
+}
+
+impl Mem {
+    /// A buffer with its own memory.
+    pub fn buffer(
+        id: Id,
+        context: Arc<Context>,
+        flags: cl_bitfield,
+        storage: Storage,
+        size: u64,
+        host_pointer: usize,
+        properties: Vec<u64>,
+    ) -> Mem {
+        Mem {
+            id,
+            context,
+            flags,
+            size,
+            offset: 0,
+            parent: None,
+            storage: Arc::new(storage),
+            host_pointer: if flags & CL_MEM_USE_HOST_PTR != 0 { host_pointer } else { 0 },
+            properties,
+            maps: Mutex::default(),
+            destructors: Mutex::default(),
+            host_writes: AtomicU32::new(0),
+        }
+    }
+
+    /// A part of a buffer.
+    pub fn part(id: Id, parent: &Arc<Mem>, flags: cl_bitfield, offset: u64, size: u64) -> Mem {
+        let host_pointer = match parent.host_pointer {
+            0 => 0,
+            pointer => pointer + offset as usize,
+        };
+        Mem {
+            id,
+            context: parent.context.clone(),
+            flags: flags | parent.flags & CL_MEM_COPY_HOST_PTR,
+            size,
+            offset,
+            parent: Some(parent.clone()),
+            storage: parent.storage.clone(),
+            host_pointer,
+            properties: Vec::new(),
+            maps: Mutex::default(),
+            destructors: Mutex::default(),
+            host_writes: AtomicU32::new(0),
+        }
+    }
+
+    /// Where it begins, for kernels and host alike.
+    pub fn address(&self) -> u64 {
+        self.storage.address + self.offset
+    }
+
+    /// Whether the range lies inside.
+    pub fn holds(&self, offset: u64, size: u64) -> bool {
+        offset.checked_add(size).is_some_and(|end| end <= self.size)
+    }
+
+    /// The object whose memory it is.
+    pub fn root(&self) -> &Mem {
+        self.parent.as_ref().map_or(self, |p| p.root())
+    }
+
+    /// The host has written.
+    pub fn written(&self) {
+        self.root().host_writes.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Mem {
+    fn drop(&mut self) {
+        let handle: cl_mem = self.id.handle();
+        for (call, data) in std::mem::take(self.destructors.get_mut()).into_iter().rev() {
+            // SAFETY: the program's function, with its own data.
+            unsafe { call(handle, data.get()) };
+        }
+    }
+}
+
+/// SVM allocations of all contexts.
+static SVM: Mutex<Vec<Svm>> = Mutex::new(Vec::new());
+
+/// An SVM allocation.
+#[derive(Clone)]
+pub struct Svm {
+    pub storage: Arc<Storage>,
+}
+
+impl Svm {
+    pub fn keep(self) {
+        SVM.lock().push(self);
+    }
+
+    /// The allocation that holds the address.
+    pub fn find(address: u64) -> Option<Svm> {
+        let inside = |s: &&Svm| {
+            let Storage { address: base, size } = *s.storage;
+            (base..base + size.max(1)).contains(&address)
+        };
+        SVM.lock().iter().find(inside).cloned()
+    }
+
+    /// Ends an allocation that begins at the address.
+    pub fn free(address: u64) -> Option<Svm> {
+        let mut all = SVM.lock();
+        let at = all.iter().position(|s| s.storage.address == address)?;
+        Some(all.swap_remove(at))
+    }
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Programs: source, builds for each device, and binaries.
+//!
+//! A binary is this crate's own: a magic word and JSON, which holds LLVM IR (compiled objects and libraries)
+//! or PTX (executables). It is for the compute capability that it says, and newer ones.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+use margay_opencl_c::{BuildError, Executable, Object as CompiledObject, Options};
+use margay_runtime::module::Module;
+use opencl_sys::{
+    CL_BUILD_ERROR, CL_BUILD_NONE, CL_BUILD_PROGRAM_FAILURE, CL_BUILD_SUCCESS,
+    CL_COMPILE_PROGRAM_FAILURE, CL_COMPILER_NOT_AVAILABLE, CL_INVALID_BINARY, CL_INVALID_DEVICE,
+    CL_INVALID_PROGRAM, CL_LINK_PROGRAM_FAILURE, CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
+    CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_PROGRAM_BINARY_TYPE_LIBRARY, CL_PROGRAM_BINARY_TYPE_NONE,
+    cl_int, cl_uint,
+};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use crate::Result;
+use crate::context::Context;
+use crate::device::{Device, platform};
+use crate::object::{Id, Object, Table};
+
+const MAGIC: &[u8; 12] = b"MARGAYCL\x01\0\0\0";
+
+/// What a program is for one device.
+#[derive(Clone)]
+pub struct Build {
+    pub status: cl_int,
+    pub options: Options,
+    pub log: String,
+    pub code: Code,
+    pub loaded: Option<Arc<Loaded>>,
+}
+
+impl Default for Build {
+    fn default() -> Build {
+        let (options, log) = (Options::default(), String::new());
+        Build { status: CL_BUILD_NONE, options, log, code: Code::None, loaded: None }
+    }
+}
+
+/// Compiled code.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub enum Code {
+    #[default]
+    None,
+    Object(CompiledObject),
+    Library(CompiledObject),
+    Executable(Executable),
+}
+
+impl Code {
+    /// `CL_PROGRAM_BINARY_TYPE`.
+    pub fn kind(&self) -> cl_uint {
+        match self {
+            Code::None => CL_PROGRAM_BINARY_TYPE_NONE,
+            Code::Object(_) => CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
+            Code::Library(_) => CL_PROGRAM_BINARY_TYPE_LIBRARY,
+            Code::Executable(_) => CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Binary {
+    sm: u32,
+    options: String,
+    code: Code,
+}
+
+/// A module in a runtime context.
+pub struct Loaded(pub Arc<Module>);
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        if let Some(platform) = platform() {
+            // Gone already if the program ends.
+            let _ = platform.runtime.unload_module(self.0.handle);
+        }
+    }
+}
+
+/// A program.
+pub struct Program {
+    id: Id,
+    pub context: Arc<Context>,
+    pub devices: Vec<Arc<Device>>,
+    /// What it was made from; `None` for binaries and linked programs.
+    pub source: Option<String>,
+    /// One for each device.
+    pub builds: Mutex<Vec<Build>>,
+    /// Kernel objects of it: while there are any, it cannot be built again.
+    pub kernels: AtomicU32,
+}
+
+static PROGRAMS: Table<Program> = Table::new();
+
+impl Object for Program {
+    const INVALID: cl_int = CL_INVALID_PROGRAM;
+    fn table() -> &'static Table<Self> {
+        &PROGRAMS
+    }
+    fn id(&self) -> &Id {
+        &self.id
+    }
+}
+
+/// Which call a failed build belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Build,
+    Compile,
+    Link,
+}
+
+impl Step {
+    fn failure(self) -> cl_int {
+        match self {
+            Step::Build => CL_BUILD_PROGRAM_FAILURE,
+            Step::Compile => CL_COMPILE_PROGRAM_FAILURE,
+            Step::Link => CL_LINK_PROGRAM_FAILURE,
+        }
+    }
+}
+
+impl Program {
+    pub fn new(
+        id: Id,
+        context: Arc<Context>,
+        devices: Vec<Arc<Device>>,
+        source: Option<String>,
+        builds: Vec<Build>,
+    ) -> Program {
+        let (builds, kernels) = (Mutex::new(builds), AtomicU32::new(0));
+        Program { id, context, devices, source, builds, kernels }
+    }
+
+    /// The place of a device among the program's.
+    pub fn index(&self, device: &Device) -> Result<usize> {
+        self.devices.iter().position(|d| d.ordinal == device.ordinal).ok_or(CL_INVALID_DEVICE)
+    }
+
+    /// Builds for one device, with `make` giving the code and the log.
+    pub fn build_for(
+        &self,
+        device: &Device,
+        options: &Options,
+        step: Step,
+        make: impl FnOnce() -> std::result::Result<(Code, String), BuildError>,
+    ) -> Result<()> {
+        let index = self.index(device)?;
+        let mut build = Build { options: options.clone(), ..Build::default() };
+        let result = match make() {
+            Ok((code, log)) => {
+                build.log = log;
+                match self.load(device, &code) {
+                    Ok(loaded) => {
+                        build.loaded = loaded;
+                        build.code = code;
+                        Ok(())
+                    }
+                    Err(log) => {
+                        build.log += &log;
+                        Err(step.failure())
+                    }
+                }
+            }
+            Err(BuildError::Program(log)) => {
+                build.log = log;
+                Err(step.failure())
+            }
+            Err(BuildError::Setup(text)) => {
+                margay_runtime::report::warn(&text);
+                build.log = text;
+                Err(CL_COMPILER_NOT_AVAILABLE)
+            }
+        };
+        build.status = if result.is_ok() { CL_BUILD_SUCCESS } else { CL_BUILD_ERROR };
+        self.builds.lock()[index] = build;
+        result
+    }
+
+    /// Loads an executable.
+    fn load(
+        &self,
+        device: &Device,
+        code: &Code,
+    ) -> std::result::Result<Option<Arc<Loaded>>, String> {
+        let executable = match code {
+            Code::Executable(executable) => executable,
+            Code::None | Code::Object(_) | Code::Library(_) => return Ok(None),
+        };
+        let context = self.context.on(device).map_err(|_| "no such device".to_owned())?;
+        let compiled = margay_runtime::image::compile(executable.ptx.as_bytes(), device.sm());
+        let module = compiled.and_then(|ir| context.load_ir(ir));
+        let module = module.map_err(|failure| match failure.log.is_empty() {
+            true => format!("error: {}\n", failure.error),
+            false => failure.log.replace("error   : ", "error: "),
+        })?;
+        Ok(Some(Arc::new(Loaded(module))))
+    }
+
+    /// Compiles the source for a device, and links it unless only an object is wanted.
+    pub fn translate(
+        source: &str,
+        headers: &[(String, String)],
+        options: &Options,
+        device: &Device,
+        link: bool,
+    ) -> std::result::Result<(Code, String), BuildError> {
+        let (object, mut log) = margay_opencl_c::compile(source, headers, options, device.sm())?;
+        if !link {
+            return Ok((Code::Object(object), log));
+        }
+        match margay_opencl_c::link(&[object], options, device.sm()) {
+            Ok((executable, more)) => {
+                log += &more;
+                Ok((Code::Executable(executable), log))
+            }
+            Err(BuildError::Program(more)) => Err(BuildError::Program(log + &more)),
+            Err(setup @ BuildError::Setup(_)) => Err(setup),
+        }
+    }
+
+    /// The binary for one device; empty if there is none.
+    pub fn binary(&self, index: usize) -> Vec<u8> {
+        let builds = self.builds.lock();
+        let Some(build) = builds.get(index) else { return Vec::new() };
+        if matches!(build.code, Code::None) {
+            return Vec::new();
+        }
+        let sm = self.devices[index].sm();
+        let binary = Binary { sm, options: build.options.text.clone(), code: build.code.clone() };
+        let mut out = MAGIC.to_vec();
+        // Strings and numbers always serialise.
+        out.extend(serde_json::to_vec(&binary).unwrap_or_default());
+        out
+    }
+
+    /// Reads a binary for a device.
+    pub fn from_binary(bytes: &[u8], device: &Device) -> Result<Build> {
+        let body = bytes.strip_prefix(MAGIC).ok_or(CL_INVALID_BINARY)?;
+        let binary: Binary = serde_json::from_slice(body).map_err(|_| CL_INVALID_BINARY)?;
+        if binary.sm > device.sm() || matches!(binary.code, Code::None) {
+            return Err(CL_INVALID_BINARY);
+        }
+        let options = Options::parse(&binary.options).map_err(|_| CL_INVALID_BINARY)?;
+        Ok(Build { options, code: binary.code, ..Build::default() })
+    }
+
+    /// The kernels of the first device that has an executable, or none.
+    pub fn kernel_infos(&self) -> Option<Vec<margay_opencl_c::Kernel>> {
+        self.builds.lock().iter().find_map(|b| match &b.code {
+            Code::Executable(e) if b.status == CL_BUILD_SUCCESS => Some(e.kernels.clone()),
+            Code::Executable(_) | Code::None | Code::Object(_) | Code::Library(_) => None,
+        })
+    }
+}
