@@ -35,6 +35,7 @@
 #![allow(clippy::approx_constant)]
 
 pub mod approx;
+pub mod double;
 pub mod ops;
 pub mod planes;
 mod reduce;

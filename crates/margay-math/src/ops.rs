@@ -111,6 +111,20 @@ pub trait Ops: Copy {
     fn or_mask(self, a: Self::Mask, b: Self::Mask) -> Self::Mask;
     fn not_mask(self, a: Self::Mask) -> Self::Mask;
 
+    /// The magnitude of `a` with the sign of `sign`, NaN or not. An implementation with an
+    /// instruction for it should use that.
+    fn copysign_f32(self, a: Self::F32, sign: Self::F32) -> Self::F32 {
+        let magnitude = self.and_i32(self.f32_as_i32(a), self.const_i32(i32::MAX));
+        let sign = self.and_i32(self.f32_as_i32(sign), self.const_i32(i32::MIN));
+        self.i32_as_f32(self.or_i32(magnitude, sign))
+    }
+    /// As [`Ops::copysign_f32`].
+    fn copysign_f64(self, a: Self::F64, sign: Self::F64) -> Self::F64 {
+        let magnitude = self.and_i64(self.f64_as_i64(a), self.const_i64(i64::MAX));
+        let sign = self.and_i64(self.f64_as_i64(sign), self.const_i64(i64::MIN));
+        self.i64_as_f64(self.or_i64(magnitude, sign))
+    }
+
     // Reinterpretation of bits.
     fn f32_as_i32(self, a: Self::F32) -> Self::I32;
     fn i32_as_f32(self, a: Self::I32) -> Self::F32;

@@ -169,6 +169,16 @@ impl Ops for Scalar {
     integer_ops! { i64 u64 64: add_i64 sub_i64 mul_i64 and_i64 or_i64 xor_i64 shl_i64 shr_i64
     sar_i64 eq_i64 lt_i64 ult_i64 select_i64 const_i64 }
 
+    // Not the bit operations of the trait: LLVM 22 turns those into a wrong `vpternlogq` in some
+    // loops for AVX-512 (`tests/functions.rs` would tell).
+    #[inline(always)]
+    fn copysign_f32(self, a: f32, sign: f32) -> f32 {
+        a.copysign(sign)
+    }
+    #[inline(always)]
+    fn copysign_f64(self, a: f64, sign: f64) -> f64 {
+        a.copysign(sign)
+    }
     #[inline(always)]
     fn and_mask(self, a: bool, b: bool) -> bool {
         a & b

@@ -304,7 +304,7 @@ impl<O: Ops> F32<O> {
     /// The magnitude of `self` with the sign of `sign`, bit by bit.
     #[inline(always)]
     pub fn copysign(self, sign: Self) -> Self {
-        ((self.bits() & 0x7fff_ffffu32) | (sign.bits() & 0x8000_0000u32)).as_float()
+        F32 { o: self.o, v: self.o.copysign_f32(self.v, sign.v) }
     }
     /// NaN becomes the one NaN that single-precision functions give on a card: on integers, since
     /// a compiler may take one NaN for another.
@@ -325,7 +325,7 @@ impl<O: Ops> F64<O> {
     /// The magnitude of `self` with the sign of `sign`, bit by bit.
     #[inline(always)]
     pub fn copysign(self, sign: Self) -> Self {
-        ((self.bits() & 0x7fff_ffff_ffff_ffffu64) | (sign.bits() & (1u64 << 63))).as_float()
+        F64 { o: self.o, v: self.o.copysign_f64(self.v, sign.v) }
     }
     /// NaN becomes the one NaN that double-precision functions give.
     #[inline(always)]

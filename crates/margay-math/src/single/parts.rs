@@ -41,7 +41,7 @@ pub fn copysignf<O: Ops>(x: F32<O>, y: F32<O>) -> F32<O> {
 
 /// 1 where set, else 0.
 #[inline(always)]
-fn flag<O: Ops>(m: Mask<O>) -> I32<O> {
+pub(crate) fn flag<O: Ops>(m: Mask<O>) -> I32<O> {
     m.select(1i32.with_ops(m.o), 0)
 }
 

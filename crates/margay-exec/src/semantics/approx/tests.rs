@@ -3,6 +3,7 @@
 //! sum of the error that PTX allows a card and our own.
 
 use super::*;
+use crate::semantics::float::{double, single};
 
 const RECORDED: &str = include_str!("../../../../../tests/vectors/h200/approx_math.txt");
 
@@ -108,9 +109,9 @@ fn exponentials_and_logarithms_are_accurate() {
         assert!(ulps(ours.to_bits(), (exact as f32).to_bits()) <= 1, "ex2 {x}");
         let y = exact as f32;
         let ours = f32::from_bits(lg2::<false>(y.to_bits())) as f64;
-        assert!((ours - (y as f64).log2()).abs() <= 1e-10 + ours.abs() * 6e-8, "lg2 {y}");
+        assert!((ours - (y as f64).log2()).abs() <= 1.2e-7 + ours.abs() * 1.2e-7, "lg2 {y}");
         let t = f32::from_bits(tanh(x.to_bits())) as f64;
-        assert!((t - (x as f64).tanh()).abs() <= 1e-7 * t.abs(), "tanh {x}");
+        assert!((t - (x as f64).tanh()).abs() <= 1.5e-7 * t.abs(), "tanh {x}");
     }
 }
 
@@ -130,6 +131,7 @@ fn half_forms() {
 
 #[test]
 fn double_forms() {
+    const LOW_WORD: u64 = 0xffff_ffff;
     assert_eq!(rcp_f64(2f64.to_bits()), 0.5f64.to_bits());
     assert_eq!(rcp_f64(1), f64::INFINITY.to_bits(), "subnormals are flushed");
     assert_eq!(rcp_f64(3f64.to_bits()) & LOW_WORD, 0);

@@ -5,12 +5,7 @@
 //! become the canonical NaN of their format, so functions that must keep a pattern
 //! (reinterpretation, `fabs`) work on integers.
 
-/// The values of 32 lanes.
-pub type Plane = [u64; 32];
-
-/// Computes the lanes of `mask`: argument planes in, result planes out; other lanes of the results
-/// keep what they held. The number of planes is that of the builtin's row.
-pub type PlaneFn = fn(args: &[Plane], mask: u32, rets: &mut [Plane]);
+pub use margay_math::planes::{Plane, PlaneFn};
 
 /// NaN results of single-precision functions on a card.
 pub(super) const NAN32: u32 = 0x7fff_ffff;

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The device library: what each `__nv_*` function computes.
 //!
+//! Most functions of floating point are formulas of the crate `margay-math`, which every engine
+//! shares. Here are the others, lane by lane: integer functions and conversions, arithmetic in a
+//! given rounding direction, remainders (which loop), and gamma, Bessel and inverse error functions
+//! that are too rare for a formula.
+//!
 //! Accuracy is at least what the CUDA Programming Guide's appendix on mathematical functions
-//! grants (`tests/libdevice_accuracy.rs` measures it); most results are correctly rounded. They do
-//! not depend on the host's C library. Subnormals are never flushed.
+//! grants (`tests/libdevice_accuracy.rs` measures it). Results do not depend on the host's C library.
+//! Subnormals are never flushed, except by `.approx` operations and the `fast` functions made of
+//! them.
 
 mod convert;
-mod exponential;
 mod integer;
 mod lane;
 mod parts;
-mod roots;
 mod rounded;
 mod simd;
 mod special;
-mod trig;
 
 use margay_ir::Builtin;
+use margay_math::Function;
+use margay_math::planes::{self, Level};
 
 pub use lane::{Plane, PlaneFn};
 
@@ -26,108 +31,41 @@ pub fn eval(builtin: Builtin, args: &[Plane], mask: u32, rets: &mut [Plane]) {
     lookup(builtin)(args, mask, rets);
 }
 
+/// A function that `margay-math` has for all engines.
+fn formula(builtin: Builtin) -> PlaneFn {
+    match Function::by_name(builtin.name()) {
+        Some(function) => planes::plane_fn(function, Level::best()),
+        None => unreachable!("the table of margay-math has every function of this list"),
+    }
+}
+
 /// The function of a builtin, to be looked up once and called often.
 pub fn lookup(builtin: Builtin) -> PlaneFn {
     use Builtin::*;
     match builtin {
-        Acos => trig::acos,
-        Acosf => trig::acosf,
-        Acosh => trig::acosh,
-        Acoshf => trig::acoshf,
-        Asin => trig::asin,
-        Asinf => trig::asinf,
-        Asinh => trig::asinh,
-        Asinhf => trig::asinhf,
-        Atan => trig::atan,
-        Atan2 => trig::atan2,
-        Atan2f => trig::atan2f,
-        Atanf => trig::atanf,
-        Atanh => trig::atanh,
-        Atanhf => trig::atanhf,
-        Cos => trig::cos,
-        Cosf => trig::cosf,
-        Cosh => trig::cosh,
-        Coshf => trig::coshf,
-        Cospi => trig::cospi,
-        Cospif => trig::cospif,
-        FastCosf => trig::fast_cosf,
-        FastSincosf => trig::fast_sincosf,
-        FastSinf => trig::fast_sinf,
-        FastTanf => trig::fast_tanf,
-        Sin => trig::sin,
-        Sincos => trig::sincos,
-        Sincosf => trig::sincosf,
-        Sincospi => trig::sincospi,
-        Sincospif => trig::sincospif,
-        Sinf => trig::sinf,
-        Sinh => trig::sinh,
-        Sinhf => trig::sinhf,
-        Sinpi => trig::sinpi,
-        Sinpif => trig::sinpif,
-        Tan => trig::tan,
-        Tanf => trig::tanf,
-        Tanh => trig::tanh,
-        Tanhf => trig::tanhf,
-        Exp => exponential::exp,
-        Exp10 => exponential::exp10,
-        Exp10f => exponential::exp10f,
-        Exp2 => exponential::exp2,
-        Exp2f => exponential::exp2f,
-        Expf => exponential::expf,
-        Expm1 => exponential::expm1,
-        Expm1f => exponential::expm1f,
-        FastExp10f => exponential::fast_exp10f,
-        FastExpf => exponential::fast_expf,
-        FastLog10f => exponential::fast_log10f,
-        FastLog2f => exponential::fast_log2f,
-        FastLogf => exponential::fast_logf,
-        FastPowf => exponential::fast_powf,
-        Log => exponential::log,
-        Log10 => exponential::log10,
-        Log10f => exponential::log10f,
-        Log1p => exponential::log1p,
-        Log1pf => exponential::log1pf,
-        Log2 => exponential::log2,
-        Log2f => exponential::log2f,
-        Logf => exponential::logf,
-        Pow => exponential::pow,
-        Powf => exponential::powf,
-        Powi => exponential::powi,
-        Powif => exponential::powif,
-        Cbrt => roots::cbrt,
-        Cbrtf => roots::cbrtf,
-        Hypot => roots::hypot,
-        Hypotf => roots::hypotf,
-        Norm3d => roots::norm3d,
-        Norm3df => roots::norm3df,
-        Norm4d => roots::norm4d,
-        Norm4df => roots::norm4df,
-        Rcbrt => roots::rcbrt,
-        Rcbrtf => roots::rcbrtf,
-        Rhypot => roots::rhypot,
-        Rhypotf => roots::rhypotf,
-        Rnorm3d => roots::rnorm3d,
-        Rnorm3df => roots::rnorm3df,
-        Rnorm4d => roots::rnorm4d,
-        Rnorm4df => roots::rnorm4df,
-        Rsqrt => roots::rsqrt,
-        Rsqrtf => roots::rsqrtf,
-        Sqrt => roots::sqrt,
-        Sqrtf => roots::sqrtf,
+        Acos | Acosf | Acosh | Acoshf | Asin | Asinf | Asinh | Asinhf | Atan | Atan2 | Atan2f
+        | Atanf | Atanh | Atanhf | Cbrt | Cbrtf | Ceil | Ceilf | Copysign | Copysignf | Cos
+        | Cosf | Cosh | Coshf | Cospi | Cospif | Erf | Erfc | Erfcf | Erfcinvf | Erfcx | Erfcxf
+        | Erff | Erfinvf | Exp | Exp10 | Exp10f | Exp2 | Exp2f | Expf | Expm1 | Expm1f | Fabs
+        | Fabsf | FastCosf | FastExp10f | FastExpf | FastFdividef | FastLog10f | FastLog2f
+        | FastLogf | FastPowf | FastSincosf | FastSinf | FastTanf | Fdim | Fdimf | Finitef
+        | Floor | Floorf | Fma | Fmaf | Fmax | Fmaxf | Fmin | Fminf | Frexp | Frexpf | Hypot
+        | Hypotf | Ilogb | Ilogbf | Isfinited | Isinfd | Isinff | Isnand | Isnanf | Ldexp
+        | Ldexpf | Log | Log10 | Log10f | Log1p | Log1pf | Log2 | Log2f | Logb | Logbf | Logf
+        | Modf | Modff | Nearbyint | Nearbyintf | Nextafter | Nextafterf | Norm3d | Norm3df
+        | Norm4d | Norm4df | Normcdf | Normcdff | Normcdfinvf | Pow | Powf | Powi | Powif
+        | Rcbrt | Rcbrtf | Rhypot | Rhypotf | Rint | Rintf | Rnorm3d | Rnorm3df | Rnorm4d
+        | Rnorm4df | Round | Roundf | Rsqrt | Rsqrtf | Saturatef | Scalbn | Scalbnf | Signbitd
+        | Signbitf | Sin | Sincos | Sincosf | Sincospi | Sincospif | Sinf | Sinh | Sinhf
+        | Sinpi | Sinpif | Sqrt | Sqrtf | Tan | Tanf | Tanh | Tanhf | Trunc | Truncf => {
+            formula(builtin)
+        }
         CylBesselI0 => special::cyl_bessel_i0,
         CylBesselI0f => special::cyl_bessel_i0f,
         CylBesselI1 => special::cyl_bessel_i1,
         CylBesselI1f => special::cyl_bessel_i1f,
-        Erf => special::erf,
-        Erfc => special::erfc,
-        Erfcf => special::erfcf,
         Erfcinv => special::erfcinv,
-        Erfcinvf => special::erfcinvf,
-        Erfcx => special::erfcx,
-        Erfcxf => special::erfcxf,
-        Erff => special::erff,
         Erfinv => special::erfinv,
-        Erfinvf => special::erfinvf,
         J0 => special::j0,
         J0f => special::j0f,
         J1 => special::j1,
@@ -136,10 +74,7 @@ pub fn lookup(builtin: Builtin) -> PlaneFn {
         Jnf => special::jnf,
         Lgamma => special::lgamma,
         Lgammaf => special::lgammaf,
-        Normcdf => special::normcdf,
-        Normcdff => special::normcdff,
         Normcdfinv => special::normcdfinv,
-        Normcdfinvf => special::normcdfinvf,
         Tgamma => special::tgamma,
         Tgammaf => special::tgammaf,
         Y0 => special::y0,
@@ -148,63 +83,15 @@ pub fn lookup(builtin: Builtin) -> PlaneFn {
         Y1f => special::y1f,
         Yn => special::yn,
         Ynf => special::ynf,
-        Ceil => parts::ceil,
-        Ceilf => parts::ceilf,
-        Copysign => parts::copysign,
-        Copysignf => parts::copysignf,
-        Fabs => parts::fabs,
-        Fabsf => parts::fabsf,
-        FastFdividef => parts::fast_fdividef,
-        Fdim => parts::fdim,
-        Fdimf => parts::fdimf,
-        Finitef => parts::finitef,
-        Floor => parts::floor,
-        Floorf => parts::floorf,
-        Fma => parts::fma,
-        Fmaf => parts::fmaf,
-        Fmax => parts::fmax,
-        Fmaxf => parts::fmaxf,
-        Fmin => parts::fmin,
-        Fminf => parts::fminf,
         Fmod => parts::fmod,
         Fmodf => parts::fmodf,
-        Frexp => parts::frexp,
-        Frexpf => parts::frexpf,
-        Ilogb => parts::ilogb,
-        Ilogbf => parts::ilogbf,
-        Isfinited => parts::isfinited,
-        Isinfd => parts::isinfd,
-        Isinff => parts::isinff,
-        Isnand => parts::isnand,
-        Isnanf => parts::isnanf,
-        Ldexp => parts::ldexp,
-        Ldexpf => parts::ldexpf,
-        Logb => parts::logb,
-        Logbf => parts::logbf,
-        Modf => parts::modf,
-        Modff => parts::modff,
         Nan => parts::nan,
         Nanf => parts::nanf,
-        Nearbyint => parts::nearbyint,
-        Nearbyintf => parts::nearbyintf,
-        Nextafter => parts::nextafter,
-        Nextafterf => parts::nextafterf,
         Rcp64h => parts::rcp64h,
         Remainder => parts::remainder,
         Remainderf => parts::remainderf,
         Remquo => parts::remquo,
         Remquof => parts::remquof,
-        Rint => parts::rint,
-        Rintf => parts::rintf,
-        Round => parts::round,
-        Roundf => parts::roundf,
-        Saturatef => parts::saturatef,
-        Scalbn => parts::scalbn,
-        Scalbnf => parts::scalbnf,
-        Signbitd => parts::signbitd,
-        Signbitf => parts::signbitf,
-        Trunc => parts::trunc,
-        Truncf => parts::truncf,
         DaddRd => rounded::dadd_rd,
         DaddRn => rounded::dadd_rn,
         DaddRu => rounded::dadd_ru,

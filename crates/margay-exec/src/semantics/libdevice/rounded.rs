@@ -8,7 +8,6 @@ use rustc_apfloat::Round::{self, TowardNegative, TowardPositive, TowardZero};
 use rustc_apfloat::ieee::{Double, Single};
 
 use super::lane::lane_functions;
-use super::roots::rsqrt_f32;
 
 macro_rules! directed {
     ($($format:ident $float:ident $bits:ident: $add:ident $sub:ident $mul:ident $div:ident $fma:ident)*) => { $(
@@ -74,6 +73,47 @@ fn sqrt_f32(x: f32, round: Round) -> f32 {
     } else {
         root
     }
+}
+
+/// A sum of two doubles, the second below half a unit in the last place of the first.
+#[derive(Clone, Copy)]
+struct Wide {
+    hi: f64,
+    lo: f64,
+}
+
+impl Wide {
+    /// `a * b`, exactly (no underflow assumed).
+    fn product(a: f64, b: f64) -> Wide {
+        let hi = a * b;
+        Wide { hi, lo: libm::fma(a, b, -hi) }
+    }
+
+    /// 1 / square root, as a double-double.
+    fn rsqrt(self) -> Wide {
+        let r = 1.0 / self.hi.sqrt();
+        let square = Wide::product(r, r);
+        // 1 - r² (hi + lo), where r² hi is close to 1.
+        let p = Wide::product(square.hi, self.hi);
+        let rest = (1.0 - p.hi) - p.lo - square.lo * self.hi - square.hi * self.lo;
+        let hi = r + 0.5 * r * rest;
+        Wide { hi, lo: (r - hi) + 0.5 * r * rest }
+    }
+}
+
+/// Correctly rounded: the double-double's low part decides where the high part is a tie.
+fn rsqrt_f32(x: f32) -> f32 {
+    if !(x > 0.0 && x < f32::INFINITY) {
+        return (1.0 / f64::from(x).sqrt()) as f32;
+    }
+    let Wide { hi, lo } = Wide { hi: f64::from(x), lo: 0.0 }.rsqrt();
+    // To odd: an even last bit moves toward the rest, so that the next rounding sees it.
+    let odd = match (hi.to_bits() & 1 == 0, lo > 0.0, lo < 0.0) {
+        (true, true, _) => f64::from_bits(hi.to_bits() + 1),
+        (true, _, true) => f64::from_bits(hi.to_bits() - 1),
+        (true, false, false) | (false, _, _) => hi,
+    };
+    odd as f32
 }
 
 lane_functions! {

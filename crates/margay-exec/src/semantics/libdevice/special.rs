@@ -1,31 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Error, gamma and Bessel functions.
+//! Gamma and Bessel functions, and inverses of error functions.
 
-use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_PI, FRAC_2_SQRT_PI, FRAC_PI_4, SQRT_2};
+use std::f64::consts::{FRAC_2_PI, FRAC_2_SQRT_PI, FRAC_PI_4, SQRT_2};
 
 use super::lane::lane_functions;
-use super::roots::Wide;
-
-/// What the double nearest to √½ lacks.
-const FRAC_1_SQRT_2_LOW: f64 = -4.833646656726457e-17;
-
-/// Φ(x) = ½ erfc(-x/√2). Far to the left erfc's argument must be known beyond double precision,
-/// since the result's relative error is the square of the argument times its own.
-fn normal_cdf(x: f64) -> f64 {
-    if !(-40.0..=10.0).contains(&x) {
-        return if x.is_nan() {
-            x
-        } else if x > 0.0 {
-            1.0
-        } else {
-            0.0
-        };
-    }
-    let t = Wide::product(-x, FRAC_1_SQRT_2);
-    let low = t.lo + -x * FRAC_1_SQRT_2_LOW;
-    let slope = -FRAC_2_SQRT_PI * pxfm::f_exp(-t.hi * t.hi);
-    0.5 * (pxfm::f_erfc(t.hi) + slope * low)
-}
 
 /// The upper half is the lower one mirrored, exactly. Small arguments are refined by one step of
 /// Halley's iteration, on the logarithm where `erfc` itself would be subnormal.
@@ -104,20 +82,9 @@ fn bessel_y(n: i32, x: f64) -> f64 {
 }
 
 lane_functions! {
-    erf(x: f64) -> f64 { pxfm::f_erf(x) }
-    erff(x: f32) -> f32 { pxfm::f_erff(x) }
-    erfc(x: f64) -> f64 { pxfm::f_erfc(x) }
-    erfcf(x: f32) -> f32 { pxfm::f_erfcf(x) }
-    erfcx(x: f64) -> f64 { pxfm::f_erfcx(x) }
-    erfcxf(x: f32) -> f32 { pxfm::f_erfcxf(x) }
     erfinv(x: f64) -> f64 { if x == 0.0 { x } else { pxfm::f_erfinv(x) } }
-    erfinvf(x: f32) -> f32 { if x == 0.0 { x } else { pxfm::f_erfinvf(x) } }
     erfcinv(p: f64) -> f64 { erfc_inverse(p) }
-    erfcinvf(p: f32) -> f32 { erfc_inverse(f64::from(p)) as f32 }
-    normcdf(x: f64) -> f64 { normal_cdf(x) }
-    normcdff(x: f32) -> f32 { normal_cdf(f64::from(x)) as f32 }
     normcdfinv(p: f64) -> f64 { normal_cdf_inverse(p) }
-    normcdfinvf(p: f32) -> f32 { normal_cdf_inverse(f64::from(p)) as f32 }
     tgamma(x: f64) -> f64 { if x == 0.0 { 1.0 / x } else { pxfm::f_tgamma(x) } }
     tgammaf(x: f32) -> f32 { if x == 0.0 { 1.0 / x } else { pxfm::f_tgammaf(x) } }
     lgamma(x: f64) -> f64 { pxfm::f_lgamma(x) }
