@@ -11,10 +11,12 @@ use crate::interp::Cx;
 use crate::lanes::{LaneFault, WARP};
 use crate::observe::{BlockEvent, Interest};
 use crate::program::Program;
-use crate::warp::{Shared, State, Stop, Warp, WarpFault};
+use crate::warp::{Digest, Shared, State, Stop, Warp, WarpFault};
 
 /// Fuel of one warp before the next of its block has its turn.
 const WARP_SLICE: i64 = 50_000;
+/// Of blocks with more bytes of local memory circles are not looked for: it would take too long.
+const DIGESTED_LOCAL: usize = 1 << 20;
 
 pub struct Block {
     ctaid: [u32; 3],
@@ -35,6 +37,15 @@ pub struct Group {
     cluster: ClusterBarrier,
     /// Block and warp that ran last.
     last: (usize, usize),
+    watched: bool,
+    circle: Circle,
+}
+
+/// A state of a group, and how many rounds ago nothing had been written since.
+#[derive(Default)]
+struct Circle {
+    state: Option<Digest>,
+    rounds: u64,
 }
 
 /// How far a slice of a group got.
@@ -76,7 +87,8 @@ impl Group {
             })
             .collect();
         let peers = blocks.iter().map(|b| b.shared.as_ptr()).collect();
-        Group { blocks, peers, cluster: ClusterBarrier::default(), last: (0, 0) }
+        let (cluster, last) = (ClusterBarrier::default(), (0, 0));
+        Group { blocks, peers, cluster, last, watched: false, circle: Circle::default() }
     }
 
     /// Tells the watch that the blocks begin, or that they have ended.
@@ -97,6 +109,41 @@ impl Group {
                 false => watch.block_ends(&event),
             }
         }
+    }
+
+    /// From now on, or no longer, find out whether the group goes in a circle: it may wait for memory
+    /// without polling it, by plain loads between barriers, say.
+    pub fn watch_for_circles(&mut self, on: bool) {
+        self.watched = on;
+        if !on {
+            self.circle = Circle::default();
+        }
+    }
+
+    /// Whether the state after this round is one that was there before, with nothing written since: then
+    /// only others can end the circle. The state compared with is replaced after 1, 2, 4, 8, … rounds
+    /// (Brent's method), so a circle of any length is found.
+    fn comes_back(&mut self, wrote: bool) -> bool {
+        if wrote {
+            self.circle = Circle::default();
+            return false;
+        }
+        let mut digest = Digest::new();
+        if self.blocks.iter().any(|block| block.local.bytes() > DIGESTED_LOCAL) {
+            return false;
+        }
+        for block in &self.blocks {
+            block.warps.iter().for_each(|warp| warp.digest(&mut digest));
+            digest.add_buffer(&block.local);
+        }
+        if self.circle.state == Some(digest) {
+            return true;
+        }
+        self.circle.rounds += 1;
+        if self.circle.rounds.is_power_of_two() {
+            self.circle.state = Some(digest);
+        }
+        false
     }
 
     /// Gives its memory back.
@@ -180,6 +227,9 @@ impl Group {
                 return Ok(Progress::Busy);
             }
             if !events && !computing && cx.changes == changes && cx.polls != polls {
+                return Ok(Progress::Spinning);
+            }
+            if self.watched && self.comes_back(cx.changes != changes) {
                 return Ok(Progress::Spinning);
             }
             if cx.warp_instructions >= end {

@@ -35,6 +35,16 @@ impl Buffer {
         self.at
     }
 
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The content, 8 bytes at a time.
+    pub fn words(&self) -> impl Iterator<Item = u64> {
+        // SAFETY: the buffer's own bytes, aligned to a line and a multiple of it.
+        unsafe { std::slice::from_raw_parts(self.at.cast::<u64>(), self.bytes / 8) }.iter().copied()
+    }
+
     fn clear(&mut self, bytes: usize) {
         // SAFETY: inside the buffer.
         unsafe { std::ptr::write_bytes(self.at, 0, bytes.min(self.bytes)) };

@@ -217,6 +217,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
             continue;
         };
         let fuel = if help.is_some() { FIRST_SLICE } else { GROUP_SLICE };
+        current.group.watch_for_circles(grid.unstarted());
         match current.group.run(&mut cx, &mut pool, fuel, &stop) {
             Ok(Progress::Done) => {
                 current.group.report(&mut cx, false);

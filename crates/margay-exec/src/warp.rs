@@ -23,6 +23,24 @@ use crate::observe::{BarrierEvent, Interest};
 use crate::program::{ArgPlace, Target};
 use crate::syscall;
 
+/// A digest of a state, to find out whether it comes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Digest(u64);
+
+impl Digest {
+    pub fn new() -> Digest {
+        Digest(0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn add(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+
+    pub fn add_buffer(&mut self, buffer: &Buffer) {
+        buffer.words().for_each(|word| self.add(word));
+    }
+}
+
 /// Index of no frame.
 pub const NONE: u32 = u32::MAX;
 /// Fuel of one fragment among several of its warp.
@@ -316,6 +334,18 @@ impl Warp {
             if left <= 0 {
                 return Ok(Stop::Slice);
             }
+        }
+    }
+
+    /// Adds all that decides what the warp will do, but memory, to a digest.
+    pub fn digest(&self, digest: &mut Digest) {
+        for f in &self.fragments {
+            digest.add(u64::from(f.pc) << 32 | u64::from(f.mask));
+            digest.add(u64::from(f.frame) << 32 | u64::from(f.depth));
+        }
+        for frame in self.frames.iter().flatten() {
+            digest.add(u64::from(frame.function) << 32 | u64::from(frame.return_pc));
+            digest.add_buffer(&frame.regs);
         }
     }
 

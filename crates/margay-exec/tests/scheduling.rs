@@ -73,6 +73,63 @@ fn a_grid_barrier_of_too_many_blocks_is_a_deadlock() {
     assert!(fault.place.ptx_line != 0, "it says where a block spins: {fault}");
 }
 
+/// The same barrier, waiting by plain loads: between block barriers, and with a walk of some steps round each.
+const PLAIN_WAITS: [&str; 2] = [
+    "
+    ld.global.u32 %r2, [%a0];
+    bar.sync 0;
+    setp.lt.u32 %p1, %r2, %r9;
+    @%p1 bra WAIT;",
+    "
+    mov.u32 %r3, 0;
+STEP:
+    add.u32 %r3, %r3, 1;
+    setp.lt.u32 %p2, %r3, 3;
+    @%p2 bra STEP;
+    ld.global.u32 %r2, [%a0];
+    setp.lt.u32 %p1, %r2, %r9;
+    @%p1 bra WAIT;",
+];
+
+#[test]
+fn a_grid_barrier_of_plain_loads_is_a_deadlock_too() {
+    for wait in PLAIN_WAITS {
+        let body = format!(
+            "cvt.u32.u64 %r9, %a1;
+             mov.u32 %r4, %tid.x;
+             setp.eq.u32 %p1, %r4, 0;
+             @%p1 atom.global.add.u32 %r1, [%a0], 1;
+             WAIT: {wait}"
+        );
+        let device = Device::new();
+        let m = device.load(&kernel(&body));
+        let count = device.buffer(&[0u32]);
+        Run::new(8, 32).go(&device, &m, "k", &[count, 8, 0]).unwrap();
+        let count = device.buffer(&[0u32]);
+        let fault = Run::new(9, 32).faults(&device, &m, "k", &[count, 9, 0]);
+        assert!(matches!(&fault.kind, FaultKind::Deadlock { .. }), "{fault}");
+    }
+}
+
+#[test]
+fn computing_long_without_memory_is_no_deadlock() {
+    // Many slices in registers, by more blocks than are resident.
+    let body = "
+    mov.u32 %r1, 0;
+    mov.u32 %r2, 1;
+LOOP:
+    mad.lo.u32 %r2, %r2, 1664525, 1013904223;
+    add.u32 %r1, %r1, 1;
+    setp.lt.u32 %p1, %r1, 400000;
+    @%p1 bra LOOP;
+    atom.global.add.u32 %r3, [%a0], 1;";
+    let device = Device::new();
+    let m = device.load(&kernel(body));
+    let count = device.buffer(&[0u32]);
+    Run::new(12, 1).go(&device, &m, "k", &[count, 0, 0]).unwrap();
+    assert_eq!(device.read::<u32>(count, 1), [12]);
+}
+
 #[test]
 fn a_wait_for_the_host_is_no_deadlock() {
     // More blocks than are resident wait for a flag in memory that the host writes after a while.
