@@ -223,6 +223,15 @@ impl<'a> Cx<'a> {
         EventPlace { ctaid, warp, pc, smid }
     }
 
+    /// Reports that lanes have met at a `bar.warp.sync`.
+    pub fn report_warp_barrier(&mut self, at: EventPlace, mask: u32) {
+        if self.interest.contains(Interest::WARP_SYNCS)
+            && let Some(watch) = &mut self.watch
+        {
+            watch.warp_barrier(at, mask);
+        }
+    }
+
     /// Reports a straight run.
     fn report_run(&mut self, from: u32, end: u32) {
         let at = self.event_at(from);

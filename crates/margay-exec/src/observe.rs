@@ -29,6 +29,10 @@ bitflags::bitflags! {
         const FENCES = 1 << 4;
         /// [`Watch::block_begins`] and [`Watch::block_ends`].
         const BLOCKS = 1 << 5;
+        /// [`AccessEvent::values`].
+        const VALUES = 1 << 6;
+        /// [`Watch::warp_sync`] and [`Watch::warp_barrier`].
+        const WARP_SYNCS = 1 << 7;
     }
 }
 
@@ -64,6 +68,9 @@ pub struct AccessEvent<'a> {
     /// Address in each lane; those outside `mask` mean nothing. Shared, local and parameter ones
     /// are offsets; an offset of shared memory from 2^24 on is in another block of the cluster.
     pub addresses: &'a [u64; 32],
+    /// What each lane of `mask` stores, if the instruction stores one element a lane and
+    /// [`Interest::VALUES`] was declared.
+    pub values: Option<&'a [u64; 32]>,
 }
 
 /// Lanes arrive at a barrier of their block, or of their cluster.
@@ -76,6 +83,20 @@ pub struct BarrierEvent {
     pub count: Option<u32>,
     pub kind: BarKind,
     pub mask: u32,
+    /// Lanes of the warp that have not exited.
+    pub alive: u32,
+}
+
+/// Lanes execute an op with a member mask: `bar.warp.sync`, `shfl.sync`, `vote.sync` ….
+#[derive(Clone, Copy, Debug)]
+pub struct WarpSyncEvent<'a> {
+    pub at: EventPlace,
+    /// Lanes that execute it together.
+    pub mask: u32,
+    /// Lanes of the warp that have not exited.
+    pub alive: u32,
+    /// The mask that each lane of `mask` names.
+    pub named: &'a [u32; 32],
 }
 
 /// A block of the grid.
@@ -107,6 +128,10 @@ pub trait Watch {
     fn barrier(&mut self, _event: &BarrierEvent) {}
     /// Barrier `id` of the block is complete: its threads go on.
     fn barrier_opens(&mut self, _ctaid: [u32; 3], _id: u32) {}
+    /// Lanes arrive at an op with a member mask; they may have to wait, and are reported again then.
+    fn warp_sync(&mut self, _event: &WarpSyncEvent<'_>) {}
+    /// Lanes `mask` of a warp have met at `bar.warp.sync`.
+    fn warp_barrier(&mut self, _at: EventPlace, _mask: u32) {}
     fn fence(&mut self, _at: EventPlace, _mask: u32) {}
     fn block_begins(&mut self, _block: &BlockEvent) {}
     /// Every thread of the block has exited.

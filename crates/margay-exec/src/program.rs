@@ -240,6 +240,13 @@ impl Program {
         ((i as *const Inst as usize - self.code.as_ptr() as usize) / size_of::<Inst>()) as u32
     }
 
+    /// As [`Program::pc_of`], for an instruction that may be no part of the code.
+    pub(crate) fn find_pc(&self, i: &Inst) -> Option<u32> {
+        let offset = (i as *const Inst as usize).checked_sub(self.code.as_ptr() as usize)?;
+        let pc = offset / size_of::<Inst>();
+        (pc < self.code.len()).then_some(pc as u32)
+    }
+
     /// The source of the instruction at `pc`, or of one soon after it if its own is not known.
     pub(crate) fn place_near(&self, pc: u32) -> Place {
         let known = |pc: &u32| {

@@ -283,7 +283,7 @@ impl Warp {
                 Flow::Call => self.call(cx, at, block)?,
                 Flow::Ret => self.ret(cx, at, block)?,
                 Flow::Exit => {
-                    self.exit(at, block);
+                    self.exit(cx, at, block);
                     if self.fragments.is_empty() {
                         return Ok(Stop::Done);
                     }
@@ -427,27 +427,32 @@ impl Warp {
         // SAFETY: `cx` is still set up for the fragment.
         let needs = unsafe { warp_ops::bar_warp_needs(cx, inst) };
         self.fragments[at].state = State::Meet { needs };
-        self.meet();
+        self.meet(cx);
     }
 
     /// Releases the fragments at `bar.warp`s whose lanes are all at one.
-    fn meet(&mut self) {
+    fn meet(&mut self, cx: &mut Cx<'_>) {
         let here = |f: &Fragment| match f.state {
             State::Meet { .. } => f.mask,
             State::Ready | State::Await | State::Barrier { .. } | State::Cluster { .. } => 0,
         };
         let arrived = self.fragments.iter().fold(0, |m, f| m | here(f));
+        let (mut met, mut place) = (0, None);
         for f in &mut self.fragments {
             if let State::Meet { needs } = f.state
                 && needs & self.alive & !arrived == 0
             {
+                (met, place) = (met | f.mask, Some(f.pc));
                 f.state = State::Ready;
                 f.pc += 1;
             }
         }
+        if let Some(pc) = place {
+            cx.report_warp_barrier(cx.event_at(pc), met);
+        }
     }
 
-    fn exit(&mut self, at: usize, block: &mut Shared<'_>) {
+    fn exit(&mut self, cx: &mut Cx<'_>, at: usize, block: &mut Shared<'_>) {
         let f = self.fragments.swap_remove(at);
         self.alive &= !f.mask;
         // The cluster's barrier waits for threads that live: an arrival ends with its thread.
@@ -466,7 +471,7 @@ impl Warp {
                 f.state = State::Ready;
             }
         }
-        self.meet();
+        self.meet(cx);
     }
 
     /// Takes lanes off a frame, which ends with its last.
@@ -643,7 +648,14 @@ impl Warp {
         }
         if cx.interest.contains(Interest::BARRIERS) {
             let at = cx.event_at(pc);
-            let event = BarrierEvent { at, id: Some(id), count, kind: shape.kind, mask: same };
+            let event = BarrierEvent {
+                at,
+                id: Some(id),
+                count,
+                kind: shape.kind,
+                mask: same,
+                alive: self.alive,
+            };
             if let Some(watch) = &mut cx.watch {
                 watch.barrier(&event);
             }
@@ -685,7 +697,8 @@ impl Warp {
         let f = &mut self.fragments[at];
         if cx.interest.contains(Interest::BARRIERS) {
             let at = cx.event_at(f.pc);
-            let event = BarrierEvent { at, id: None, count: None, kind, mask: cx.mask };
+            let event =
+                BarrierEvent { at, id: None, count: None, kind, mask: cx.mask, alive: self.alive };
             if let Some(watch) = &mut cx.watch {
                 watch.barrier(&event);
             }

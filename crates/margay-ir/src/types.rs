@@ -108,8 +108,8 @@ pub enum Sem {
     Mmio,
 }
 
-/// Scope of an ordered access or fence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+/// Scope of an ordered access or fence, from the narrowest to the widest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub enum Scope {
     Cta,
     Cluster,

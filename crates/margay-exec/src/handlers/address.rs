@@ -5,13 +5,14 @@
 //! for. The fast path checks a warp at once against one extent; whatever it cannot prove goes lane
 //! by lane through [`resolve_slowly`], which is also where faults are made.
 
-use margay_ir::Space;
+use margay_ir::{Class, Op, Space, Value};
 
 use crate::fault::{Access, FaultKind};
 use crate::interp::Cx;
 use crate::lanes::{FULL, Inst, WARP, active};
 use crate::mem::{Extent, LOCAL_WINDOW, SHARED_WINDOW};
-use crate::observe::AccessEvent;
+use crate::observe::{AccessEvent, Interest};
+use crate::program::Code;
 
 /// Spaces as const parameters.
 pub mod space {
@@ -295,10 +296,15 @@ pub fn observe(
 ) {
     let at = cx.event_at(cx.env.program.pc_of(i));
     let (mask, shared, local) = (cx.mask, cx.env.shared_window, cx.env.local_window);
+    let values = match access {
+        Access::Write if cx.interest.contains(Interest::VALUES) => stored(cx, i, at.pc, bytes),
+        Access::Read | Access::Write | Access::Atomic => None,
+    };
+    let values = values.as_ref();
     let Some(watch) = &mut cx.watch else { return };
     let mut report = |space, mask, addresses: &[u64; WARP]| {
         if mask != 0 {
-            watch.access(&AccessEvent { at, space, named, access, bytes, mask, addresses });
+            watch.access(&AccessEvent { at, space, named, access, bytes, mask, addresses, values });
         }
     };
     if named != Space::Generic {
@@ -315,6 +321,29 @@ pub fn observe(
         }
     }
     report(Space::Global, mask & !in_shared & !in_local, addresses);
+}
+
+/// What a store of one element stores, cut to its `bytes`.
+fn stored(cx: &Cx<'_>, i: &Inst, pc: u32, bytes: u32) -> Option<[u64; WARP]> {
+    let view = cx.env.program.instruction(pc)?;
+    let Code::Inst(inst) = view.code else { return None };
+    let (Op::St, [_, value]) = (inst.op, inst.srcs.as_slice()) else { return None };
+    let class = match value {
+        Value::Reg(reg) => *view.function.regs.get(reg.0 as usize)?,
+        Value::Imm(_) => inst.ty.class(),
+    };
+    let wide = class == Class::D;
+    let keep = u64::MAX >> (64 - 8 * bytes.clamp(1, 8));
+    // SAFETY: `b` is the plane of the one value that this store was decoded with, of this class.
+    let plane = unsafe { cx.plane(i.b) };
+    // SAFETY: as above.
+    let value = |l| unsafe {
+        match wide {
+            true => *(plane as *const u64).add(l),
+            false => u64::from(*(plane as *const u32).add(l)),
+        }
+    };
+    Some(std::array::from_fn(|l| value(l) & keep))
 }
 
 /// Reports an access of all lanes of the plane `a` to a space, as [`observe`] does.

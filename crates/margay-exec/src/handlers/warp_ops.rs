@@ -13,6 +13,7 @@ use margay_ir::{Attr, Inst as IrInst, Op, ReduxOp, ShflMode, Ty, VoteMode};
 
 use crate::interp::Cx;
 use crate::lanes::{Flow, Handler, Inst, Kernel, Lane, WARP, active, plain};
+use crate::observe::{Interest, WarpSyncEvent};
 use crate::semantics::float::single;
 
 /// Flag in [`Inst::slot`]: the rest of it is the plane of a second, predicate destination.
@@ -23,8 +24,15 @@ pub const HAS_PREDICATE: u32 = 2;
 /// # Safety
 /// `masks` is a W plane of the frame.
 #[inline(always)]
-unsafe fn arrived(cx: &Cx<'_>, i: &Inst, masks: u32) -> bool {
-    if i.imm == 0 || cx.env.machine.sm < 70 {
+unsafe fn arrived(cx: &mut Cx<'_>, i: &Inst, masks: u32) -> bool {
+    if i.imm == 0 {
+        return true;
+    }
+    if cx.interest.contains(Interest::WARP_SYNCS) {
+        // SAFETY: by the contract.
+        unsafe { observe(cx, i, masks) };
+    }
+    if cx.env.machine.sm < 70 {
         return true;
     }
     let mut named = 0;
@@ -33,6 +41,26 @@ unsafe fn arrived(cx: &Cx<'_>, i: &Inst, masks: u32) -> bool {
         named |= unsafe { cx.word(masks, l) };
     }
     named & cx.view.alive & !cx.mask == 0
+}
+
+/// Reports the arrival of lanes with their member masks.
+///
+/// # Safety
+/// `masks` is a W plane of the frame.
+#[cold]
+#[inline(never)]
+unsafe fn observe(cx: &mut Cx<'_>, i: &Inst, masks: u32) {
+    let mut named = [0; WARP];
+    for l in active(cx.mask) {
+        // SAFETY: by the contract.
+        named[l] = unsafe { cx.word(masks, l) };
+    }
+    // An op that lanes of several frames execute together runs from a copy, which has no address.
+    let Some(pc) = cx.env.program.find_pc(i) else { return };
+    let (at, mask, alive) = (cx.event_at(pc), cx.mask, cx.view.alive);
+    if let Some(watch) = &mut cx.watch {
+        watch.warp_sync(&WarpSyncEvent { at, mask, alive, named: &named });
+    }
 }
 
 /// Calls `f` for each distinct member mask with the mask as named, and the active lanes that name it.
@@ -325,7 +353,16 @@ struct BarWarp;
 impl Kernel for BarWarp {
     unsafe fn run(cx: &mut Cx<'_>, i: &Inst) -> Flow {
         // SAFETY: operands were decoded for this frame.
-        if cx.mask == 0 || unsafe { arrived(cx, i, i.a) } { Flow::Next } else { Flow::Meet }
+        if cx.mask == 0 {
+            return Flow::Next;
+        }
+        // SAFETY: as above.
+        if !unsafe { arrived(cx, i, i.a) } {
+            return Flow::Meet;
+        }
+        let at = cx.event_at(cx.env.program.pc_of(i));
+        cx.report_warp_barrier(at, cx.mask);
+        Flow::Next
     }
 }
 
