@@ -37,6 +37,7 @@ enum Command {
     Ptx(commands::ptx::Args),
     Gpus(commands::gpus::Args),
     Check(commands::check::Args),
+    Diff(commands::diff::Args),
 }
 
 fn main() -> ExitCode {
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Command::Ptx(args) => commands::ptx::run(args),
         Command::Gpus(args) => commands::gpus::run(args),
         Command::Check(args) => commands::check::run(args),
+        Command::Diff(args) => commands::diff::run(args),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

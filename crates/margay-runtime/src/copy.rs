@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::runtime::{self, Runtime};
 use crate::stream::Stream;
+use crate::watch;
 
 /// What the API says an address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,11 @@ pub struct Extent {
 }
 
 impl Extent {
+    /// In all.
+    fn bytes(&self) -> u64 {
+        self.width * self.height * self.depth
+    }
+
     pub fn linear(bytes: u64) -> Extent {
         Extent { width: bytes, height: 1, depth: 1 }
     }
@@ -144,6 +150,7 @@ impl Context {
         self.wait_turn(stream);
         self.fifo.flush();
         self.check()?;
+        watch::copied(rt, to.address, Some(from.address), extent.bytes(), stream.handle);
         Plan { to, from, extent }.run();
         Ok(())
     }
@@ -168,6 +175,7 @@ impl Context {
         }
         let mut plan = Plan { to, from, extent };
         let staged = from_pageable.then(|| stage(&mut plan));
+        let handle = stream.handle;
         let context = self.clone();
         let work = move || {
             if context.check().is_err() {
@@ -175,7 +183,11 @@ impl Context {
             }
             let pageable = (false, staged.is_some());
             match plan.still_valid(runtime::get(), pageable) {
-                true => plan.run(),
+                true => {
+                    let (to, from) = (plan.to.address, Some(plan.from.address));
+                    watch::copied(runtime::get(), to, from, plan.extent.bytes(), handle);
+                    plan.run();
+                }
                 false => context.fail(CudaError::IllegalAddress),
             }
             drop(staged);
@@ -207,6 +219,7 @@ impl Context {
         let side = Side { address, place: Where::Device, pitch, slice: 0 };
         check_side(runtime::get(), &side, extent)?;
         let context = self.clone();
+        let handle = stream.handle;
         let work = move || {
             if context.check().is_err() {
                 return;
@@ -215,6 +228,7 @@ impl Context {
             if !plan.still_valid(runtime::get(), (false, true)) {
                 return context.fail(CudaError::IllegalAddress);
             }
+            watch::copied(runtime::get(), address, None, extent.bytes(), handle);
             for y in 0..height {
                 value.fill(address + y * pitch, width);
             }

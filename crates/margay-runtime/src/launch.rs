@@ -8,9 +8,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use margay_exec::launch::{
-    self as engine, Host, LaunchConfig, LaunchFailure, LaunchStats, Machine,
-};
+use margay_exec::launch::{Host, LaunchConfig, LaunchFailure, LaunchStats, Machine};
 use margay_exec::mem::AllocKind;
 use margay_exec::program::Program;
 
@@ -19,6 +17,7 @@ use crate::error::{CudaError, Result};
 use crate::function::Function;
 use crate::runtime::{self, CANCEL};
 use crate::stream::Stream;
+use crate::watch::{self, Launch, Resources};
 
 /// Bytes of device memory that a cooperative grid synchronises through.
 const GRID_WORKSPACE: u64 = 64;
@@ -127,6 +126,7 @@ struct Ready {
     program: Arc<Program>,
     machine: Machine,
     config: LaunchConfig,
+    resources: Resources,
 }
 
 impl Context {
@@ -180,7 +180,11 @@ impl Context {
             grid_workspace: 0,
             envreg,
         };
-        Ok(Ready { program, machine, config })
+        let (registers, registers_decided) = function.registers()?;
+        let likely_blocks = function.blocks_per_sm(threads, request.dynamic_shared)?;
+        let device = self.device;
+        let resources = Resources { device, registers, registers_decided, likely_blocks };
+        Ok(Ready { program, machine, config, resources })
     }
 
     /// Runs a grid on the calling thread, in no stream's order, with `envreg` in `%envreg0` … `%envreg31`.
@@ -192,11 +196,13 @@ impl Context {
         envreg: [u32; 32],
     ) -> std::result::Result<LaunchStats, RunFailure> {
         self.check()?;
-        let Ready { program, machine, config } = self.prepare(function, request, envreg)?;
+        let ready = self.prepare(function, request, envreg)?;
         self.launched.store(true, Ordering::Release);
         let memory = &runtime::get().memory;
         let services = Services(self);
-        let run = || engine::launch(&program, &machine, &config, memory, &services, &CANCEL);
+        let Ready { program, machine, config, resources } = &ready;
+        let launch = Launch { program, machine, config, resources, stream: 0 };
+        let run = || watch::launch(&launch, memory, &services, &CANCEL);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
         self.fifo.flush();
         match outcome {
@@ -237,7 +243,9 @@ impl Context {
         if function.module.context != self.handle || stream.context != self.handle {
             return Err(CudaError::InvalidHandle);
         }
-        let Ready { program, machine, mut config } = self.prepare(function, request, [0; 32])?;
+        let Ready { program, machine, mut config, resources } =
+            self.prepare(function, request, [0; 32])?;
+        let stream_handle = stream.handle;
         self.fifo.flush();
         self.launched.store(true, Ordering::Release);
         let context = self.clone();
@@ -254,7 +262,14 @@ impl Context {
                     Err(_) => return context.fail(CudaError::OutOfMemory),
                 }
             }
-            let run = || engine::launch(&program, &machine, &config, memory, &services, &CANCEL);
+            let launch = Launch {
+                program: &program,
+                machine: &machine,
+                config: &config,
+                resources: &resources,
+                stream: stream_handle,
+            };
+            let run = || watch::launch(&launch, memory, &services, &CANCEL);
             let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
             if config.grid_workspace != 0 {
                 // It came from `alloc` just now.

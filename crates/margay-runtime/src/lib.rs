@@ -31,6 +31,7 @@ pub mod settings;
 pub mod stream;
 pub mod texture;
 pub mod thread;
+mod watch;
 
 pub use context::Context;
 pub use error::{CudaError, Result};

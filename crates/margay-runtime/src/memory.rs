@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::handle::Handle;
 use crate::runtime::{self, Runtime};
+use crate::watch;
 
 /// How a piece of memory came to be, which says how it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,6 +152,7 @@ impl Context {
             }
         };
         rt.records.insert(rt, self, base, size, origin, flags, charged);
+        watch::allocated(rt, base);
         Ok(base)
     }
 
@@ -329,6 +331,7 @@ impl Runtime {
     }
 
     fn release(&self, record: &Record) {
+        watch::freed(self, record.base);
         let result = match record.origin {
             Origin::HostRegister => self.memory.unregister(record.base),
             Origin::Alloc | Origin::Managed | Origin::Pool(_) | Origin::HostAlloc => {

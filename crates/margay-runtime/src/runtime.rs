@@ -4,10 +4,11 @@
 //! Invariant: made once by [`init`] and never destroyed, so that calls from destructors at process
 //! exit find it alive.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use margay_exec::mem::AddressSpace;
+use margay_observe::Tool;
 
 use crate::array::{Array, MipmappedArray};
 use crate::context::Context;
@@ -23,6 +24,7 @@ use crate::pool::Pool;
 use crate::settings::Settings;
 use crate::stream::Stream;
 use crate::texture::{Owners, Reference};
+use crate::watch;
 
 /// See the module's header.
 pub struct Runtime {
@@ -43,6 +45,8 @@ pub struct Runtime {
     pub texture_references: Table<Reference>,
     pub(crate) object_owners: Owners,
     pub(crate) records: Records,
+    /// What watches the process; mostly nothing.
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
 }
 
 static RUNTIME: OnceLock<Option<Runtime>> = OnceLock::new();
@@ -61,6 +65,7 @@ pub fn init() -> Result<&'static Runtime> {
             }
         };
         memory.set_bounds(settings.bounds);
+        let tools = watch::tools(&settings);
         let gpus = settings.gpus.iter().enumerate();
         let device = |(ordinal, &(physical, gpu))| Device::new(ordinal as u32, physical, gpu);
         let devices = gpus.map(device).collect();
@@ -84,6 +89,7 @@ pub fn init() -> Result<&'static Runtime> {
             texture_references: Table::default(),
             object_owners: Owners::default(),
             records: Records::default(),
+            tools,
         })
     });
     let runtime = made.as_ref().ok_or(CudaError::OperatingSystem)?;
@@ -103,6 +109,13 @@ pub(crate) static CANCEL: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn at_exit() {
     ENDING.store(true, Ordering::Release);
+    if let Some(Some(runtime)) = RUNTIME.get()
+        && OWNER.load(Ordering::Relaxed) == std::process::id()
+    {
+        for tool in &runtime.tools {
+            tool.finish();
+        }
+    }
 }
 
 /// Whether an unload comes from a destructor at process exit. Then kernels that still run are

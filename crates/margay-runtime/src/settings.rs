@@ -5,6 +5,7 @@
 //! understood is reported on stderr and the default is used, except for `MARGAY_GPU`, where an
 //! unknown name leaves no device (running on another GPU than asked would mislead).
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use margay_arch::Gpu;
@@ -33,6 +34,10 @@ pub struct Settings {
     pub bounds: Bounds,
     /// `CUDA_MODULE_LOADING=EAGER`.
     pub eager_loading: bool,
+    /// `MARGAY_PROFILE`: the directory that the process's profile is written into.
+    pub profile: Option<PathBuf>,
+    /// `MARGAY_MODELS`: GPUs beside the program's own that the profile counts for.
+    pub models: Vec<Gpu>,
 }
 
 impl Settings {
@@ -64,6 +69,14 @@ impl Settings {
                     gpus.clear();
                     break;
                 }
+            }
+        }
+        let names = var("MARGAY_MODELS").unwrap_or_default();
+        let mut models = Vec::new();
+        for name in names.split(',').map(str::trim).filter(|n| !n.is_empty()) {
+            match margay_arch::find(name) {
+                Some(gpu) => models.push(gpu),
+                None => warn("MARGAY_MODELS", name, "GPUs that `margay gpus` lists"),
             }
         }
         let all: Vec<(u32, Gpu)> = (0..).zip(gpus).collect();
@@ -107,6 +120,8 @@ impl Settings {
             threads: number("MARGAY_THREADS").unwrap_or(0).min(1024) as usize,
             timeout,
             seed: number("MARGAY_SEED"),
+            profile: var("MARGAY_PROFILE").filter(|v| !v.is_empty()).map(PathBuf::from),
+            models,
             eager_loading: var("CUDA_MODULE_LOADING")
                 .is_some_and(|v| v.eq_ignore_ascii_case("eager")),
         }

@@ -4,8 +4,10 @@
 pub mod cc;
 pub mod check;
 pub mod compiler;
+pub mod diff;
 pub mod gpu_name;
 pub mod gpus;
 pub mod launch;
+pub mod profile;
 pub mod ptx;
 pub mod run;

@@ -15,6 +15,7 @@ use object::{Object, ObjectSection};
 
 use super::compiler::CompilerArgs;
 use super::gpu_name;
+use super::profile::ProfileArgs;
 use crate::failure::{At, Failure};
 use crate::toolchain::options::{Kind, kind_of};
 use crate::toolchain::{self, cache, libraries};
@@ -65,6 +66,8 @@ pub struct Args {
     #[arg(long, value_parser = ["off", "on"])]
     log: Option<String>,
     #[command(flatten)]
+    profile: ProfileArgs,
+    #[command(flatten)]
     compiler: CompilerArgs,
     /// Run as a child process; its end is the last line of standard error, as a JSON object: program,
     /// exit_code or signal (the other is null), and wall_s, the seconds from its start.
@@ -92,6 +95,13 @@ pub fn seconds(text: &str) -> Result<f64, String> {
 pub fn run(args: Args) -> Result<u8, Failure> {
     if let Some(gpu) = &args.gpu {
         gpu_name::check_list(gpu)?;
+    }
+    let profile = args.profile.wanted()?;
+    if profile.is_some() && args.json {
+        return Err(Failure::Usage(
+            "--json tells of the program's end, --profile=FILE.json of its accesses: choose one"
+                .into(),
+        ));
     }
     let (sources, rest) = split(&args.program);
     if let Some(flag) = args.program.first().filter(|w| is_flag(w)) {
@@ -143,7 +153,10 @@ pub fn run(args: Args) -> Result<u8, Failure> {
             command.env(variable, value);
         }
     }
-    if args.json {
+    if let Some(profile) = profile {
+        profile.prepare(&mut command);
+        profile.run(command, &name, arguments)
+    } else if args.json {
         summarised(command, &program)
     } else {
         Err(Failure::Start { error: command.exec(), program })

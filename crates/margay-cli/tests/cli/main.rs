@@ -9,6 +9,7 @@ mod compile;
 mod gpus;
 mod help;
 mod launch;
+mod profile;
 mod run;
 mod separate;
 

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The profile of a process: workers hand their counts in, and a file always has what there was a
+//! second ago, so that a killed program loses little.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use margay_arch::{Counts, Gpu, MemoryModel, Space};
+use margay_exec::launch::{LaunchFailure, LaunchStats};
+use margay_exec::observe::Observer;
+use margay_exec::program::{Code, Program};
+use parking_lot::Mutex;
+
+use super::pattern::Pattern;
+use super::raw::*;
+use super::site::{Site, cache_name, kind_name, places, space_name};
+use super::variables::Variables;
+use super::watch::{LaunchObserver, LaunchTotals, Worker, count};
+use crate::report::arithmetic;
+use crate::tool::{LaunchView, Tool};
+
+/// How often the file is written while the program runs.
+const CHECKPOINT: Duration = Duration::from_secs(1);
+/// Most launches that are listed: what differs beyond that is in the kernels' totals only.
+const MOST_LAUNCHES: usize = 20_000;
+/// Most variables of a kernel that are told apart.
+const MOST_VARIABLES: usize = 256;
+/// Most patterns of a site that are kept for pictures and cures.
+const MOST_PATTERNS: usize = 256;
+
+/// Counts the accesses of all launches of this process.
+pub struct Profiler {
+    directory: PathBuf,
+    gpus: Vec<Gpu>,
+    models: Vec<MemoryModel>,
+    /// Workers hand in what they have when this changes.
+    pub(super) epoch: AtomicU64,
+    changed: AtomicBool,
+    state: Mutex<State>,
+    owner: u32,
+}
+
+#[derive(Default)]
+struct State {
+    kernels: Vec<Kernel>,
+    launches: Vec<RawLaunch>,
+    left_out: u64,
+    /// Of launches that run.
+    running: HashMap<u64, LaunchTotals>,
+}
+
+struct Kernel {
+    program: Arc<Program>,
+    uid: u32,
+    registers: (u32, bool),
+    launches: u64,
+    warps: Vec<u64>,
+    threads: Vec<u64>,
+    branches: HashMap<u32, RawBranch>,
+    variables: Vec<RawVariable>,
+    sites: HashMap<(u32, Space, u32), KernelSite>,
+}
+
+struct KernelSite {
+    site: Site,
+    width: u32,
+    executions: u64,
+    lanes: u64,
+    counts: Vec<Sums>,
+    patterns: HashMap<Pattern, Kept>,
+    unkept: u64,
+}
+
+struct Kept {
+    count: u64,
+    /// Where it came first: the base's address, and the variable's.
+    base: u64,
+    variable: u64,
+    costs: Vec<Counts>,
+}
+
+impl Profiler {
+    /// A profiler that writes into `directory`, for these GPUs; the first is the program's own.
+    pub fn start(directory: &Path, gpus: Vec<Gpu>) -> Arc<Profiler> {
+        let models = gpus.iter().map(|gpu| MemoryModel::new(gpu.limits)).collect();
+        let profiler = Arc::new(Profiler {
+            directory: directory.to_path_buf(),
+            gpus,
+            models,
+            epoch: AtomicU64::new(0),
+            changed: AtomicBool::new(false),
+            state: Mutex::default(),
+            owner: std::process::id(),
+        });
+        let weak = Arc::downgrade(&profiler);
+        let name = "margay-profile".to_owned();
+        // Without the thread a killed program loses its profile, and nothing else changes.
+        let _ = std::thread::Builder::new().name(name).spawn(move || checkpoints(&weak));
+        profiler
+    }
+
+    pub(super) fn models(&self) -> &[MemoryModel] {
+        &self.models
+    }
+
+    /// The variable at an address: its number in the kernel, and its addresses.
+    pub(super) fn variable(
+        &self,
+        launch: &LaunchObserver<'_>,
+        space: Space,
+        address: u64,
+    ) -> (u32, u64, u64) {
+        let found = launch.variables.lock().find(space, address);
+        let mut state = self.state.lock();
+        let variables = &mut state.kernels[launch.kernel].variables;
+        // An argument that points to another allocation in another launch is the same argument.
+        let same = |v: &RawVariable| match (v.argument, found.variable.argument) {
+            (Some(a), Some(b)) => a == b,
+            (None, None) => v.kind == found.variable.kind && v.name == found.variable.name,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        let known = variables.iter().position(same);
+        let at = known.unwrap_or_else(|| {
+            if variables.len() < MOST_VARIABLES {
+                variables.push(found.variable.clone());
+            }
+            variables.len() - 1
+        });
+        variables[at].size = variables[at].size.max(found.variable.size);
+        (at as u32, found.lo, found.hi)
+    }
+
+    /// Takes a worker's counts in.
+    pub(super) fn take(&self, launch: &LaunchObserver<'_>, worker: &Worker<'_, '_>) {
+        let program = launch.view.program;
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        let kernel = &mut state.kernels[launch.kernel];
+        let totals = state.running.entry(launch.launch).or_default();
+        let (mut warps, mut threads) = (0, 0);
+        for pc in 0..program.code_len() as usize {
+            warps += worker.warps[pc];
+            threads += worker.threads[pc];
+            let real =
+                |pc| program.instruction(pc).is_some_and(|i| !matches!(i.code, Code::Nothing));
+            if warps != 0 && real(pc as u32) {
+                kernel.warps[pc] += warps as u64;
+                kernel.threads[pc] += threads as u64;
+                totals.warp_instructions += warps as u64;
+                totals.thread_instructions += threads as u64;
+            }
+            if let Some(from) = &worker.branches[pc] {
+                let to = kernel.branches.entry(pc as u32).or_default();
+                to.executions += from.executions;
+                to.divergent += from.divergent;
+                to.lanes += from.lanes;
+                to.taken += from.taken;
+            }
+            for entry in &worker.sites[pc] {
+                let key = (pc as u32, entry.space, entry.variable);
+                let site = kernel.sites.entry(key).or_insert_with(|| KernelSite {
+                    site: entry.site,
+                    width: entry.width,
+                    executions: 0,
+                    lanes: 0,
+                    counts: vec![Sums::default(); self.models.len()],
+                    patterns: HashMap::new(),
+                    unkept: 0,
+                });
+                let before = site.counts.first().copied().unwrap_or_default();
+                site.take(&self.models, entry);
+                let after = site.counts.first().copied().unwrap_or_default();
+                let part = &mut totals.spaces[entry.space as usize % 5];
+                part.executions += entry.executions;
+                part.requests += after.requests - before.requests;
+                part.wavefronts += after.wavefronts - before.wavefronts;
+                part.conflicts += after.conflicts() - before.conflicts().min(after.conflicts());
+                part.sectors += after.sectors - before.sectors;
+                part.replays += after.replays - before.replays;
+            }
+        }
+        self.changed.store(true, Ordering::Release);
+    }
+
+    /// Everything counted so far.
+    pub fn snapshot(&self, complete: bool) -> RawProfile {
+        let state = self.state.lock();
+        RawProfile {
+            format: FORMAT,
+            pid: self.owner,
+            complete,
+            models: self.gpus.iter().map(|g| g.card.alias.to_owned()).collect(),
+            kernels: state.kernels.iter().map(Kernel::raw).collect(),
+            launches: state.launches.clone(),
+            launches_left_out: state.left_out,
+        }
+    }
+
+    /// Writes the file. One written before stays whole if this is interrupted.
+    fn write(&self, complete: bool) {
+        if std::process::id() != self.owner {
+            return;
+        }
+        let at = self.directory.join(format!("{}.json", self.owner));
+        let staged = self.directory.join(format!("{}.part", self.owner));
+        let text = serde_json::to_vec(&self.snapshot(complete)).unwrap_or_default();
+        let written = std::fs::write(&staged, text).and_then(|()| std::fs::rename(&staged, &at));
+        if let Err(error) = written {
+            eprintln!("margay: the profile cannot be written to {}: {error}", at.display());
+        }
+    }
+}
+
+fn checkpoints(profiler: &Weak<Profiler>) {
+    loop {
+        std::thread::sleep(CHECKPOINT);
+        let Some(profiler) = profiler.upgrade() else { return };
+        // Workers hand in soon after this; what they do not is in the next file.
+        profiler.epoch.fetch_add(1, Ordering::Relaxed);
+        if profiler.changed.swap(false, Ordering::AcqRel) {
+            profiler.write(false);
+        }
+    }
+}
+
+impl KernelSite {
+    fn take(&mut self, models: &[MemoryModel], entry: &super::watch::Entry) {
+        self.executions += entry.executions;
+        self.lanes += entry.lanes;
+        self.unkept += entry.unkept;
+        for (to, from) in self.counts.iter_mut().zip(&entry.unkept_counts) {
+            to.merge(from);
+        }
+        for seen in &entry.patterns.seen {
+            let costs = |pattern| -> Vec<Counts> {
+                let cost = |m| count(m, &entry.site, entry.space, entry.width, pattern);
+                models.iter().map(cost).collect()
+            };
+            let room = self.patterns.len() < MOST_PATTERNS;
+            let known = self.patterns.get_mut(&seen.pattern);
+            let mut fresh = None;
+            let costs = match known {
+                Some(kept) => {
+                    kept.count += seen.count;
+                    &kept.costs
+                }
+                None => &*fresh.insert(costs(&seen.pattern)),
+            };
+            for (sums, cost) in self.counts.iter_mut().zip(costs) {
+                sums.add(cost, seen.count);
+            }
+            if let Some(costs) = fresh {
+                if room {
+                    let (count, base, variable) = (seen.count, seen.base, entry.lo);
+                    let kept = Kept { count, base, variable, costs };
+                    self.patterns.insert(seen.pattern.clone(), kept);
+                } else {
+                    self.unkept += seen.count;
+                }
+            }
+        }
+    }
+
+    fn raw(&self, pc: u32, space: Space, variable: u32) -> RawSite {
+        let (kind, operation) = kind_name(self.site.kind);
+        let mut patterns: Vec<RawPattern> =
+            self.patterns.iter().map(|(pattern, kept)| kept.raw(pattern)).collect();
+        let key = |p: &RawPattern| (u64::MAX - p.count, p.first, p.mask, p.alignment);
+        patterns.sort_by(|a, b| key(a).cmp(&key(b)).then_with(|| a.distances.cmp(&b.distances)));
+        RawSite {
+            pc,
+            space: space_name(space).to_owned(),
+            kind: kind.to_owned(),
+            operation: operation.map(str::to_owned),
+            cache: cache_name(self.site.cache).map(str::to_owned),
+            width: self.width,
+            variable,
+            executions: self.executions,
+            lanes: self.lanes,
+            counts: self.counts.clone(),
+            patterns,
+            unkept: self.unkept,
+        }
+    }
+}
+
+impl Kept {
+    fn raw(&self, pattern: &Pattern) -> RawPattern {
+        let lead = (pattern.mask.trailing_zeros() & 31) as usize;
+        let first = pattern.relative[lead];
+        let lanes = (0..32).filter(|l| pattern.mask >> l & 1 != 0);
+        RawPattern {
+            count: self.count,
+            mask: pattern.mask,
+            first: self.base.wrapping_add(first).wrapping_sub(self.variable) as i64,
+            alignment: (self.base.wrapping_add(first) & 1023) as u32,
+            distances: lanes.map(|l| pattern.relative[l].wrapping_sub(first) as i64).collect(),
+        }
+    }
+}
+
+impl Kernel {
+    fn raw(&self) -> RawKernel {
+        let info = self.program.info();
+        let module = &self.program.module().ir;
+        let kernel = self.program.instruction(0).map(|i| i.function);
+        let mut code = Vec::new();
+        for pc in 0..self.program.code_len() {
+            let (warps, threads) = (self.warps[pc as usize], self.threads[pc as usize]);
+            let Some(view) = self.program.instruction(pc).filter(|_| warps > 0) else { continue };
+            let (ptx_line, places) = places(module, view.loc);
+            let (text, class) = match view.code {
+                Code::Inst(inst) => (inst.to_string(), arithmetic::class(inst)),
+                Code::Term(term) => (term.to_string(), Some("control")),
+                Code::Nothing => continue,
+            };
+            code.push(RawInstruction {
+                pc,
+                text,
+                class: class.map(str::to_owned),
+                ptx_line,
+                places,
+                function: view.function.name.to_string(),
+                warps,
+                threads,
+                branch: self.branches.get(&pc).copied(),
+            });
+        }
+        let mut keys: Vec<_> = self.sites.keys().copied().collect();
+        keys.sort_by_key(|&(pc, space, variable)| (pc, space as u32, variable));
+        RawKernel {
+            name: self.program.name().to_owned(),
+            launches: self.launches,
+            registers: self.registers.0,
+            registers_decided: self.registers.1,
+            static_shared: info.static_shared,
+            local_bytes: info.local_bytes,
+            parameters: kernel
+                .map(|k| k.params.iter().map(|p| (p.offset, p.size)).collect())
+                .unwrap_or_default(),
+            code,
+            variables: self.variables.clone(),
+            sites: keys.iter().map(|k| self.sites[k].raw(k.0, k.1, k.2)).collect(),
+        }
+    }
+}
+
+/// A launch's key while it runs.
+fn key(view: &LaunchView<'_>) -> u64 {
+    std::ptr::from_ref(view) as u64
+}
+
+impl Tool for Profiler {
+    fn launch<'a>(&'a self, view: &'a LaunchView<'a>) -> Option<Box<dyn Observer + 'a>> {
+        let launch = key(view);
+        let uid = view.program.module().uid;
+        let mut state = self.state.lock();
+        let same = |k: &Kernel| k.uid == uid && k.program.name() == view.program.name();
+        let kernel = state.kernels.iter().position(same).unwrap_or_else(|| {
+            let n = view.program.code_len() as usize;
+            state.kernels.push(Kernel {
+                program: view.program.clone(),
+                uid,
+                registers: (view.registers, view.registers_decided),
+                launches: 0,
+                warps: vec![0; n],
+                threads: vec![0; n],
+                branches: HashMap::new(),
+                variables: Vec::new(),
+                sites: HashMap::new(),
+            });
+            state.kernels.len() - 1
+        });
+        state.kernels[kernel].launches += 1;
+        state.running.insert(launch, LaunchTotals::default());
+        drop(state);
+        let variables = Mutex::new(Variables::new(view));
+        Some(Box::new(LaunchObserver { profiler: self, view, kernel, launch, variables }))
+    }
+
+    fn launched(&self, view: &LaunchView<'_>, outcome: &Result<LaunchStats, LaunchFailure>) {
+        let uid = view.program.module().uid;
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        let same = |k: &Kernel| k.uid == uid && k.program.name() == view.program.name();
+        let Some(kernel) = state.kernels.iter().position(same) else { return };
+        let totals = state.running.remove(&key(view)).unwrap_or_default();
+        let launch = RawLaunch {
+            kernel: kernel as u32,
+            times: 1,
+            device: view.device,
+            grid: view.config.grid,
+            block: view.config.block,
+            dynamic_shared: view.config.dynamic_shared,
+            blocks_per_sm: view.blocks_per_sm,
+            warp_instructions: totals.warp_instructions,
+            thread_instructions: totals.thread_instructions,
+            spaces: totals.spaces,
+            failure: outcome.as_ref().err().map(|e| e.to_string()),
+        };
+        let room = state.launches.len() < MOST_LAUNCHES;
+        match state.launches.last_mut() {
+            Some(last) if RawLaunch { times: 1, ..last.clone() } == launch => last.times += 1,
+            Some(_) if !room => state.left_out += 1,
+            Some(_) | None => state.launches.push(launch),
+        }
+        self.changed.store(true, Ordering::Release);
+    }
+
+    fn finish(&self) {
+        self.write(true);
+    }
+}

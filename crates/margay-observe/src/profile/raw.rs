@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a profiled process hands over: counts and patterns, without any judgement.
+//!
+//! This format is between margay's own parts of one version; the report's JSON is the public one.
+
+use margay_arch::Counts;
+use serde::{Deserialize, Serialize};
+
+/// Changes whenever the meaning of a field does.
+pub const FORMAT: u32 = 1;
+
+/// One process.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RawProfile {
+    pub format: u32,
+    pub pid: u32,
+    /// The process came to its end; otherwise this is what there was when it was last written.
+    pub complete: bool,
+    /// Aliases of the GPUs: the one that the program ran on, then those that were asked for.
+    pub models: Vec<String>,
+    pub kernels: Vec<RawKernel>,
+    pub launches: Vec<RawLaunch>,
+    /// Launches counted in their kernels' totals but not listed, because there were too many.
+    pub launches_left_out: u64,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RawKernel {
+    /// As in the PTX.
+    pub name: String,
+    pub launches: u64,
+    pub registers: u32,
+    pub registers_decided: bool,
+    pub static_shared: u32,
+    pub local_bytes: u32,
+    pub parameters: Vec<(u32, u32)>,
+    /// In the order of the code.
+    pub code: Vec<RawInstruction>,
+    pub variables: Vec<RawVariable>,
+    pub sites: Vec<RawSite>,
+}
+
+/// An instruction that ran.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RawInstruction {
+    pub pc: u32,
+    pub text: String,
+    /// Name of a [`crate::report::arithmetic::Class`], if it computes.
+    pub class: Option<String>,
+    pub ptx_line: u32,
+    /// Innermost place first; the next is where that was inlined.
+    pub places: Vec<RawPlace>,
+    /// The PTX function it stands in.
+    pub function: String,
+    /// Times that a warp executed it, and lanes that did, summed.
+    pub warps: u64,
+    pub threads: u64,
+    pub branch: Option<RawBranch>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RawPlace {
+    pub file: String,
+    pub line: u32,
+    pub column: u32,
+    /// Of the function that was inlined here, if known.
+    pub function: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RawBranch {
+    pub executions: u64,
+    /// Executions in which the lanes went both ways.
+    pub divergent: u64,
+    pub lanes: u64,
+    pub taken: u64,
+}
+
+/// What an address belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RawVariable {
+    pub kind: VariableKind,
+    /// The variable's name, or the API call that allocated it.
+    pub name: String,
+    /// Position of the kernel's parameter that points to it.
+    pub argument: Option<u32>,
+    /// Bytes; 0 if unknown.
+    pub size: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VariableKind {
+    /// A `__device__`, `__constant__` or `__shared__` variable.
+    Variable,
+    /// `extern __shared__`.
+    DynamicShared,
+    /// Memory from an allocation call.
+    Allocation,
+    /// Stack, spilled registers, arrays of a thread.
+    Stack,
+    Parameters,
+    #[default]
+    Unknown,
+}
+
+/// All accesses of one instruction to one variable.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RawSite {
+    pub pc: u32,
+    /// [`margay_arch::Space`] in lower case.
+    pub space: String,
+    /// `load`, `store`, `atomic` or `reduction`.
+    pub kind: String,
+    /// The atomic's operation, or the cache operator, if there is one.
+    pub operation: Option<String>,
+    pub cache: Option<String>,
+    /// Bytes of a lane.
+    pub width: u32,
+    /// Index in [`RawKernel::variables`].
+    pub variable: u32,
+    pub executions: u64,
+    pub lanes: u64,
+    /// By model.
+    pub counts: Vec<Sums>,
+    pub patterns: Vec<RawPattern>,
+    /// Executions whose patterns were not kept.
+    pub unkept: u64,
+}
+
+/// Where lanes went, relative to the variable.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RawPattern {
+    pub count: u64,
+    pub mask: u32,
+    /// Offset in the variable of the lowest active lane, when the pattern came first.
+    pub first: i64,
+    /// The address modulo 1024 that it had there.
+    pub alignment: u32,
+    /// Of each active lane in order, the distance to `first`.
+    pub distances: Vec<i64>,
+}
+
+/// A launch, or several alike in a row.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RawLaunch {
+    pub kernel: u32,
+    /// How many in a row were alike.
+    pub times: u64,
+    pub device: u32,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub dynamic_shared: u32,
+    pub blocks_per_sm: u32,
+    pub warp_instructions: u64,
+    pub thread_instructions: u64,
+    /// On the GPU that the program ran on, by space: global, shared, local, constant,
+    /// parameter.
+    pub spaces: [LaunchCounts; 5],
+    /// How it ended, if badly.
+    pub failure: Option<String>,
+}
+
+/// A launch's part of [`Sums`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchCounts {
+    pub executions: u64,
+    pub requests: u64,
+    pub wavefronts: u64,
+    pub conflicts: u64,
+    pub sectors: u64,
+    pub replays: u64,
+}
+
+macro_rules! sums {
+    ($($field:ident)*) => {
+        /// Sums of [`Counts`].
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub struct Sums { $( #[doc = concat!("See [`Counts::", stringify!($field), "`].")] pub $field: u64, )* }
+
+        impl Sums {
+            /// Adds `times` accesses of a kind.
+            pub fn add(&mut self, counts: &Counts, times: u64) {
+                $( self.$field += u64::from(counts.$field) * times; )*
+            }
+            pub fn merge(&mut self, other: &Sums) {
+                $( self.$field += other.$field; )*
+            }
+            /// So many of them.
+            pub fn times(&self, times: u64) -> Sums {
+                Sums { $( $field: self.$field * times, )* }
+            }
+        }
+    };
+}
+
+sums! {
+    instructions requests wavefronts wavefronts_sass wavefronts_least wavefronts_most wavefronts_ideal
+    transactions sectors sectors_ideal replays bytes_requested bytes_moved
+}
+
+impl Sums {
+    /// Passes that bank conflicts cost.
+    pub fn conflicts(&self) -> u64 {
+        self.wavefronts.saturating_sub(self.wavefronts_ideal)
+    }
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What one worker thread of a launch counts. Nothing here is shared, so nothing is locked until the
+//! counts are handed in.
+
+use std::sync::atomic::Ordering;
+
+use margay_arch::{MemoryModel, Space, WarpAccess};
+use margay_exec::observe::{AccessEvent, EventPlace, Interest, Observer, Watch};
+use parking_lot::Mutex;
+
+use super::collector::Profiler;
+use super::pattern::{Pattern, Patterns, period};
+use super::raw::{LaunchCounts, RawBranch, Sums};
+use super::site::{self, Site};
+use super::variables::Variables;
+use crate::tool::LaunchView;
+
+/// Straight runs between looks at whether counts are to be handed in.
+const RUNS_BETWEEN_LOOKS: u32 = 1 << 14;
+
+/// What a launch did as a whole.
+#[derive(Clone, Copy, Default)]
+pub struct LaunchTotals {
+    pub warp_instructions: u64,
+    pub thread_instructions: u64,
+    pub spaces: [LaunchCounts; 5],
+}
+
+/// Watches one launch.
+pub struct LaunchObserver<'a> {
+    pub profiler: &'a Profiler,
+    pub view: &'a LaunchView<'a>,
+    /// Index of the kernel in the profiler.
+    pub kernel: usize,
+    /// Key of its totals.
+    pub launch: u64,
+    pub variables: Mutex<Variables<'a>>,
+}
+
+impl Observer for LaunchObserver<'_> {
+    fn interest(&self) -> Interest {
+        Interest::ACCESSES | Interest::RUNS | Interest::BRANCHES
+    }
+
+    fn worker(&self) -> Box<dyn Watch + '_> {
+        let n = self.view.program.code_len() as usize;
+        Box::new(Worker {
+            launch: self,
+            models: self.profiler.models(),
+            warps: vec![0; n + 1],
+            threads: vec![0; n + 1],
+            branches: vec![None; n],
+            sites: (0..n).map(|_| Vec::new()).collect(),
+            runs: 0,
+            epoch: self.profiler.epoch.load(Ordering::Relaxed),
+        })
+    }
+}
+
+/// Accesses of one instruction to one variable.
+pub struct Entry {
+    pub space: Space,
+    pub variable: u32,
+    pub site: Site,
+    pub width: u32,
+    /// Addresses of the variable.
+    pub lo: u64,
+    hi: u64,
+    period: u64,
+    pub lanes: u64,
+    pub executions: u64,
+    pub patterns: Patterns,
+    /// Accesses whose patterns were too many to keep, by model.
+    pub unkept: u64,
+    pub unkept_counts: Vec<Sums>,
+}
+
+/// The counts of one worker.
+pub struct Worker<'w, 'a> {
+    launch: &'w LaunchObserver<'a>,
+    models: &'w [MemoryModel],
+    /// By instruction, differences to the one before: a straight run is two additions.
+    pub warps: Vec<i64>,
+    pub threads: Vec<i64>,
+    pub branches: Vec<Option<RawBranch>>,
+    /// By instruction.
+    pub sites: Vec<Vec<Entry>>,
+    runs: u32,
+    epoch: u64,
+}
+
+impl Worker<'_, '_> {
+    /// Makes room for accesses to a variable that this instruction has not reached yet.
+    #[cold]
+    fn meet(&mut self, e: &AccessEvent<'_>, space: Space, lead: u64) -> usize {
+        let (variable, lo, hi) = self.launch.profiler.variable(self.launch, space, lead);
+        let entries = &mut self.sites[e.at.pc as usize];
+        if let Some(at) = entries.iter().position(|n| n.space == space && n.variable == variable) {
+            (entries[at].lo, entries[at].hi) = (lo, hi);
+            return at;
+        }
+        let site = Site::of(self.launch.view.program, e.at.pc, e.access);
+        entries.push(Entry {
+            space,
+            variable,
+            site,
+            width: e.bytes,
+            lo,
+            hi,
+            period: period(space == Space::Shared && site.is_atomic()),
+            lanes: 0,
+            executions: 0,
+            patterns: Patterns::default(),
+            unkept: 0,
+            unkept_counts: vec![Sums::default(); self.models.len()],
+        });
+        entries.len() - 1
+    }
+
+    fn hand_in(&mut self) {
+        self.launch.profiler.take(self.launch, self);
+        self.warps.fill(0);
+        self.threads.fill(0);
+        self.branches.fill(None);
+        for entries in &mut self.sites {
+            entries.clear();
+        }
+    }
+}
+
+/// What an access of a pattern costs.
+pub fn count(
+    model: &MemoryModel,
+    site: &Site,
+    space: Space,
+    width: u32,
+    pattern: &Pattern,
+) -> margay_arch::Counts {
+    model.count(&WarpAccess {
+        space,
+        kind: site.kind,
+        width,
+        mask: pattern.mask,
+        addresses: &pattern.relative,
+        cache: site.cache,
+    })
+}
+
+impl Watch for Worker<'_, '_> {
+    fn access(&mut self, e: &AccessEvent<'_>) {
+        let lead = e.addresses[(e.mask.trailing_zeros() & 31) as usize];
+        let space = site::space(e.space);
+        let found = self.sites[e.at.pc as usize]
+            .iter()
+            .position(|n| n.space == space && n.lo <= lead && lead < n.hi);
+        let at = match found {
+            Some(at) => at,
+            None => self.meet(e, space, lead),
+        };
+        let entry = &mut self.sites[e.at.pc as usize][at];
+        entry.executions += 1;
+        entry.lanes += u64::from(e.mask.count_ones());
+        if let Some((pattern, _)) = entry.patterns.count(e.mask, e.addresses, entry.period) {
+            entry.unkept += 1;
+            for (model, sums) in self.models.iter().zip(&mut entry.unkept_counts) {
+                sums.add(&count(model, &entry.site, space, entry.width, &pattern), 1);
+            }
+        }
+    }
+
+    fn run(&mut self, at: EventPlace, end: u32, mask: u32) {
+        let lanes = i64::from(mask.count_ones());
+        self.warps[at.pc as usize] += 1;
+        self.warps[end as usize] -= 1;
+        self.threads[at.pc as usize] += lanes;
+        self.threads[end as usize] -= lanes;
+        self.runs += 1;
+        if self.runs >= RUNS_BETWEEN_LOOKS {
+            self.runs = 0;
+            let epoch = self.launch.profiler.epoch.load(Ordering::Relaxed);
+            if epoch != self.epoch {
+                self.epoch = epoch;
+                self.hand_in();
+            }
+        }
+    }
+
+    fn branch(&mut self, at: EventPlace, active: u32, taken: u32) {
+        let branch = self.branches[at.pc as usize].get_or_insert_default();
+        branch.executions += 1;
+        branch.divergent += u64::from(taken != 0 && taken != active);
+        branch.lanes += u64::from(active.count_ones());
+        branch.taken += u64::from(taken.count_ones());
+    }
+
+    fn finish(&mut self) {
+        self.hand_in();
+    }
+}

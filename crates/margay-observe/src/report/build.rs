@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From raw counts to the report.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use margay_arch::{Gpu, LaunchResources, Limiter, Limits, MemoryModel};
+
+use super::schema::*;
+use super::{arithmetic, causes, metrics, source};
+use crate::profile::raw::{RawBranch, RawKernel, RawLaunch, RawPattern, RawProfile, RawSite, Sums};
+
+/// What the caller knows of the run.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    pub command: Vec<String>,
+    /// As in [`Report::ended`].
+    pub ended: String,
+    /// Turns a symbol into the name in the source, with and without parameters.
+    pub demangle: Option<fn(&str) -> Option<(String, String)>>,
+}
+
+/// Accesses of a kernel that have pictures.
+const MOST_PICTURES: usize = 48;
+
+/// The report of a run from the profiles of its processes.
+pub fn build(profiles: &[RawProfile], run: &Run) -> Report {
+    let names: Vec<&String> =
+        profiles.first().map(|p| p.models.iter().collect()).unwrap_or_default();
+    let gpus: Vec<Gpu> = names.iter().filter_map(|n| margay_arch::find(n)).collect();
+    let models: Vec<MemoryModel> = gpus.iter().map(|g| MemoryModel::new(g.limits)).collect();
+    let all = || profiles.iter().flat_map(|p| &p.kernels);
+    let mut files = BTreeSet::new();
+    for place in all().flat_map(|k| &k.code).flat_map(|i| &i.places) {
+        if !place.file.is_empty() {
+            files.insert(place.file.clone());
+        }
+    }
+    let sources = source::read(files.into_iter());
+    let mut order = Vec::new();
+    let mut kernels = Vec::new();
+    for (p, profile) in profiles.iter().enumerate() {
+        for (k, raw) in profile.kernels.iter().enumerate() {
+            let launches = profile.launches.iter().filter(|l| l.kernel as usize == k);
+            let main = launches.max_by_key(|l| l.warp_instructions * l.times);
+            let built = kernel(raw, main, &gpus, &models, &sources, run);
+            let weight: u64 = built.lines.iter().filter_map(|l| l.weight.first()).sum();
+            order.push((weight.max(built.warp_instructions), p, k));
+            kernels.push(Some(built));
+        }
+    }
+    let numbers: Vec<(usize, usize)> = order.iter().map(|&(_, p, k)| (p, k)).collect();
+    let mut sorted: Vec<usize> = (0..order.len()).collect();
+    sorted.sort_by_key(|&n| (u64::MAX - order[n].0, n));
+    let place: BTreeMap<(usize, usize), usize> =
+        sorted.iter().enumerate().map(|(at, &n)| (numbers[n], at)).collect();
+    Report {
+        schema: SCHEMA.into(),
+        version: VERSION,
+        command: run.command.clone(),
+        ended: run.ended.clone(),
+        complete: profiles.iter().all(|p| p.complete),
+        gpus: gpus.iter().zip(&models).enumerate().map(|(n, (g, m))| gpu_info(n, g, m)).collect(),
+        kernels: sorted.iter().filter_map(|&n| kernels[n].take()).collect(),
+        launches: launches(profiles, &place),
+        sources,
+    }
+}
+
+/// Whether traffic is told in sectors; older GPUs move transactions of several sizes.
+pub fn in_sectors(model: &MemoryModel) -> bool {
+    model.cc.major >= 5
+}
+
+fn gpu_info(n: usize, gpu: &Gpu, model: &MemoryModel) -> GpuInfo {
+    GpuInfo {
+        name: gpu.card.alias.into(),
+        card: gpu.card.name.into(),
+        compute_capability: gpu.cc().to_string(),
+        architecture: gpu.limits.architecture.into(),
+        own: n == 0,
+        global_unit: if in_sectors(model) { "sectors" } else { "transactions" }.into(),
+    }
+}
+
+/// What orders accesses: passes of the shared or constant memory, and 64 bytes of traffic for each
+/// pass that they could have been.
+pub fn weight(space: &str, counts: &Sums) -> (u64, u64) {
+    match space {
+        "shared" => (counts.wavefronts, counts.conflicts()),
+        "constant" | "parameter" => (counts.requests + counts.wavefronts, counts.replays),
+        _ => {
+            let ideal = 32 * counts.sectors_ideal;
+            let weight = counts.bytes_moved / 64 + counts.requests;
+            (weight, counts.bytes_moved.saturating_sub(ideal) / 64)
+        }
+    }
+}
+
+fn kernel(
+    raw: &RawKernel,
+    main: Option<&RawLaunch>,
+    gpus: &[Gpu],
+    models: &[MemoryModel],
+    sources: &BTreeMap<String, String>,
+    run: &Run,
+) -> Kernel {
+    let demangled = run.demangle.and_then(|f| f(&raw.name));
+    let (name, plain) = demangled.unwrap_or_else(|| (raw.name.clone(), raw.name.clone()));
+    let parameters =
+        source::parameters(sources.values().map(String::as_str), &plain, raw.parameters.len());
+    let mut kernel = Kernel {
+        name,
+        symbol: raw.name.clone(),
+        launches: raw.launches,
+        resources: resources(raw, main),
+        totals: vec![Totals::default(); gpus.len()],
+        ..Kernel::default()
+    };
+    for i in &raw.code {
+        kernel.warp_instructions += i.warps;
+        kernel.thread_instructions += i.threads;
+        if let Some(class) = &i.class {
+            let entry = kernel.arithmetic.entry(class.clone()).or_default();
+            entry.warp_instructions += i.warps;
+            entry.thread_instructions += i.threads;
+        }
+        if let Some(branch) = &i.branch {
+            add_branch(&mut kernel.branches, branch);
+        }
+    }
+    for (class, entry) in &mut kernel.arithmetic {
+        let clocks = |m: &MemoryModel| arithmetic::clocks(class, m.cc);
+        let all = |one: f64| one * entry.warp_instructions as f64;
+        entry.clocks = models.iter().map(|m| clocks(m).map(all)).collect();
+    }
+    let warps = kernel.warp_instructions.max(1);
+    kernel.active_lanes = kernel.thread_instructions as f64 / warps as f64;
+    if let Some(main) = main {
+        kernel.occupancy = gpus.iter().map(|g| occupancy(g.limits, raw, main)).collect();
+    }
+    for variable in &raw.variables {
+        let from_source = variable.argument.and_then(|n| {
+            let names = parameters.as_ref()?;
+            names.get(n as usize).cloned()
+        });
+        let name = match (from_source, variable.argument) {
+            (Some(name), _) => name,
+            (None, Some(n)) => format!("argument {n}"),
+            (None, None) => plain_variable(&variable.name, run),
+        };
+        kernel.variables.push(Variable {
+            name,
+            kind: variable.kind,
+            argument: variable.argument,
+            size: variable.size,
+            accesses: Vec::new(),
+            totals: vec![Totals::default(); gpus.len()],
+        });
+    }
+    let by_pc: BTreeMap<u32, usize> = raw.code.iter().enumerate().map(|(n, i)| (i.pc, n)).collect();
+    for site in &raw.sites {
+        let access = access(raw, site, by_pc.get(&site.pc).copied(), gpus, models);
+        let at = kernel.accesses.len();
+        let cell = metrics::cell_name(&site.space, &site.kind);
+        let variable = &mut kernel.variables[site.variable as usize];
+        variable.accesses.push(at);
+        for (g, counts) in site.counts.iter().enumerate() {
+            for totals in [&mut kernel.totals[g], &mut variable.totals[g]] {
+                let cell = totals.spaces.entry(cell.clone()).or_default();
+                cell.executions += site.executions;
+                cell.counts.merge(counts);
+                let (space, kind) = (&*site.space, &*site.kind);
+                let cache = site.cache.as_deref();
+                metrics::add(&mut totals.metrics, space, kind, cache, site.executions, counts);
+            }
+        }
+        kernel.accesses.push(access);
+    }
+    causes::find(&mut kernel, raw, models);
+    pictures(&mut kernel, raw, models);
+    kernel.lines = lines(raw, &kernel.accesses, models);
+    kernel
+}
+
+fn add_branch(to: &mut RawBranch, from: &RawBranch) {
+    to.executions += from.executions;
+    to.divergent += from.divergent;
+    to.lanes += from.lanes;
+    to.taken += from.taken;
+}
+
+/// A variable's name in the source: clang calls a kernel's `tile` `_ZZ6kernelPfE4tile`.
+fn plain_variable(name: &str, run: &Run) -> String {
+    // A variable of a function has the function's symbol before its own.
+    let name = name.rsplit("::").next().unwrap_or(name);
+    let demangled = run.demangle.and_then(|f| f(name)).map(|(full, _)| full);
+    let Some(full) = demangled else { return name.to_owned() };
+    let mut depth = 0;
+    let mut start = 0;
+    for (at, c) in full.char_indices() {
+        match c {
+            '(' | '<' => depth += 1,
+            ')' | '>' => depth -= 1,
+            ':' if depth == 0 => start = at + 1,
+            _ => {}
+        }
+    }
+    full[start..].to_owned()
+}
+
+fn resources(raw: &RawKernel, main: Option<&RawLaunch>) -> Resources {
+    Resources {
+        registers: raw.registers,
+        registers_are: if raw.registers_decided { "limited" } else { "estimated" }.into(),
+        static_shared: raw.static_shared,
+        local_bytes: raw.local_bytes,
+        parameter_bytes: raw.parameters.iter().map(|(at, n)| at + n).max().unwrap_or(0),
+        block: main.map_or([0; 3], |m| m.block),
+        grid: main.map_or([0; 3], |m| m.grid),
+        dynamic_shared: main.map_or(0, |m| m.dynamic_shared),
+    }
+}
+
+fn limiter_name(limiter: Limiter) -> &'static str {
+    match limiter {
+        Limiter::Blocks => "blocks",
+        Limiter::Warps => "warps",
+        Limiter::Registers => "registers",
+        Limiter::Shared => "shared",
+    }
+}
+
+fn steps(limits: &Limits, kernel: &LaunchResources) -> Vec<OccupancyStep> {
+    let steps = margay_arch::occupancy::steps(limits, kernel);
+    let step = |s: margay_arch::occupancy::Step| OccupancyStep {
+        resource: limiter_name(s.resource).into(),
+        from: s.from,
+        to: s.to,
+        blocks_per_sm: s.blocks_per_sm,
+        warps_per_sm: s.warps_per_sm,
+    };
+    steps.into_iter().map(step).collect()
+}
+
+fn occupancy(limits: &Limits, raw: &RawKernel, main: &RawLaunch) -> OccupancyInfo {
+    let at = |threads: u32, registers: u32| LaunchResources {
+        threads_per_block: threads,
+        registers_per_thread: registers,
+        shared_per_block: raw.static_shared.saturating_add(main.dynamic_shared),
+    };
+    let warps = |threads: u32, registers: u32| {
+        let kernel = at(threads, registers);
+        match threads <= limits.max_threads_per_block.value {
+            true => margay_arch::occupancy(limits, &kernel),
+            false => margay_arch::Occupancy {
+                blocks_per_sm: 0,
+                warps_per_sm: 0,
+                limiter: Limiter::Warps,
+            },
+        }
+    };
+    let threads: u32 = main.block.iter().product();
+    let registers = raw.registers.min(limits.max_registers_per_thread.value);
+    let here = warps(threads, registers);
+    OccupancyInfo {
+        blocks_per_sm: here.blocks_per_sm,
+        warps_per_sm: here.warps_per_sm,
+        max_warps_per_sm: limits.max_warps_per_sm.value,
+        limiter: limiter_name(here.limiter).into(),
+        by_block_size: (1..=32).map(|w| warps(w * 32, registers).warps_per_sm).collect(),
+        steps: steps(limits, &at(threads, registers)),
+        by_registers: (1..=32).map(|r| warps(threads, r * 8).warps_per_sm).collect(),
+    }
+}
+
+fn access(
+    raw: &RawKernel,
+    site: &RawSite,
+    instruction: Option<usize>,
+    gpus: &[Gpu],
+    models: &[MemoryModel],
+) -> Access {
+    let instruction = instruction.map(|n| &raw.code[n]);
+    let place = instruction.and_then(|i| i.places.first()).cloned().unwrap_or_default();
+    let on_gpu = |g: usize| {
+        let counts = site.counts.get(g).copied().unwrap_or_default();
+        let mut metrics = BTreeMap::new();
+        let (space, kind, cache) = (&*site.space, &*site.kind, site.cache.as_deref());
+        metrics::add(&mut metrics, space, kind, cache, site.executions, &counts);
+        AccessOnGpu { counts, metrics, ..AccessOnGpu::default() }
+    };
+    let worst = models.first().and_then(|m| causes::worst(site, m));
+    Access {
+        file: place.file,
+        line: place.line,
+        column: place.column,
+        inlined_at: instruction
+            .map(|i| i.places.iter().skip(1).map(|p| format!("{}:{}", p.file, p.line)).collect())
+            .unwrap_or_default(),
+        ptx_line: instruction.map_or(0, |i| i.ptx_line),
+        instruction: instruction.map(|i| i.text.clone()).unwrap_or_default(),
+        space: site.space.clone(),
+        kind: site.kind.clone(),
+        operation: site.operation.clone(),
+        cache: site.cache.clone(),
+        width: site.width,
+        variable: site.variable as usize,
+        executions: site.executions,
+        active_lanes: site.lanes as f64 / site.executions.max(1) as f64,
+        gpus: (0..gpus.len()).map(on_gpu).collect(),
+        pattern: worst.map(pattern).unwrap_or_default(),
+        patterns: site.patterns.len(),
+        patterns_cover: site.executions - site.unkept.min(site.executions),
+    }
+}
+
+/// A pattern as the report shows it.
+fn pattern(raw: &RawPattern) -> Pattern {
+    let mut distances = raw.distances.iter();
+    let lane = |l: u32| {
+        let active = raw.mask >> l & 1 != 0;
+        active.then(|| distances.next().map(|d| raw.first + d)).flatten()
+    };
+    Pattern {
+        count: raw.count,
+        mask: raw.mask,
+        base: (i64::from(raw.alignment) - raw.first).rem_euclid(1024) as u32,
+        offsets: (0..32).map(lane).collect(),
+    }
+}
+
+/// Pictures of the costliest accesses on the first GPU; names and rules of all.
+fn pictures(kernel: &mut Kernel, raw: &RawKernel, models: &[MemoryModel]) {
+    let weigh = |n: &usize| {
+        let site = &raw.sites[*n];
+        let (weight, excess) =
+            weight(&site.space, &site.counts.first().copied().unwrap_or_default());
+        (u64::MAX - excess, u64::MAX - weight, *n)
+    };
+    let mut order: Vec<usize> = (0..raw.sites.len()).collect();
+    order.sort_by_key(weigh);
+    for (place, n) in order.into_iter().enumerate() {
+        let site = &raw.sites[n];
+        let Some(pattern) = models.first().and_then(|m| causes::worst(site, m)) else { continue };
+        for (model, on) in models.iter().zip(&mut kernel.accesses[n].gpus) {
+            super::pictures::fill(on, model, site, pattern, place < MOST_PICTURES);
+        }
+    }
+}
+
+fn lines(raw: &RawKernel, accesses: &[Access], models: &[MemoryModel]) -> Vec<Line> {
+    let gpus = models.len();
+    let mut lines: BTreeMap<(String, u32), Line> = BTreeMap::new();
+    let fresh = |file: &str, line: u32| Line {
+        file: file.to_owned(),
+        line,
+        weight: vec![0; gpus],
+        excess: vec![0; gpus],
+        arithmetic_clocks: vec![0.0; gpus],
+        ..Line::default()
+    };
+    for i in &raw.code {
+        let (file, number) = i.places.first().map_or(("", 0), |p| (&*p.file, p.line));
+        let line = lines.entry((file.to_owned(), number)).or_insert_with(|| fresh(file, number));
+        line.warp_instructions += i.warps;
+        line.thread_instructions += i.threads;
+        if let Some(class) = &i.class {
+            for (sum, m) in line.arithmetic_clocks.iter_mut().zip(models) {
+                *sum += arithmetic::clocks(class, m.cc).unwrap_or(0.0) * i.warps as f64;
+            }
+        }
+        if let Some(branch) = &i.branch {
+            add_branch(&mut line.branches, branch);
+        }
+    }
+    for (n, access) in accesses.iter().enumerate() {
+        let line = lines
+            .entry((access.file.clone(), access.line))
+            .or_insert_with(|| fresh(&access.file, access.line));
+        line.accesses.push(n);
+        for (g, on) in access.gpus.iter().enumerate() {
+            let (weight, excess) = weight(&access.space, &on.counts);
+            line.weight[g] += weight;
+            line.excess[g] += excess;
+        }
+    }
+    let mut lines: Vec<Line> = lines.into_values().collect();
+    let first = |of: &[u64]| u64::MAX - of.first().copied().unwrap_or(0);
+    lines.sort_by_key(|l| (first(&l.excess), first(&l.weight), u64::MAX - l.warp_instructions));
+    lines
+}
+
+const COLUMNS: [&str; 24] = [
+    "kernel",
+    "times",
+    "device",
+    "grid_x",
+    "grid_y",
+    "grid_z",
+    "block_x",
+    "block_y",
+    "block_z",
+    "dynamic_shared",
+    "blocks_per_sm",
+    "warp_instructions",
+    "thread_instructions",
+    "shared_executions",
+    "shared_wavefronts",
+    "shared_bank_conflicts",
+    "global_executions",
+    "global_requests",
+    "global_sectors",
+    "local_executions",
+    "local_sectors",
+    "constant_executions",
+    "constant_replays",
+    "failure",
+];
+
+fn launches(profiles: &[RawProfile], place: &BTreeMap<(usize, usize), usize>) -> Launches {
+    let mut launches =
+        Launches { columns: COLUMNS.map(str::to_owned).to_vec(), ..Launches::default() };
+    for (p, profile) in profiles.iter().enumerate() {
+        launches.left_out += profile.launches_left_out;
+        launches.total += profile.kernels.iter().map(|k| k.launches).sum::<u64>();
+        for l in &profile.launches {
+            let kernel = place.get(&(p, l.kernel as usize)).copied().unwrap_or(0);
+            // As margay_arch::Space: global, shared, local, constant.
+            let [global, shared, local, constant, _] = &l.spaces;
+            let numbers = [
+                kernel as u64,
+                l.times,
+                u64::from(l.device),
+                u64::from(l.grid[0]),
+                u64::from(l.grid[1]),
+                u64::from(l.grid[2]),
+                u64::from(l.block[0]),
+                u64::from(l.block[1]),
+                u64::from(l.block[2]),
+                u64::from(l.dynamic_shared),
+                u64::from(l.blocks_per_sm),
+                l.warp_instructions,
+                l.thread_instructions,
+                shared.executions,
+                shared.wavefronts,
+                shared.conflicts,
+                global.executions,
+                global.requests,
+                global.sectors,
+                local.executions,
+                local.sectors,
+                constant.executions,
+                constant.replays,
+            ];
+            let mut row: Vec<serde_json::Value> = numbers.map(Into::into).to_vec();
+            row.push(l.failure.clone().into());
+            launches.rows.push(row);
+        }
+    }
+    launches
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Pictures of one access of a warp: lanes against banks, segments or addresses. Everything that is drawn
+// stands in the report's JSON; `data-…` attributes repeat it, so that a test can compare.
+"use strict";
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element with attributes and children; text becomes text, never markup. */
+function make(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  return dress(node, attributes, children);
+}
+
+function shape(name, attributes = {}, ...children) {
+  return dress(document.createElementNS(SVG, name), attributes, children);
+}
+
+function dress(node, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue;
+    if (key === "onclick") node.addEventListener("click", value);
+    else node.setAttribute(key, value === true ? "" : value);
+  }
+  for (const child of children.flat()) if (child !== null && child !== undefined) node.append(child);
+  return node;
+}
+
+const thousands = (n) => Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+const plural = (n, one, many = one + "s") => `${thousands(n)} ${n === 1 ? one : many}`;
+
+/** The row of 32 lanes; returns where each is. */
+function lanesRow(svg, mask, width, y) {
+  const step = width / 32;
+  const at = [];
+  for (let l = 0; l < 32; l++) {
+    const on = (mask >>> l & 1) === 1;
+    const x = step * (l + .5);
+    at.push(x);
+    svg.append(
+      shape("circle", { cx: x, cy: y, r: Math.min(10, step * .42), class: on ? "lane" : "lane idle", "data-lane": l }),
+      shape("text", { x, y: y + 3, "text-anchor": "middle", class: "lane-text" }, String(l)));
+  }
+  return at;
+}
+
+function wire(x1, y1, x2, y2, clash) {
+  const middle = (y1 + y2) / 2;
+  return shape("path", { d: `M${x1} ${y1}C${x1} ${middle} ${x2} ${middle} ${x2} ${y2}`, class: clash ? "wire clash" : "wire" });
+}
+
+function label(svg, x, y, text, soft = true, anchor = "start") {
+  svg.append(shape("text", { x, y, class: soft ? "soft" : null, "text-anchor": anchor }, text));
+}
+
+/** Lanes above, banks below; the pile under a bank is the passes that it needs. */
+function drawBanks(access, picture, bankCount) {
+  const width = 960, laneY = 40, bankY = 130;
+  const deepest = Math.max(1, ...picture.bank_requests.flatMap((r) => r.banks.map((b) => b.passes)));
+  const unit = Math.min(14, 150 / deepest);
+  const parts = picture.bank_requests.map((request, n) => {
+    const height = bankY + 30 + deepest * unit + 24;
+    const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "data-kind": "banks", "data-request": n,
+      "aria-label": `Request ${n + 1}: ${request.banks.length} banks touched, ${Math.max(0, ...request.banks.map((b) => b.passes))} passes` });
+    label(svg, 0, 16, picture.bank_requests.length > 1
+      ? `Lanes (threads of a warp), request ${n + 1} of ${picture.bank_requests.length}` : "Lanes: the 32 threads of a warp");
+    const mask = request.lanes.reduce((m, l) => m | 1 << l, 0);
+    const step = width / bankCount;
+    const by = new Map(request.banks.map((b) => [b.bank, b]));
+    const wires = shape("g");
+    svg.append(wires);
+    const at = lanesRow(svg, mask, width, laneY);
+    for (let b = 0; b < bankCount; b++) {
+      const bank = by.get(b);
+      const x = step * b;
+      const passes = bank ? bank.passes : 0;
+      svg.append(shape("rect", { x: x + 1, y: bankY, width: step - 2, height: 24, rx: 3,
+        class: passes > 1 ? "busy" : passes === 1 ? "fine" : "cell", "data-bank": b, "data-passes": passes }));
+      label(svg, x + step / 2, bankY + 16, String(b), passes === 0, "middle");
+      for (let p = 0; p < passes; p++) {
+        svg.append(shape("rect", { x: x + step * .2, y: bankY + 28 + p * unit, width: step * .6, height: Math.max(1, unit - 1.5),
+          class: passes > 1 ? "busy" : "fine" }));
+      }
+      if (!bank) continue;
+      for (const word of bank.words) for (const l of word.lanes)
+        wires.append(wire(at[l], laneY + 9, x + step / 2, bankY, passes > 1));
+    }
+    label(svg, 0, bankY + 44 + deepest * unit, `Banks of shared memory. Under each: the passes it needs, one word a pass.`);
+    return svg;
+  });
+  const deepestText = deepest > 1
+    ? `The fullest bank needs ${deepest} passes, and all lanes wait for the last of them.`
+    : `No bank needs more than one pass.`;
+  return figure(parts, `Shared memory is ${bankCount} banks side by side, and each gives one word at a time. ` +
+    `Here the warp's access takes ${plural(picture.wavefronts, "pass", "passes")} (wavefronts). ${deepestText}`);
+}
+
+/** Lanes above, pieces of memory below; the filled part of a piece is what lanes asked for. */
+function drawSegments(access, picture, unit) {
+  const width = 960, laneY = 40, rowY = 120, perRow = 16, shown = picture.segments.slice(0, 64);
+  const rows = Math.ceil(shown.length / perRow);
+  const height = rowY + rows * 58 + 14;
+  const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "data-kind": "segments",
+    "data-segments": picture.segments.length, "aria-label": `${picture.segments.length} transactions` });
+  const wires = shape("g");
+  svg.append(wires);
+  label(svg, 0, 16, "Lanes: the 32 threads of a warp");
+  const at = lanesRow(svg, access.pattern.mask, width, laneY);
+  const step = width / Math.max(Math.min(shown.length, perRow), 4);
+  shown.forEach((s, n) => {
+    const x = (n % perRow) * step + 3, y = rowY + Math.floor(n / perRow) * 58, w = step - 6;
+    const part = Math.min(1, s.bytes_used / s.bytes);
+    svg.append(shape("rect", { x, y, width: w, height: 22, rx: 3, class: "waste", "data-offset": s.offset, "data-bytes": s.bytes, "data-used": s.bytes_used }));
+    svg.append(shape("rect", { x, y, width: w * part, height: 22, rx: 3, class: "used" }));
+    label(svg, x + w / 2, y + 36, `${s.bytes_used} of ${s.bytes}`, true, "middle");
+    for (const l of s.lanes) wires.append(wire(at[l], laneY + 9, x + w / 2, y, part < .5));
+  });
+  const moved = picture.segments.reduce((n, s) => n + s.bytes, 0);
+  const used = picture.segments.reduce((n, s) => n + s.bytes_used, 0);
+  if (picture.segments.length > shown.length) label(svg, 0, height - 4, `and ${picture.segments.length - shown.length} more`);
+  const what = access.space === "local" ? "Each thread's own local memory is interleaved, so that equal places lie together. " : "";
+  return figure([svg], `${what}Memory is moved in whole pieces. This access moves ${plural(picture.segments.length, "piece")} ` +
+    `(${plural(moved, "byte")}) for ${plural(used, "byte")} that the lanes asked for: ` +
+    `${Math.round(100 * used / Math.max(1, moved))} % of the traffic is of use. Green is used, the rest is moved for nothing. ` +
+    `Counted here in ${unit}: ${thousands(unit === "sectors" ? picture.sectors : picture.transactions)}.`);
+}
+
+/** Lanes above, different addresses below: one is served at a time. */
+function drawPlaces(access, picture) {
+  const width = 960, laneY = 40, rowY = 120, shown = picture.places.slice(0, 32);
+  const svg = shape("svg", { viewBox: `0 0 ${width} ${rowY + 56}`, role: "img", "data-kind": "places",
+    "data-places": picture.places.length, "aria-label": `${picture.places.length} different addresses` });
+  const wires = shape("g");
+  svg.append(wires);
+  label(svg, 0, 16, "Lanes: the 32 threads of a warp");
+  const at = lanesRow(svg, access.pattern.mask, width, laneY);
+  const step = width / Math.max(shown.length, 4);
+  const many = picture.places.length > 1;
+  shown.forEach((p, n) => {
+    const x = n * step + 3, w = step - 6;
+    svg.append(shape("rect", { x, y: rowY, width: w, height: 24, rx: 3, class: many ? "busy" : "fine", "data-offset": p.offset, "data-count": p.lanes.length }));
+    label(svg, x + w / 2, rowY + 16, `+${p.offset}`, false, "middle");
+    for (const l of p.lanes) wires.append(wire(at[l], laneY + 9, x + w / 2, rowY, many));
+  });
+  const atomic = access.kind === "atomic" || access.kind === "reduction";
+  const deepest = Math.max(1, ...picture.places.map((p) => p.lanes.length));
+  const text = atomic
+    ? `An update of a word must finish before the next of that word begins. Up to ${plural(deepest, "lane")} meet at one word here.`
+    : `Constant memory gives one address at a time to all lanes that want it. Here they want ${plural(picture.places.length, "different address", "different addresses")}.`;
+  return figure([svg], text);
+}
+
+function figure(parts, caption) {
+  return make("figure", { class: "wide" }, make("figcaption", {}, caption), parts);
+}
+
+/** The pictures of an access on one GPU. */
+function pictures(access, on, gpu) {
+  const picture = on.picture;
+  if (!picture) return [make("p", { class: "soft" }, "No picture is kept of this access: there are costlier ones.")];
+  const out = [];
+  const old = gpu.compute_capability.startsWith("1.");
+  const atomic = access.kind === "atomic" || access.kind === "reduction";
+  if (picture.bank_requests.length > 0) out.push(drawBanks(access, picture, old ? 16 : 32));
+  if (picture.segments.length > 0 && !atomic) out.push(drawSegments(access, picture, gpu.global_unit));
+  if (picture.places.length > 0) out.push(drawPlaces(access, picture));
+  return out;
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The page: kernels, one kernel's lines and accesses, its source, launches.
+"use strict";
+
+const report = JSON.parse(document.getElementById("data").textContent);
+const state = { gpu: 0, kernel: 0, line: null, launches: 200 };
+const main = document.getElementById("main");
+const gpu = () => report.gpus[state.gpu];
+const baseName = (path) => path.split("/").pop() || "(no file)";
+const words = (name) => name.replace(/_/g, " ");
+
+function theme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+}
+
+function choose(change) {
+  Object.assign(state, change);
+  draw();
+}
+
+function controls() {
+  const gpus = report.gpus.map((g, n) => make("button", { type: "button", "aria-pressed": String(n === state.gpu), "data-gpu": n,
+    title: `${g.card}, ${g.architecture}`, onclick: () => choose({ gpu: n }) }, `${g.compute_capability} ${g.name}`));
+  const pick = make("select", { "aria-label": "Kernel" }, report.kernels.map((k, n) =>
+    make("option", { value: n, selected: n === state.kernel }, k.name.length > 60 ? k.name.slice(0, 57) + "…" : k.name)));
+  pick.addEventListener("change", () => choose({ kernel: Number(pick.value), line: null }));
+  document.getElementById("controls").replaceChildren(
+    make("span", { class: "group", role: "group", "aria-label": "GPU" }, gpus),
+    make("span", { class: "group" }, pick),
+    make("button", { type: "button", onclick: theme, id: "theme" }, "Light / dark"));
+}
+
+/** Sums of a kernel's cells on the chosen GPU by unit. */
+function summary(kernel) {
+  const out = { shared: [0, 0], global: [0, 0], constant: [0, 0] };
+  for (const [name, cell] of Object.entries(kernel.totals[state.gpu].spaces)) {
+    const space = name.split("_")[0];
+    const key = space === "shared" ? "shared" : space === "constant" ? "constant" : space === "parameter" ? null : "global";
+    if (!key) continue;
+    const [cost, best] = key === "global" ? [cell.bytes_moved, 32 * cell.sectors_ideal] : costOf(name, cell, gpu());
+    out[key][0] += cost;
+    out[key][1] += Math.min(cost, best);
+  }
+  return out;
+}
+
+/** The finding of a kernel that would gain most, as a word. */
+function verdict(kernel) {
+  let best = null, most = -1;
+  for (const access of kernel.accesses) {
+    const finding = access.gpus[state.gpu].finding;
+    if (!finding) continue;
+    const gain = finding.cure ? finding.cure.before - finding.cure.after : 0;
+    if (gain > most) [best, most] = [finding, gain];
+  }
+  return best;
+}
+
+const RULES = {
+  "bank-conflict": "lanes collide in shared memory's banks",
+  "strided": "lanes are far apart in memory",
+  "misaligned": "rows start between segments",
+  "scattered": "addresses follow from data",
+  "short-rows": "rows are shorter than a warp",
+  "order": "lanes go out of order",
+  "uniform-access": "all lanes ask for one word",
+  "constant-serialisation": "constants differ between lanes",
+  "shared-atomic-contention": "lanes queue for one word of shared memory",
+  "atomic-contention": "lanes queue for one word",
+  "local-memory": "arrays or spills in local memory",
+};
+
+function kernelTable() {
+  const sums = report.kernels.map(summary);
+  const most = (key) => Math.max(1, ...sums.map((s) => s[key][0]));
+  const [shared, traffic] = [most("shared"), most("global")];
+  const cell = (value, best, top, text) => make("td", {}, text, value > 0 ? bar(value, best, top) : null);
+  const rows = report.kernels.slice(0, 200).map((k, n) => {
+    const s = sums[n], finding = verdict(k);
+    return make("tr", { class: n === state.kernel ? "chosen" : null, "data-kernel": n },
+      make("td", { class: "name" }, make("button", { type: "button", class: "link mono", onclick: () => choose({ kernel: n, line: null }) }, k.name)),
+      make("td", {}, thousands(k.launches)),
+      make("td", {}, thousands(k.warp_instructions)),
+      make("td", {}, k.active_lanes.toFixed(1)),
+      cell(s.shared[0], s.shared[1], shared, s.shared[0] ? thousands(s.shared[0]) : "–"),
+      cell(s.global[0], s.global[1], traffic, s.global[0] ? thousands(s.global[0]) : "–"),
+      make("td", { class: "left" }, finding
+        ? make("span", { class: "bad" }, RULES[finding.rule] || finding.rule)
+        : make("span", { class: "good" }, "nothing to gain here")));
+  });
+  return make("section", { "aria-labelledby": "kernels" },
+    make("h2", { id: "kernels" }, "Kernels"),
+    make("p", { class: "soft" }, "Green is what the same work must cost, orange is what its addresses add. " +
+      "A pass of shared memory serves one word from each bank; traffic is what moves between the multiprocessor and the caches."),
+    make("div", { class: "scroll" }, make("table", {},
+      make("thead", {}, make("tr", {}, ["Kernel", "Launches", "Warp instructions", "Active lanes", "Shared-memory passes", "Traffic, bytes", "Most to gain"]
+        .map((t, n) => make("th", { scope: "col", class: n === 6 ? "left" : null }, t)))),
+      make("tbody", {}, rows))));
+}
+
+/** The kernel's cells, a column for each GPU. */
+function sideBySide(kernel) {
+  const names = [...new Set(kernel.totals.flatMap((t) => Object.keys(t.spaces)))].sort();
+  const rows = names.map((name) => {
+    const costs = report.gpus.map((g, n) => kernel.totals[n].spaces[name] ? costOf(name, kernel.totals[n].spaces[name], g) : null);
+    const top = Math.max(1, ...costs.filter(Boolean).map((c) => c[0]));
+    return make("tr", {}, make("td", {}, words(name)), costs.map((c, n) => c
+      ? make("td", { "data-cost": c[0], "data-name": name, "data-gpu": n }, `${thousands(c[0])} `, make("span", { class: "soft" }, c[2]), bar(c[0], c[1] ?? c[0], top))
+      : make("td", {}, "–")));
+  });
+  if (rows.length === 0) return make("p", {}, "This kernel accesses no memory.");
+  return make("div", { class: "scroll" }, make("table", {},
+    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Access"), report.gpus.map((g) =>
+      make("th", { scope: "col" }, `${g.compute_capability} ${g.name}`)))),
+    make("tbody", {}, rows)));
+}
+
+function occupancySection(kernel) {
+  const info = kernel.occupancy[state.gpu];
+  if (!info) return null;
+  const r = kernel.resources, threads = r.block[0] * r.block[1] * r.block[2];
+  const steps = info.steps.map((s) => make("li", {},
+    `${s.resource === "shared" ? `${thousands(s.to)} bytes of shared memory instead of ${thousands(s.from)}` : `${s.to} registers instead of ${s.from}`}: ` +
+    `${plural(s.warps_per_sm, "warp")} resident`));
+  return make("div", {},
+    make("h3", {}, `Occupancy on ${gpu().card}`),
+    make("p", {}, `${info.warps_per_sm} of ${info.max_warps_per_sm} warps of a multiprocessor are resident ` +
+      `(${plural(info.blocks_per_sm, "block")} of ${plural(threads, "thread")}), limited by ${info.limiter}. Registers: ${r.registers} (${r.registers_are}).`),
+    make("div", { class: "columns" },
+      occupancyChart(info, info.by_block_size, "Resident warps by threads of a block", 32, threads),
+      occupancyChart(info, info.by_registers, "Resident warps by registers of a thread", 8, r.registers)),
+    steps.length ? make("ul", {}, steps) : null);
+}
+
+function gainBars(cure) {
+  const top = Math.max(1, cure.before);
+  const part = Math.round(100 * (1 - cure.after / top));
+  return make("div", { class: "gain" },
+    make("span", {}, `now ${thousands(cure.before)} ${cure.unit}`), bar(cure.before, 0, top),
+    make("span", {}, `then ${cure.coverage < 1 ? "about " : ""}${thousands(cure.after)} (−${part} %)`), bar(cure.after, cure.after, top));
+}
+
+function accessCard(kernel, index) {
+  const access = kernel.accesses[index], on = access.gpus[state.gpu], variable = kernel.variables[access.variable];
+  const what = `${access.space} ${access.kind}${access.operation ? " " + access.operation : ""} of ${plural(access.width, "byte")}`;
+  const source = sourceLine(access.file, access.line);
+  const others = report.gpus.length > 1 && report.gpus.some((_, n) => access.gpus[n].picture)
+    ? make("details", {}, make("summary", {}, "The same access on the other GPUs"),
+      make("div", { class: "side" }, report.gpus.map((g, n) => n === state.gpu ? null
+        : make("div", {}, make("h3", {}, `${g.compute_capability} ${g.card}`), pictures(access, access.gpus[n], g)))))
+    : null;
+  return make("article", { class: "card", "data-access": index },
+    make("h3", {}, make("code", {}, variable ? variable.name : "?"), ` · ${what} · `,
+      access.line ? make("button", { type: "button", class: "link", onclick: () => openLine(access.file, access.line) }, `${baseName(access.file)}:${access.line}`) : "no line"),
+    source ? make("p", {}, make("code", {}, source.trim())) : null,
+    make("p", { class: "soft" }, `${plural(access.executions, "execution")}, ${access.active_lanes.toFixed(1)} lanes active. `,
+      make("span", { class: "tag" }, on.machine || access.instruction), " ",
+      on.rule.text ? make("span", { class: "tag", title: on.rule.place }, `${on.rule.source}: ${on.rule.text}`) : null,
+      access.inlined_at.length ? ` Inlined at ${access.inlined_at.map(baseName).join(", ")}.` : ""),
+    on.finding ? make("p", { class: "cause" }, on.finding.cause) : make("p", { class: "good" }, "This access costs no more than it must."),
+    on.finding && on.finding.cure ? [make("p", { class: "cure" }, on.finding.cure.text), gainBars(on.finding.cure)] : null,
+    pictures(access, on, gpu()),
+    access.patterns > 1 ? make("p", { class: "soft" }, `The picture shows the costliest of ${thousands(access.patterns)} address patterns, seen ${plural(access.pattern.count, "time")}.`) : null,
+    others);
+}
+
+function sourceLine(file, line) {
+  const text = report.sources[file];
+  return text && line > 0 ? text.split("\n")[line - 1] || "" : "";
+}
+
+function openLine(file, line) {
+  state.line = `${file}:${line}`;
+  draw();
+  const row = document.querySelector("tr.open");
+  if (row) row.scrollIntoView({ block: "nearest" });
+}
+
+/** The accesses of the kernel that have most to gain, or those of the line that is open. */
+function accessSection(kernel) {
+  const gain = (n) => {
+    const f = kernel.accesses[n].gpus[state.gpu].finding;
+    return f ? 1 + (f.cure ? f.cure.before - f.cure.after : 0) : 0;
+  };
+  const all = kernel.accesses.map((_, n) => n);
+  let chosen, title;
+  if (state.line) {
+    chosen = all.filter((n) => `${kernel.accesses[n].file}:${kernel.accesses[n].line}` === state.line);
+    title = `Accesses of ${baseName(state.line)}`;
+  } else {
+    chosen = all.filter((n) => gain(n) > 0).sort((a, b) => gain(b) - gain(a));
+    title = "What costs most";
+    if (chosen.length === 0) {
+      chosen = all.filter((n) => kernel.accesses[n].space === "shared");
+      chosen = chosen.concat(all.filter((n) => kernel.accesses[n].space === "global"));
+      title = "Nothing to gain: how the accesses go";
+    }
+  }
+  const shown = chosen.slice(0, 8);
+  const rest = chosen.slice(8);
+  return make("section", {}, make("h2", {}, title),
+    state.line ? make("p", {}, make("button", { type: "button", onclick: () => choose({ line: null }) }, "All of the kernel")) : null,
+    shown.length === 0 ? make("p", { class: "soft" }, "No memory is accessed here.") : null,
+    shown.map((n) => accessCard(kernel, n)),
+    rest.length ? make("details", {}, make("summary", {}, `${rest.length} more`), rest.slice(0, 40).map((n) => accessCard(kernel, n))) : null);
+}
+
+function sourceSection(kernel) {
+  const files = [...new Set(kernel.lines.map((l) => l.file))].filter((f) => report.sources[f]);
+  if (files.length === 0) return null;
+  const section = make("section", {}, make("h2", {}, "Source"),
+    make("p", { class: "soft" }, "The warmer a line, the more of the kernel's memory work is on it. Choose one to see its accesses."));
+  for (const file of files) {
+    const by = new Map(kernel.lines.filter((l) => l.file === file).map((l) => [l.line, l]));
+    const top = Math.max(1, ...kernel.lines.map((l) => l.weight[state.gpu]));
+    const rows = report.sources[file].split("\n").map((text, n) => {
+      const line = by.get(n + 1);
+      const heat = line ? line.weight[state.gpu] / top : 0;
+      const extra = line && line.weight[state.gpu] > 0 ? line.excess[state.gpu] / line.weight[state.gpu] : 0;
+      const go = line && line.accesses.length ? () => openLine(file, n + 1) : null;
+      const row = make("tr", { class: [line ? "hot" : "", state.line === `${file}:${n + 1}` ? "open" : ""].join(" ").trim() || null,
+        style: heat > 0 ? `background:rgba(var(--heat),${(.06 + .34 * heat).toFixed(3)})` : null,
+        tabindex: go ? "0" : null, "data-line": n + 1, "data-weight": line ? line.weight[state.gpu] : null, onclick: go },
+        make("td", { class: "n" }, String(n + 1)),
+        make("td", { class: "n" }, line ? thousands(line.warp_instructions) : ""),
+        make("td", { class: "n" }, line && line.weight[state.gpu] ? thousands(line.weight[state.gpu]) : ""),
+        make("td", { class: "n" }, extra > .01 ? `+${Math.round(100 * extra)} %` : ""),
+        make("td", { class: "code" }, text || " "));
+      if (go) row.addEventListener("keydown", (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); go(); } });
+      return row;
+    });
+    section.append(make("h3", {}, baseName(file)), make("div", { class: "source", tabindex: "0", role: "region", "aria-label": `Source ${baseName(file)}` },
+      make("table", {}, make("thead", {}, make("tr", {}, ["Line", "Warp instr.", "Memory work", "Avoidable", "Code"].map((t, n) =>
+        make("th", { scope: "col", class: n === 4 ? "left" : null }, t)))), make("tbody", {}, rows))));
+  }
+  return section;
+}
+
+function detailTables(kernel) {
+  const variables = kernel.variables.map((v) => make("tr", {},
+    make("td", {}, make("code", {}, v.name)), make("td", { class: "left" }, words(v.kind)), make("td", {}, v.size ? thousands(v.size) : "–"),
+    make("td", { class: "left" }, Object.entries(v.totals[state.gpu].spaces).map(([name, cell]) => {
+      const [cost, , unit] = costOf(name, cell, gpu());
+      return `${words(name)}: ${thousands(cost)} ${unit}`;
+    }).join("; "))));
+  const arithmetic = Object.entries(kernel.arithmetic).sort((a, b) => b[1].warp_instructions - a[1].warp_instructions).map(([name, a]) => make("tr", {},
+    make("td", {}, words(name)), make("td", {}, thousands(a.warp_instructions)), make("td", {}, (a.thread_instructions / Math.max(1, a.warp_instructions)).toFixed(1)),
+    make("td", {}, a.clocks[state.gpu] === null ? "–" : thousands(a.clocks[state.gpu]))));
+  const metrics = Object.entries(kernel.totals[state.gpu].metrics).map(([name, value]) => make("tr", {}, make("td", { class: "mono" }, name), make("td", {}, thousands(value))));
+  const table = (heads, rows) => make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, heads.map((t) => make("th", { scope: "col" }, t)))), make("tbody", {}, rows)));
+  return make("section", {},
+    make("details", {}, make("summary", {}, "Variables"), table(["Variable", "Kind", "Bytes", "Accesses"], variables)),
+    make("details", {}, make("summary", {}, "Arithmetic and control"),
+      make("p", { class: "soft" }, `Clocks are those of one multiprocessor's units, by the guide's table of throughputs. ${thousands(kernel.branches.divergent)} of ${plural(kernel.branches.executions, "branch", "branches")} sent lanes both ways.`),
+      table(["Kind", "Warp instructions", "Active lanes", "Clocks"], arithmetic)),
+    make("details", {}, make("summary", {}, "Nsight Compute's names"), table(["Metric", "Sum"], metrics)));
+}
+
+function launchSection() {
+  const l = report.launches, columns = new Map(l.columns.map((c, n) => [c, n]));
+  const at = (row, name) => row[columns.get(name)];
+  const dims = (row, name) => ["x", "y", "z"].map((d) => at(row, `${name}_${d}`)).join("×");
+  const rows = l.rows.slice(0, state.launches).map((row) => make("tr", {},
+    make("td", { class: "name mono" }, (report.kernels[at(row, "kernel")] || { name: "?" }).name), make("td", {}, thousands(at(row, "times"))),
+    make("td", {}, dims(row, "grid")), make("td", {}, dims(row, "block")), make("td", {}, thousands(at(row, "warp_instructions"))),
+    make("td", {}, thousands(at(row, "shared_wavefronts"))), make("td", {}, thousands(at(row, "global_sectors"))),
+    make("td", { class: "left bad" }, at(row, "failure") || "")));
+  return make("section", {}, make("details", {},
+    make("summary", {}, `Launches (${thousands(l.total)})`),
+    make("div", { class: "scroll" }, make("table", {},
+      make("thead", {}, make("tr", {}, ["Kernel", "In a row", "Grid", "Block", "Warp instructions", "Shared passes", "Global sectors", ""].map((t) => make("th", { scope: "col" }, t)))),
+      make("tbody", {}, rows))),
+    l.rows.length > state.launches ? make("button", { type: "button", onclick: () => choose({ launches: state.launches + 1000 }) }, "More") : null,
+    l.left_out ? make("p", { class: "soft" }, `${thousands(l.left_out)} launches more are in the kernels' totals only.`) : null));
+}
+
+function glossary() {
+  const terms = [
+    ["lane", "one of the 32 threads that run in step as a warp"],
+    ["warp", "32 threads that execute each instruction together"],
+    ["bank", "shared memory is split into 32 (16 on 1.x) banks, each 4 bytes wide; each serves one word at a time"],
+    ["pass, wavefront", "one turn of all banks; lanes that want different words of one bank need several"],
+    ["sector", "32 bytes, the least that moves between the caches and memory on newer GPUs"],
+    ["transaction", "32, 64 or 128 bytes that older GPUs move at once"],
+    ["request", "what an instruction asks of the memory at a time"],
+    ["occupancy", "how many warps a multiprocessor holds, of those it could"],
+  ];
+  return make("section", {}, make("details", {}, make("summary", {}, "Words used here"),
+    make("dl", { class: "glossary" }, terms.flatMap(([t, d]) => [make("dt", {}, t), make("dd", {}, d)]))));
+}
+
+function draw() {
+  controls();
+  const kernel = report.kernels[state.kernel];
+  const r = kernel.resources;
+  main.replaceChildren(...[kernelTable(),
+    make("section", { "aria-labelledby": "kernel" },
+      make("h2", { id: "kernel" }, make("code", {}, kernel.name)),
+      make("p", { class: "soft" }, `${plural(kernel.launches, "launch", "launches")}, grid ${r.grid.join("×")}, block ${r.block.join("×")}; ` +
+        `${thousands(kernel.warp_instructions)} warp instructions, ${kernel.active_lanes.toFixed(1)} of 32 lanes active.`),
+      sideBySide(kernel)),
+    accessSection(kernel), sourceSection(kernel),
+    make("section", {}, occupancySection(kernel)), detailTables(kernel), launchSection(), glossary()].filter(Boolean));
+  document.body.dataset.ready = "true";
+}
+
+addEventListener("keydown", (e) => {
+  if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
+  const turn = (n, by, of) => (n + by + of) % of;
+  if (e.key === "]") choose({ kernel: turn(state.kernel, 1, report.kernels.length), line: null });
+  else if (e.key === "[") choose({ kernel: turn(state.kernel, -1, report.kernels.length), line: null });
+  else if (e.key === "g") choose({ gpu: turn(state.gpu, 1, report.gpus.length) });
+  else if (e.key === "t") theme();
+  else if (e.key === "Escape" && state.line) choose({ line: null });
+});
+draw();

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The report in a terminal: readable without colour, at most 100 columns wide except for names.
+
+use std::fmt::Write;
+
+use super::causes::number;
+use super::schema::*;
+
+/// How much to print.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Kernels, costliest first.
+    pub kernels: usize,
+    /// Lines of each kernel.
+    pub lines: usize,
+    pub colour: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { kernels: 10, lines: 6, colour: false }
+    }
+}
+
+struct Paint(bool);
+
+impl Paint {
+    fn bold(&self, text: &str) -> String {
+        if self.0 { format!("\x1b[1m{text}\x1b[0m") } else { text.into() }
+    }
+    fn dim(&self, text: &str) -> String {
+        if self.0 { format!("\x1b[2m{text}\x1b[0m") } else { text.into() }
+    }
+}
+
+/// The whole report.
+pub fn render(report: &Report, options: &Options) -> String {
+    let paint = Paint(options.colour);
+    let mut out = String::new();
+    let gpus: Vec<String> =
+        report.gpus.iter().map(|g| format!("{} ({})", g.card, g.compute_capability)).collect();
+    let _ = writeln!(out, "{} {}", paint.bold("Profile for"), gpus.join(", "));
+    if !report.complete {
+        let _ = writeln!(
+            out,
+            "The program was stopped ({}): what follows is what had been counted before.",
+            report.ended
+        );
+    }
+    for kernel in report.kernels.iter().take(options.kernels) {
+        out.push('\n');
+        kernel_text(&mut out, report, kernel, options, &paint);
+    }
+    if report.kernels.len() > options.kernels {
+        let more = report.kernels.len() - options.kernels;
+        let _ = writeln!(out, "\n{more} more kernels cost less; the JSON report has them all.");
+    }
+    out
+}
+
+fn shape(d: [u32; 3]) -> String {
+    let used = if d[2] > 1 {
+        3
+    } else if d[1] > 1 {
+        2
+    } else {
+        1
+    };
+    d[..used].iter().map(u32::to_string).collect::<Vec<_>>().join("×")
+}
+
+fn kernel_text(
+    out: &mut String,
+    report: &Report,
+    kernel: &Kernel,
+    options: &Options,
+    paint: &Paint,
+) {
+    let r = &kernel.resources;
+    let _ = writeln!(out, "{}", paint.bold(&kernel.name));
+    let times = if kernel.launches == 1 {
+        "1 launch".into()
+    } else {
+        format!("{} launches", number(kernel.launches))
+    };
+    let _ = write!(out, "  {times}, grid {} block {}", shape(r.grid), shape(r.block));
+    let _ = write!(out, ", {} registers ({})", r.registers, r.registers_are);
+    let shared = r.static_shared + r.dynamic_shared;
+    if shared > 0 {
+        let _ = write!(out, ", {} bytes of shared memory", number(shared.into()));
+    }
+    if r.local_bytes > 0 {
+        let _ = write!(out, ", {} of local", number(r.local_bytes.into()));
+    }
+    out.push('\n');
+    let _ = write!(
+        out,
+        "  {} warp instructions, {:.1} of 32 lanes active",
+        number(kernel.warp_instructions),
+        kernel.active_lanes
+    );
+    if kernel.branches.executions > 0 {
+        let part = 100.0 * kernel.branches.divergent as f64 / kernel.branches.executions as f64;
+        let _ = write!(out, ", {part:.1} % of branches diverge");
+    }
+    out.push('\n');
+    for (gpu, o) in report.gpus.iter().zip(&kernel.occupancy) {
+        let part = 100.0 * f64::from(o.warps_per_sm) / f64::from(o.max_warps_per_sm.max(1));
+        let _ = writeln!(
+            out,
+            "  occupancy on {}: {} of {} warps ({part:.0} %), limited by {}",
+            gpu.name, o.warps_per_sm, o.max_warps_per_sm, o.limiter
+        );
+    }
+    table(out, report, kernel, paint);
+    let costly = kernel.lines.iter().filter(|l| !l.accesses.is_empty()).take(options.lines);
+    for line in costly {
+        line_text(out, report, kernel, line, paint);
+    }
+}
+
+/// Rows by space and direction; a column group for each GPU.
+fn table(out: &mut String, report: &Report, kernel: &Kernel, paint: &Paint) {
+    // Compilers read parameters as operands; only those that lanes index differently cost anything.
+    let plain =
+        |t: &Totals, row: &str| row.starts_with("parameter") && t.spaces[row].counts.replays == 0;
+    let rows = kernel.totals.iter().flat_map(|t| t.spaces.keys().map(move |row| (t, row)));
+    let mut rows: Vec<&String> = rows.filter(|(t, row)| !plain(t, row)).map(|(_, r)| r).collect();
+    rows.sort();
+    rows.dedup();
+    if rows.is_empty() {
+        out.push_str("  no memory accesses\n");
+        return;
+    }
+    let several = report.gpus.len() > 1;
+    let head = format!(
+        "  {:<18}{:>8}{:>14}{:>14}{:>14}{:>14}{:>9}",
+        "",
+        if several { "gpu" } else { "" },
+        "executions",
+        "requests",
+        "cost",
+        "best",
+        "used"
+    );
+    let _ = writeln!(out, "{}", paint.dim(&head));
+    for row in rows {
+        for (g, gpu) in report.gpus.iter().enumerate() {
+            let Some(cell) = kernel.totals[g].spaces.get(row) else { continue };
+            let c = &cell.counts;
+            let sectors = gpu.global_unit == "sectors";
+            let (cost, best, unit) = match row.split('_').next() {
+                Some("shared") => (c.wavefronts, c.wavefronts_ideal, "wavefronts"),
+                Some("constant" | "parameter") => (c.requests, c.requests - c.replays, "requests"),
+                _ if sectors => (c.sectors, c.sectors_ideal, "sectors"),
+                _ => (c.transactions, 0, "transact."),
+            };
+            let used = match row.split('_').next() {
+                Some("global" | "local") if c.bytes_moved > 0 => {
+                    let asked = c.bytes_requested.min(c.bytes_moved);
+                    format!("{:.0} %", 100.0 * asked as f64 / c.bytes_moved as f64)
+                }
+                _ if cost > 0 && best > 0 => {
+                    format!("{:.0} %", 100.0 * best as f64 / cost as f64)
+                }
+                _ => String::new(),
+            };
+            let name = if g == 0 || !several { row.replace('_', " ") } else { String::new() };
+            let best = if best > 0 { number(best) } else { String::new() };
+            let _ = writeln!(
+                out,
+                "  {name:<18}{:>8}{:>14}{:>14}{:>14}{best:>14}{used:>9}  {unit}",
+                if several { &*gpu.name } else { "" },
+                number(cell.executions),
+                number(c.requests),
+                number(cost),
+            );
+        }
+    }
+}
+
+fn line_text(out: &mut String, report: &Report, kernel: &Kernel, line: &Line, paint: &Paint) {
+    let findings: Vec<&Access> = line
+        .accesses
+        .iter()
+        .map(|&n| &kernel.accesses[n])
+        .filter(|a| a.gpus.iter().any(|g| g.finding.is_some()))
+        .collect();
+    let diverges = line.branches.divergent > 0;
+    if findings.is_empty() && !diverges {
+        return;
+    }
+    let text = report
+        .sources
+        .get(&line.file)
+        .and_then(|s| s.lines().nth((line.line as usize).saturating_sub(1)))
+        .map(str::trim)
+        .unwrap_or_default();
+    let file = line.file.rsplit('/').next().unwrap_or(&line.file);
+    let place = if line.line == 0 { "(no line)".into() } else { format!("{file}:{}", line.line) };
+    let _ = writeln!(out, "\n  {}  {}", paint.bold(&place), text);
+    for group in alike(&findings) {
+        let access = group[0];
+        let what = match access.operation.as_deref() {
+            Some(op) => format!("{} {} ({op})", access.space, access.kind),
+            None => format!("{} {}", access.space, access.kind),
+        };
+        let times = match group.len() {
+            1 => String::new(),
+            n => format!("{n} × "),
+        };
+        // GPUs of one opinion are told together.
+        let mut told: Vec<(&Finding, Option<(u64, u64)>, Vec<&str>)> = Vec::new();
+        for (g, gpu) in report.gpus.iter().enumerate() {
+            let Some(finding) = &access.gpus[g].finding else { continue };
+            let gain = gain(&group, g);
+            let cure = |f: &Finding| f.cure.as_ref().map(|c| c.text.clone());
+            let same = |f: &Finding| f.cause == finding.cause && cure(f) == cure(finding);
+            match told.iter_mut().find(|(f, n, _)| same(f) && *n == gain) {
+                Some((_, _, gpus)) => gpus.push(&gpu.name),
+                None => told.push((finding, gain, vec![&gpu.name])),
+            }
+        }
+        for (finding, gain, gpus) in told {
+            let on = match report.gpus.len() {
+                1 => String::new(),
+                _ => format!(" [{}]", gpus.join(", ")),
+            };
+            wrap(out, &format!("    {times}{what}{on}: "), &finding.cause, 6);
+            if let (Some(cure), Some((before, after))) = (&finding.cure, gain) {
+                let part = 100.0 * (1.0 - after as f64 / before.max(1) as f64);
+                let roughly = if cure.coverage < 1.0 { "about " } else { "" };
+                let text = format!(
+                    "{} ({roughly}{} → {} {}, −{part:.0} %)",
+                    cure.text,
+                    number(before),
+                    number(after),
+                    cure.unit
+                );
+                wrap(out, "      cure: ", &text, 12);
+            }
+        }
+    }
+    if diverges {
+        let b = &line.branches;
+        let lanes = line.thread_instructions as f64 / line.warp_instructions.max(1) as f64;
+        let text = format!(
+            "lanes go both ways in {:.0} % of {} branches; {lanes:.1} of 32 lanes active on this line",
+            100.0 * b.divergent as f64 / b.executions as f64,
+            number(b.executions)
+        );
+        wrap(out, "    branch: ", &text, 6);
+    }
+}
+
+/// Accesses of a line that an unrolled loop made of one: the same but for their place.
+fn alike<'a>(accesses: &[&'a Access]) -> Vec<Vec<&'a Access>> {
+    let mut groups: Vec<Vec<&Access>> = Vec::new();
+    let key = |a: &Access| {
+        let rules: Vec<_> = a
+            .gpus
+            .iter()
+            .map(|g| g.finding.as_ref().map(|f| (&f.rule, f.cure.as_ref().map(|c| &c.text))))
+            .map(|f| format!("{f:?}"))
+            .collect();
+        (a.space.clone(), a.kind.clone(), a.operation.clone(), a.width, a.variable, rules)
+    };
+    for access in accesses {
+        match groups.iter_mut().find(|g| key(g[0]) == key(access)) {
+            Some(group) => group.push(access),
+            None => groups.push(vec![access]),
+        }
+    }
+    groups
+}
+
+/// What the cure of a group brings: one that changes a variable's layout is for all at once.
+fn gain(group: &[&Access], g: usize) -> Option<(u64, u64)> {
+    let cures: Vec<&Cure> =
+        group.iter().filter_map(|a| a.gpus[g].finding.as_ref()?.cure.as_ref()).collect();
+    let first = cures.first()?;
+    match first.whole_variable {
+        true => Some((first.before, first.after)),
+        false => Some((cures.iter().map(|c| c.before).sum(), cures.iter().map(|c| c.after).sum())),
+    }
+}
+
+/// Writes text after a lead, broken at 100 columns.
+fn wrap(out: &mut String, lead: &str, text: &str, indent: usize) {
+    let mut line = lead.to_owned();
+    let mut length = line.chars().count();
+    let mut fresh = true;
+    for word in text.split(' ') {
+        let n = word.chars().count();
+        if length + n + usize::from(!fresh) > 100 && !fresh {
+            let _ = writeln!(out, "{line}");
+            line = " ".repeat(indent);
+            length = indent;
+            fresh = true;
+        }
+        if !fresh {
+            line.push(' ');
+            length += 1;
+        }
+        line += word;
+        length += n;
+        fresh = false;
+    }
+    let _ = writeln!(out, "{line}");
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The border between the runtime and what watches a program.
+
+use std::sync::Arc;
+
+use margay_arch::Gpu;
+use margay_exec::launch::{LaunchConfig, LaunchFailure, LaunchStats, Machine};
+use margay_exec::mem::{AddressSpace, AllocationInfo};
+use margay_exec::observe::{
+    AccessEvent, BarrierEvent, BlockEvent, EventPlace, Interest, Observer, Watch,
+};
+use margay_exec::program::Program;
+
+/// A launch that is about to run.
+pub struct LaunchView<'a> {
+    pub program: &'a Arc<Program>,
+    pub config: &'a LaunchConfig,
+    pub machine: &'a Machine,
+    pub memory: &'a AddressSpace,
+    pub gpu: Gpu,
+    /// Ordinal of the device.
+    pub device: u32,
+    /// Handle of the stream.
+    pub stream: u64,
+    /// Registers of a thread: an estimate, unless a directive decides it.
+    pub registers: u32,
+    pub registers_decided: bool,
+    /// Resident blocks of a multiprocessor, with those registers.
+    pub blocks_per_sm: u32,
+}
+
+/// A copy or a fill that an API call made. Addresses are those of the first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyEvent {
+    pub to: u64,
+    /// `None` for a fill.
+    pub from: Option<u64>,
+    pub bytes: u64,
+    pub stream: u64,
+}
+
+/// Something that watches a program. Called from the threads that do the work, in each stream's
+/// order.
+pub trait Tool: Send + Sync {
+    /// An observer for the launch, or nothing if it is not of interest.
+    fn launch<'a>(&'a self, _launch: &'a LaunchView<'a>) -> Option<Box<dyn Observer + 'a>> {
+        None
+    }
+    /// The launch has ended, in whatever way. Its observer is gone.
+    fn launched(&self, _launch: &LaunchView<'_>, _outcome: &Result<LaunchStats, LaunchFailure>) {}
+    fn allocated(&self, _allocation: &AllocationInfo) {}
+    fn freed(&self, _allocation: &AllocationInfo) {}
+    fn copied(&self, _copy: &CopyEvent) {}
+    /// The process ends: the last chance to write anything.
+    fn finish(&self) {}
+}
+
+/// One observer that stands for all of these.
+pub fn together<'a>(mut observers: Vec<Box<dyn Observer + 'a>>) -> Option<Box<dyn Observer + 'a>> {
+    match observers.len() {
+        0 | 1 => observers.pop(),
+        _ => Some(Box::new(Several(observers))),
+    }
+}
+
+struct Several<'a>(Vec<Box<dyn Observer + 'a>>);
+
+/// Watches, each with what it is interested in.
+struct SeveralWatches<'w>(Vec<(Interest, Box<dyn Watch + 'w>)>);
+
+impl Observer for Several<'_> {
+    fn interest(&self) -> Interest {
+        self.0.iter().fold(Interest::empty(), |all, o| all | o.interest())
+    }
+    fn worker(&self) -> Box<dyn Watch + '_> {
+        Box::new(SeveralWatches(self.0.iter().map(|o| (o.interest(), o.worker())).collect()))
+    }
+}
+
+impl SeveralWatches<'_> {
+    fn tell(&mut self, kind: Interest, mut event: impl FnMut(&mut dyn Watch)) {
+        for (interest, watch) in &mut self.0 {
+            if interest.contains(kind) {
+                event(&mut **watch);
+            }
+        }
+    }
+}
+
+impl Watch for SeveralWatches<'_> {
+    fn access(&mut self, event: &AccessEvent<'_>) {
+        self.tell(Interest::ACCESSES, |w| w.access(event));
+    }
+    fn run(&mut self, at: EventPlace, end: u32, mask: u32) {
+        self.tell(Interest::RUNS, |w| w.run(at, end, mask));
+    }
+    fn branch(&mut self, at: EventPlace, active: u32, taken: u32) {
+        self.tell(Interest::BRANCHES, |w| w.branch(at, active, taken));
+    }
+    fn barrier(&mut self, event: &BarrierEvent) {
+        self.tell(Interest::BARRIERS, |w| w.barrier(event));
+    }
+    fn barrier_opens(&mut self, ctaid: [u32; 3], id: u32) {
+        self.tell(Interest::BARRIERS, |w| w.barrier_opens(ctaid, id));
+    }
+    fn fence(&mut self, at: EventPlace, mask: u32) {
+        self.tell(Interest::FENCES, |w| w.fence(at, mask));
+    }
+    fn block_begins(&mut self, block: &BlockEvent) {
+        self.tell(Interest::BLOCKS, |w| w.block_begins(block));
+    }
+    fn block_ends(&mut self, block: &BlockEvent) {
+        self.tell(Interest::BLOCKS, |w| w.block_ends(block));
+    }
+    fn finish(&mut self) {
+        self.tell(Interest::empty(), |w| w.finish());
+    }
+}

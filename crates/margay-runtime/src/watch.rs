@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where the runtime tells the tools of what happens. Without tools nothing here costs anything.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use margay_exec::launch::{
+    self as engine, Host, LaunchConfig, LaunchFailure, LaunchStats, Machine,
+};
+use margay_exec::mem::AddressSpace;
+use margay_exec::program::Program;
+use margay_observe::profile::Profiler;
+use margay_observe::tool::{self, CopyEvent, LaunchView, Tool};
+
+use crate::handle::Handle;
+use crate::runtime::{self, Runtime};
+use crate::settings::Settings;
+
+/// The tools that the settings ask for.
+pub fn tools(settings: &Settings) -> Vec<Arc<dyn Tool>> {
+    let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+    if let Some(directory) = &settings.profile
+        && let Some(&(_, own)) = settings.gpus.first()
+    {
+        let mut gpus = vec![own];
+        for gpu in &settings.models {
+            if gpus.iter().all(|g| g.card.alias != gpu.card.alias) {
+                gpus.push(*gpu);
+            }
+        }
+        tools.push(Profiler::start(directory, gpus));
+    }
+    tools
+}
+
+/// What a launch takes of its device.
+pub struct Resources {
+    pub device: u32,
+    pub registers: u32,
+    pub registers_decided: bool,
+    /// Blocks of a multiprocessor with those registers.
+    pub likely_blocks: u32,
+}
+
+/// A launch that passed all checks.
+pub struct Launch<'a> {
+    pub program: &'a Arc<Program>,
+    pub machine: &'a Machine,
+    pub config: &'a LaunchConfig,
+    pub resources: &'a Resources,
+    pub stream: Handle,
+}
+
+/// Runs the grid, watched by the tools that want to.
+pub fn launch(
+    launch: &Launch<'_>,
+    memory: &AddressSpace,
+    host: &dyn Host,
+    cancel: &AtomicBool,
+) -> Result<LaunchStats, LaunchFailure> {
+    let rt = runtime::get();
+    let Launch { program, machine, config, resources, stream } = *launch;
+    if rt.tools.is_empty() {
+        return engine::launch(program, machine, config, memory, host, cancel);
+    }
+    let view = LaunchView {
+        program,
+        config,
+        machine,
+        memory,
+        gpu: rt.devices[resources.device as usize].gpu,
+        device: resources.device,
+        stream,
+        registers: resources.registers,
+        registers_decided: resources.registers_decided,
+        blocks_per_sm: resources.likely_blocks,
+    };
+    let observers = rt.tools.iter().filter_map(|tool| tool.launch(&view)).collect();
+    let observer = tool::together(observers);
+    let outcome = engine::launch_observed(
+        program,
+        machine,
+        config,
+        memory,
+        host,
+        cancel,
+        observer.as_deref(),
+    );
+    drop(observer);
+    for tool in &rt.tools {
+        tool.launched(&view, &outcome);
+    }
+    outcome
+}
+
+/// Memory was allocated at `base`.
+pub fn allocated(rt: &Runtime, base: u64) {
+    if !rt.tools.is_empty()
+        && let Some(allocation) = rt.memory.find(base)
+    {
+        for tool in &rt.tools {
+            tool.allocated(&allocation);
+        }
+    }
+}
+
+/// The allocation at `base` is about to be freed.
+pub fn freed(rt: &Runtime, base: u64) {
+    if !rt.tools.is_empty()
+        && let Some(allocation) = rt.memory.find(base)
+    {
+        for tool in &rt.tools {
+            tool.freed(&allocation);
+        }
+    }
+}
+
+/// A copy or a fill is about to be made.
+pub fn copied(rt: &Runtime, to: u64, from: Option<u64>, bytes: u64, stream: Handle) {
+    for tool in &rt.tools {
+        tool.copied(&CopyEvent { to, from, bytes, stream });
+    }
+}
