@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Profiles launches of PTX without the runtime.
+#![allow(dead_code)]
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use margay_exec::launch::{Host, LaunchConfig, Machine, launch_observed};
+use margay_exec::mem::{AddressSpace, AllocKind};
+use margay_exec::program::{LoadedModule, Program};
+use margay_ir as ir;
+use margay_observe::Tool;
+use margay_observe::profile::Profiler;
+use margay_observe::profile::raw::RawProfile;
+use margay_observe::report::{Report, build};
+use margay_observe::tool::LaunchView;
+
+struct NoHost;
+
+impl Host for NoHost {
+    fn print(&self, _: &[u8]) {}
+    fn assert_failed(&self, _: &[u8]) {}
+    fn malloc(&self, _: u64) -> u64 {
+        0
+    }
+    fn free(&self, _: u64) -> bool {
+        false
+    }
+}
+
+/// Launches under a profiler.
+pub struct Bench {
+    pub memory: AddressSpace,
+    pub profiler: Arc<Profiler>,
+    modules: HashMap<PathBuf, Arc<LoadedModule>>,
+    gpu: margay_arch::Gpu,
+}
+
+impl Bench {
+    pub fn new(gpus: &[&str]) -> Bench {
+        let gpus: Vec<_> = gpus.iter().map(|g| margay_arch::find(g).unwrap()).collect();
+        // Nothing is written before `finish`, which is not called here.
+        let nowhere = std::env::temp_dir().join("margay-no-profile");
+        Bench {
+            memory: AddressSpace::new().unwrap(),
+            gpu: gpus[0],
+            profiler: Profiler::start(&nowhere, gpus),
+            modules: HashMap::new(),
+        }
+    }
+
+    pub fn load(&mut self, path: &Path) -> Arc<LoadedModule> {
+        if let Some(known) = self.modules.get(path) {
+            return known.clone();
+        }
+        let text = std::fs::read_to_string(path).unwrap();
+        let module = self.load_text(&text);
+        self.modules.insert(path.into(), module.clone());
+        module
+    }
+
+    pub fn load_text(&mut self, ptx: &str) -> Arc<LoadedModule> {
+        let ast = margay_ptx::parse(ptx).unwrap_or_else(|e| panic!("{e:?}"));
+        let module = ir::lower::lower(&ast).unwrap_or_else(|e| panic!("{e:?}"));
+        let place = |g: &ir::Global| {
+            let kind = match g.space {
+                ir::Space::Shared => return 0,
+                ir::Space::Const => AllocKind::Constant,
+                _ => AllocKind::Device,
+            };
+            let at = self.memory.alloc(g.size, g.align, kind, 0, &g.name).unwrap();
+            let mut bytes = g.init.clone();
+            bytes.resize(g.size as usize, 0);
+            // SAFETY: just allocated with this size.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
+            at
+        };
+        let addresses = module.globals.iter().map(place).collect();
+        let uid = self.modules.len() as u32 + 1;
+        Arc::new(LoadedModule { ir: Arc::new(module), addresses, uid })
+    }
+
+    /// A device buffer with these bytes.
+    pub fn buffer(&self, bytes: &[u8]) -> u64 {
+        let size = bytes.len() as u64;
+        let at = self.memory.alloc(size, 512, AllocKind::Device, 0, "cuMemAlloc").unwrap();
+        // SAFETY: just allocated with this size.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
+        at
+    }
+
+    /// Runs a grid; `values` are the parameters, each cut to its size.
+    pub fn launch(
+        &self,
+        module: &Arc<LoadedModule>,
+        kernel: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        values: &[u64],
+    ) {
+        let id = module.ir.function(kernel).unwrap_or_else(|| panic!("no kernel {kernel}"));
+        let program = Arc::new(Program::link(module, id).unwrap_or_else(|e| panic!("{e}")));
+        let declared = &module.ir.functions[id.0 as usize].params;
+        assert_eq!(declared.len(), values.len(), "{kernel}");
+        let mut params = vec![0; program.info().param_size as usize];
+        for (p, v) in declared.iter().zip(values) {
+            let (at, n) = (p.offset as usize, p.size.min(8) as usize);
+            params[at..at + n].copy_from_slice(&v.to_le_bytes()[..n]);
+        }
+        let machine = Machine {
+            sm: self.gpu.cc().sm(),
+            sm_count: self.gpu.card.sm_count.value,
+            blocks_per_sm: 2,
+            clock_khz: 1_000_000,
+            reserved_shared: 1024,
+        };
+        let config = LaunchConfig {
+            grid,
+            block,
+            cluster: [1; 3],
+            dynamic_shared: 0,
+            params,
+            cooperative: false,
+            stack_limit: 1024,
+            timeout: None,
+            threads: 1,
+            seed: Some(1),
+            grid_id: 1,
+            grid_workspace: 0,
+            envreg: [0; 32],
+        };
+        let view = LaunchView {
+            program: &program,
+            config: &config,
+            machine: &machine,
+            memory: &self.memory,
+            gpu: self.gpu,
+            device: 0,
+            stream: 0,
+            registers: program.info().registers,
+            registers_decided: false,
+            blocks_per_sm: 2,
+        };
+        let observer = self.profiler.launch(&view);
+        let cancel = AtomicBool::new(false);
+        let outcome = launch_observed(
+            &program,
+            &machine,
+            &config,
+            &self.memory,
+            &NoHost,
+            &cancel,
+            observer.as_deref(),
+        );
+        drop(observer);
+        self.profiler.launched(&view, &outcome);
+        outcome.unwrap_or_else(|e| panic!("{kernel}: {e}"));
+    }
+
+    pub fn raw(&self) -> RawProfile {
+        self.profiler.snapshot(true)
+    }
+
+    pub fn report(&self) -> Report {
+        build(&[self.raw()], &build::Run::default())
+    }
+}
