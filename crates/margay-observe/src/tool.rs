@@ -7,7 +7,7 @@ use margay_arch::Gpu;
 use margay_exec::launch::{LaunchConfig, LaunchFailure, LaunchStats, Machine};
 use margay_exec::mem::{AddressSpace, AllocationInfo};
 use margay_exec::observe::{
-    AccessEvent, BarrierEvent, BlockEvent, EventPlace, Interest, Observer, Watch,
+    AccessEvent, BarrierEvent, BlockEvent, EventPlace, Interest, Observer, WarpSyncEvent, Watch,
 };
 use margay_exec::program::Program;
 
@@ -102,6 +102,12 @@ impl Watch for SeveralWatches<'_> {
     }
     fn barrier_opens(&mut self, ctaid: [u32; 3], id: u32) {
         self.tell(Interest::BARRIERS, |w| w.barrier_opens(ctaid, id));
+    }
+    fn warp_sync(&mut self, event: &WarpSyncEvent<'_>) {
+        self.tell(Interest::WARP_SYNCS, |w| w.warp_sync(event));
+    }
+    fn warp_barrier(&mut self, at: EventPlace, mask: u32) {
+        self.tell(Interest::WARP_SYNCS, |w| w.warp_barrier(at, mask));
     }
     fn fence(&mut self, at: EventPlace, mask: u32) {
         self.tell(Interest::FENCES, |w| w.fence(at, mask));

@@ -15,7 +15,6 @@ fn of_the_command_and_every_subcommand() {
         ("launch", vec!["launch", "--help"], expect_file!["expected/help_launch.txt"]),
         ("ptx", vec!["ptx", "--help"], expect_file!["expected/help_ptx.txt"]),
         ("gpus", vec!["gpus", "--help"], expect_file!["expected/help_gpus.txt"]),
-        ("diff", vec!["diff", "--help"], expect_file!["expected/help_diff.txt"]),
     ];
     for (name, arguments, expected) in texts {
         let got = place.margay(&arguments);
