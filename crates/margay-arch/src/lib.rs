@@ -18,6 +18,7 @@ pub mod constant;
 pub mod figure;
 pub mod gpu;
 pub mod local;
+pub mod metrics;
 pub mod mnemonics;
 pub mod occupancy;
 pub mod picture;

@@ -77,16 +77,20 @@ impl Row {
         self.counters[name].as_u64().unwrap_or_else(|| panic!("{}: no {name}", self.id)) as u32
     }
 
-    fn predicted(&self) -> Counts {
-        let limits = ComputeCapability::new(9, 0).limits().unwrap();
-        MemoryModel::new(limits).count(&WarpAccess {
+    fn access(&self) -> WarpAccess<'_> {
+        WarpAccess {
             space: self.space,
             kind: self.kind,
             width: self.width,
             mask: self.mask,
             addresses: &self.addresses,
             cache: CacheOperator::Default,
-        })
+        }
+    }
+
+    fn predicted(&self) -> Counts {
+        let limits = ComputeCapability::new(9, 0).limits().unwrap();
+        MemoryModel::new(limits).count(&self.access())
     }
 }
 
@@ -216,4 +220,34 @@ fn constant_memory() {
     assert_eq!(compare(&rows, &constant, replays), (73, vec![]));
     assert_eq!(compare(&rows, &constant, requests), (73, vec![]));
     assert_eq!(compare(&rows, &constant, loads), (73, vec![]));
+}
+
+#[test]
+fn every_counter_under_its_own_name() {
+    let (mut counters, mut off) = (0, std::collections::BTreeMap::new());
+    for row in first().iter().chain(&second()) {
+        let limits = ComputeCapability::new(9, 0).limits().unwrap();
+        let predicted = margay_arch::metrics::nsight(
+            &MemoryModel::new(limits),
+            &row.access(),
+            &row.predicted(),
+        );
+        assert!(!predicted.is_empty());
+        for (name, value) in predicted {
+            counters += 1;
+            if row.counters.get(name).and_then(Value::as_u64) != Some(value) {
+                *off.entry(name).or_insert(0) += 1;
+            }
+        }
+    }
+    assert!(counters > 5000, "{counters}");
+    // The reasons stand at the tests above; the wavefronts of atomics are min's.
+    let expected = [
+        ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom", 2),
+        ("l1tex__t_sectors_pipe_lsu_mem_global_op_atom", 2),
+        ("l1tex__t_sectors_pipe_lsu_mem_global_op_red", 23),
+        ("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_atom", 12),
+        ("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld", 6),
+    ];
+    assert_eq!(off.into_iter().collect::<Vec<_>>(), expected);
 }
