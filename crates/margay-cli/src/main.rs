@@ -38,6 +38,7 @@ enum Command {
     Gpus(commands::gpus::Args),
     Check(commands::check::Args),
     Diff(commands::diff::Args),
+    Explain(commands::explain::Args),
 }
 
 fn main() -> ExitCode {
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Gpus(args) => commands::gpus::run(args),
         Command::Check(args) => commands::check::run(args),
         Command::Diff(args) => commands::diff::run(args),
+        Command::Explain(args) => commands::explain::run(args),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

@@ -5,6 +5,7 @@ pub mod cc;
 pub mod check;
 pub mod compiler;
 pub mod diff;
+pub mod explain;
 pub mod gpu_name;
 pub mod gpus;
 pub mod launch;
