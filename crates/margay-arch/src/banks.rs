@@ -225,12 +225,13 @@ impl HalfWarp {
         let mut waiting = (1u32 << self.len) - 1;
         let mut steps = 0;
         while waiting != 0 {
-            let word = self.entries[waiting.trailing_zeros() as usize].0;
+            let first = waiting.trailing_zeros() as usize;
+            let word = self.entries[first].0;
             let mut served_banks = 1u32 << (word % 16);
             for at in lanes(waiting) {
                 let entry = self.entries[at].0;
                 let bank = 1 << (entry % 16);
-                if broadcast && entry == word || at == waiting.trailing_zeros() as usize {
+                if broadcast && entry == word || at == first {
                     waiting &= !(1 << at);
                 } else if served_banks & bank == 0 {
                     served_banks |= bank;
@@ -388,5 +389,71 @@ pub fn rule(model: &MemoryModel, width: u32) -> Rule {
             place: "CUDA C++ Programming Guide 12.0, K.3.3 Shared Memory (5.x)",
             text: "32 banks of 32 bits; the most different words of one bank; a word goes to all its lanes",
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All choices of a broadcast word and of one lane for each other bank, to the end: fewest and most.
+    fn every_choice(waiting: &[u64]) -> (u32, u32) {
+        if waiting.is_empty() {
+            return (0, 0);
+        }
+        let (mut least, mut most) = (u32::MAX, 0);
+        let mut words = waiting.to_vec();
+        words.sort_unstable();
+        words.dedup();
+        for &word in &words {
+            let rest: Vec<u64> = waiting.iter().copied().filter(|w| *w != word).collect();
+            let mut states = vec![rest];
+            let mut banks: Vec<u64> =
+                words.iter().map(|w| w % 16).filter(|b| *b != word % 16).collect();
+            banks.dedup();
+            banks.sort_unstable();
+            banks.dedup();
+            for bank in banks {
+                let mut next = Vec::new();
+                for state in &states {
+                    for at in (0..state.len()).filter(|&at| state[at] % 16 == bank) {
+                        let mut state = state.clone();
+                        state.remove(at);
+                        next.push(state);
+                    }
+                }
+                next.sort_unstable();
+                next.dedup();
+                states = next;
+            }
+            for state in states {
+                let (fewest, longest) = every_choice(&state);
+                least = least.min(1 + fewest);
+                most = most.max(1 + longest);
+            }
+        }
+        (least, most)
+    }
+
+    /// The bounds for 1.x against a search through all choices.
+    #[test]
+    fn bounds_are_those_of_a_search() {
+        let mut state = 12345u64;
+        let mut random = |n: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % n
+        };
+        for _ in 0..300 {
+            let (banks, rows) = (1 + random(3), 1 + random(3));
+            let lanes: Vec<u64> =
+                (0..1 + random(7)).map(|_| random(banks) + 16 * random(rows)).collect();
+            let mut half = HalfWarp { entries: [(0, 0); 16], len: lanes.len() };
+            for (entry, &word) in half.entries.iter_mut().zip(&lanes) {
+                *entry = (word, 4 * word);
+            }
+            let bounds = half.bounds();
+            assert_eq!(bounds, every_choice(&lanes), "{lanes:?}");
+            assert!((bounds.0..=bounds.1).contains(&half.steps(true)), "{lanes:?}");
+        }
     }
 }

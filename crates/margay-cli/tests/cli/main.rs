@@ -6,6 +6,7 @@
 //! they are skipped where those are missing.
 
 mod compile;
+mod explain;
 mod gpus;
 mod help;
 mod launch;

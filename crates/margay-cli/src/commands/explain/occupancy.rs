@@ -128,7 +128,7 @@ fn refusal(limits: &Limits, kernel: &LaunchResources) -> String {
         format!("a block has at most {shared} bytes of shared memory, not {shared_per_block}")
     } else {
         let most = launch_bound(limits, threads_per_block, 1);
-        format!("blocks of {threads_per_block} threads can have at most {most} registers a thread")
+        format!("blocks of that size allow {most} registers a thread")
     }
 }
 
@@ -244,26 +244,18 @@ fn full(out: &mut String, answer: &Answer) {
     out.push('\n');
     for step in &answer.steps {
         let Step { resource, from, to, blocks_per_sm, .. } = step;
-        let (noun, verb) = match resource {
-            Limiter::Registers => {
-                ("register", if to < from { "fewer brings" } else { "more leaves" })
-            }
-            Limiter::Shared => (
-                "byte",
-                if to < from {
-                    "less of shared memory brings"
-                } else {
-                    "more of shared memory leaves"
-                },
-            ),
+        let noun = match resource {
+            Limiter::Registers => "register",
+            Limiter::Shared => "byte of shared memory",
             Limiter::Warps | Limiter::Blocks => continue,
         };
-        let _ = writeln!(
-            out,
-            "  {} {verb} {}.",
-            plural(from.abs_diff(*to), noun),
-            plural(*blocks_per_sm, "block")
-        );
+        let number = from.abs_diff(*to);
+        let noun = if number == 1 { noun.to_owned() } else { noun.replacen(' ', "s ", 1) };
+        let noun = if number != 1 && !noun.contains(' ') { noun + "s" } else { noun };
+        let (less, verb) = if to < from { ("less", "bring") } else { ("more", "leave") };
+        let ending = if number == 1 { "s" } else { "" };
+        let blocks = plural(*blocks_per_sm, "block");
+        let _ = writeln!(out, "  {number} {noun} {less} {verb}{ending} {blocks}.");
         if *resource == Limiter::Registers && to < from {
             let cost = spills(*from, *to);
             let _ = writeln!(

@@ -149,11 +149,13 @@ fn full(
 fn machine(out: &mut String, detail: &Detail) {
     let _ = writeln!(out, "  machine code   {}", detail.machine.text());
     let Rule { source, place, text } = detail.rule;
-    let lines = wrapped(text, 80);
-    for (n, line) in lines.iter().enumerate() {
-        let _ = writeln!(out, "  {:<14} {line}", if n == 0 { "rule" } else { "" });
+    for (label, words) in
+        [("rule", text.to_owned()), ("source", format!("{}: {place}", source.word()))]
+    {
+        for (n, line) in wrapped(&words, 80).iter().enumerate() {
+            let _ = writeln!(out, "  {:<14} {line}", if n == 0 { label } else { "" });
+        }
     }
-    let _ = writeln!(out, "  {:<14} {}: {place}", "source", source.word());
 }
 
 /// Words in lines of at most `width` columns.
@@ -259,19 +261,20 @@ fn banks(out: &mut String, pattern: &Pattern, detail: &Detail) {
     if conflicts == 0 {
         let _ = writeln!(
             out,
-            "  No bank conflict: {} serve all {}.\n",
+            "  No bank conflict: {} {} all {}.\n",
             plural(counts.wavefronts, "wavefront"),
+            if counts.wavefronts == 1 { "serves" } else { "serve" },
             plural(pattern.mask.count_ones(), "lane"),
         );
     } else if let Some((request, bank)) = worst(&detail.bank_requests) {
         let lanes: usize = bank.words.iter().map(|w| w.lanes.len()).sum();
         let _ = write!(
             out,
-            "  {} conflict: {} of the request's {} want bank {}, on {}.\n  \
+            "  {} conflict: {} of a request's {} want bank {}, on {}.\n  \
              {} where {} would do.\n\n",
             if bank.passes > 1 { format!("{}-way", bank.passes) } else { "A".into() },
             lanes,
-            request.lanes.len(),
+            plural(request.lanes.len() as u64, "lane"),
             bank.bank,
             if bank.words.len() == 1 {
                 "one word".to_owned()
@@ -281,6 +284,11 @@ fn banks(out: &mut String, pattern: &Pattern, detail: &Detail) {
             plural(counts.wavefronts, "wavefront"),
             counts.wavefronts_ideal,
         );
+        if !atomic && bank.words.len() == 1 {
+            out.push_str(
+                "  1.x broadcasts one word a step; the other banks serve one lane each meanwhile.\n\n",
+            );
+        }
         if atomic && bank.words.len() == 1 {
             out.push_str(
                 "  Atomics on one word take turns: it is contention, and no layout cures it.\n\n",
@@ -361,6 +369,19 @@ fn cure(
                 "\n  Cure: keep high and low words in two arrays: {} instead of {}.\n  \
                  (From 2.0 on that is slower than the plain array.)",
                 plural(split, "wavefront"),
+                counts.wavefronts
+            );
+        }
+        return Ok(());
+    }
+    if model.generation.is_tesla() && pattern.width < 4 {
+        let stride = stride.unwrap_or(1) * u64::from(4 / pattern.width);
+        let spread = wavefronts(pattern.width, &|lane| lane * stride);
+        if spread < counts.wavefronts {
+            let _ = writeln!(
+                out,
+                "\n  Cure: give each lane a word of its own, stride {stride}: {} instead of {}.",
+                plural(spread, "wavefront"),
                 counts.wavefronts
             );
         }
