@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Floating point on the host's own instructions, each rounded once and never contracted. What the
+//! host has no instruction for is left to handlers.
+
+use margay_ir::{Attr, Class, FloatAttr, FloatCmp, Inst, MinMaxAttr, Op, Round, Ty};
+
+use super::Gen;
+use super::int::{constant, suffix, typed};
+
+fn is_single_or_double(ty: Ty) -> bool {
+    matches!(ty, Ty::F32 | Ty::F64)
+}
+
+fn attr(inst: &Inst) -> Option<FloatAttr> {
+    match inst.attr {
+        Attr::Float(a) => Some(a),
+        _ => None,
+    }
+}
+
+/// Arithmetic whose NaN results may wait to be made canonical, and to which all NaNs are one.
+pub fn is_native(inst: &Inst) -> bool {
+    if !is_single_or_double(inst.ty) {
+        return false;
+    }
+    match inst.op {
+        Op::FAdd | Op::FSub | Op::FMul | Op::FFma | Op::FDiv | Op::FSqrt | Op::FRcp => attr(inst)
+            .is_some_and(|a| {
+                a.round == Round::Nearest && !a.relu && (inst.ty == Ty::F32 || !a.sat)
+            }),
+        Op::FNeg | Op::FAbs => attr(inst).is_some_and(|a| !a.sat && !a.relu),
+        Op::FRound => attr(inst)
+            .is_some_and(|a| !a.sat && !a.relu && !a.ftz && a.round != Round::NearestAway),
+        Op::FMin | Op::FMax => match inst.attr {
+            Attr::MinMax(MinMaxAttr { nan: false, xorsign_abs: false, abs: false, .. }) => true,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether there is code for the op.
+pub fn has_lowering(inst: &Inst) -> bool {
+    let plain = || attr(inst).is_some_and(|a| !a.sat && !a.relu && !a.ftz);
+    let nearest = || attr(inst).is_some_and(|a| a.round == Round::Nearest);
+    match inst.op {
+        Op::FCmp => is_single_or_double(inst.ty),
+        Op::SToF | Op::UToF => {
+            is_single_or_double(inst.ty)
+                && matches!(inst.from, Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64)
+                && plain()
+                && nearest()
+        }
+        Op::FToF => {
+            plain()
+                && match (inst.ty, inst.from) {
+                    (Ty::F64, Ty::F32) => true,
+                    (Ty::F32, Ty::F64) => nearest(),
+                    _ => false,
+                }
+        }
+        Op::FToS | Op::FToU => {
+            is_single_or_double(inst.from)
+                && matches!(inst.ty, Ty::I32 | Ty::I64)
+                && attr(inst).is_some_and(|a| {
+                    !a.sat && !a.relu && !a.ftz && a.round != Round::NearestAway
+                })
+        }
+        _ => is_native(inst),
+    }
+}
+
+impl Gen<'_> {
+    fn to_float(&mut self, x: &str, ty: Ty, wide: bool) -> String {
+        let (i, f) = names(ty);
+        self.ins(format!("bitcast {} {x} to {}", typed(i, wide), typed(f, wide)))
+    }
+
+    fn to_bits(&mut self, x: &str, ty: Ty, wide: bool) -> String {
+        let (i, f) = names(ty);
+        self.ins(format!("bitcast {} {x} to {}", typed(f, wide), typed(i, wide)))
+    }
+
+    /// A subnormal f32 becomes zero of its sign; on bits.
+    fn flush_bits(&mut self, x: &str, wide: bool) -> String {
+        let t = typed("i32", wide);
+        let k = |v: i64| constant("i32", v, wide);
+        let size = self.ins(format!("and {t} {x}, {}", k(0x7fff_ffff)));
+        let small = self.ins(format!("icmp ult {t} {size}, {}", k(0x0080_0000)));
+        let sign = self.ins(format!("and {t} {x}, {}", k(i32::MIN as i64)));
+        self.ins(format!("select {} {small}, {t} {sign}, {t} {x}", typed("i1", wide)))
+    }
+
+    pub fn float_op(&mut self, inst: &Inst, a: &[String], wide: bool) -> Option<String> {
+        let ty = inst.ty;
+        let p = typed("i1", wide);
+        match inst.op {
+            Op::SToF | Op::UToF => {
+                let bits = inst.from.bits();
+                let have = if inst.from.class() == Class::D { 64 } else { 32 };
+                let x = self.resize(&a[0], have, bits, wide);
+                let op = if inst.op == Op::SToF { "sitofp" } else { "uitofp" };
+                let (from, to) = (typed(&format!("i{bits}"), wide), typed(names(ty).1, wide));
+                let f = self.ins(format!("{op} {from} {x} to {to}"));
+                return Some(self.to_bits(&f, ty, wide));
+            }
+            Op::FToF => {
+                let x = self.to_float(&a[0], inst.from, wide);
+                let (from, to) = (typed(names(inst.from).1, wide), typed(names(ty).1, wide));
+                let op = if ty == Ty::F64 { "fpext" } else { "fptrunc" };
+                let f = self.ins(format!("{op} {from} {x} to {to}"));
+                return Some(self.to_bits(&f, ty, wide));
+            }
+            Op::FToS | Op::FToU => return self.to_integer(inst, &a[0], wide),
+            _ => {}
+        }
+        let ftz = match inst.attr {
+            Attr::Float(a) => a.ftz,
+            Attr::MinMax(a) => a.ftz,
+            Attr::FloatCmp { ftz, .. } => ftz,
+            _ => false,
+        } && ty == Ty::F32;
+        let mut args = Vec::new();
+        for x in a {
+            let x = if ftz { self.flush_bits(x, wide) } else { x.clone() };
+            args.push(x);
+        }
+        let (int, float) = names(ty);
+        let (it, ft) = (typed(int, wide), typed(float, wide));
+        let sfx = suffix(if ty == Ty::F64 { "f64" } else { "f32" }, wide);
+        if matches!(inst.op, Op::FNeg | Op::FAbs) {
+            let sign = if ty == Ty::F64 { i64::MIN } else { i32::MIN as i64 };
+            let (op, k) = if inst.op == Op::FNeg { ("xor", sign) } else { ("and", !sign) };
+            let k = if ty == Ty::F32 { k as i32 as i64 } else { k };
+            return Some(self.ins(format!("{op} {it} {}, {}", args[0], constant(int, k, wide))));
+        }
+        let f: Vec<String> = args.iter().map(|x| self.to_float(x, ty, wide)).collect();
+        let result = match inst.op {
+            Op::FAdd => self.ins(format!("fadd {ft} {}, {}", f[0], f[1])),
+            Op::FSub => self.ins(format!("fsub {ft} {}, {}", f[0], f[1])),
+            Op::FMul => self.ins(format!("fmul {ft} {}, {}", f[0], f[1])),
+            Op::FFma => self.call(&format!("fma{sfx}"), &ft, &[&f[0], &f[1], &f[2]], ""),
+            Op::FDiv => self.ins(format!("fdiv {ft} {}, {}", f[0], f[1])),
+            Op::FRcp => {
+                let one = constant(float, "1.0", wide);
+                self.ins(format!("fdiv {ft} {one}, {}", f[0]))
+            }
+            Op::FSqrt => self.call(&format!("sqrt{sfx}"), &ft, &[&f[0]], ""),
+            Op::FRound => {
+                let name = round_name(attr(inst)?.round)?;
+                self.call(&format!("{name}{sfx}"), &ft, &[&f[0]], "")
+            }
+            Op::FMin | Op::FMax => {
+                let max = inst.op == Op::FMax;
+                let (cmp, tie) = if max { ("ogt", "and") } else { ("olt", "or") };
+                let better = self.ins(format!("fcmp {cmp} {ft} {}, {}", f[0], f[1]));
+                let alone = self.ins(format!("fcmp uno {ft} {}, {}", f[1], f[1]));
+                let first = self.ins(format!("or {p} {better}, {alone}"));
+                let r =
+                    self.ins(format!("select {p} {first}, {it} {}, {it} {}", args[0], args[1]));
+                let equal = self.ins(format!("fcmp oeq {ft} {}, {}", f[0], f[1]));
+                let both = self.ins(format!("{tie} {it} {}, {}", args[0], args[1]));
+                return Some(self.ins(format!("select {p} {equal}, {it} {both}, {it} {r}")));
+            }
+            Op::FCmp => {
+                let Attr::FloatCmp { cmp, .. } = inst.attr else { return None };
+                let cmp = match cmp {
+                    FloatCmp::Eq => "oeq",
+                    FloatCmp::Ne => "one",
+                    FloatCmp::Lt => "olt",
+                    FloatCmp::Le => "ole",
+                    FloatCmp::Gt => "ogt",
+                    FloatCmp::Ge => "oge",
+                    FloatCmp::EqU => "ueq",
+                    FloatCmp::NeU => "une",
+                    FloatCmp::LtU => "ult",
+                    FloatCmp::LeU => "ule",
+                    FloatCmp::GtU => "ugt",
+                    FloatCmp::GeU => "uge",
+                    FloatCmp::Num => "ord",
+                    FloatCmp::Nan => "uno",
+                };
+                return Some(self.ins(format!("fcmp {cmp} {ft} {}, {}", f[0], f[1])));
+            }
+            _ => return None,
+        };
+        let mut bits = self.to_bits(&result, ty, wide);
+        if ftz {
+            if matches!(inst.op, Op::FMul | Op::FFma) {
+                bits = self.flush_tiny(inst, &f, &bits, wide);
+            }
+            bits = self.flush_bits(&bits, wide);
+        }
+        if attr(inst).is_some_and(|a| a.sat) {
+            // NaN and what is below become +0.
+            let x = self.to_float(&bits, ty, wide);
+            let (zero, one) = (constant(float, "0.0", wide), constant(float, "1.0", wide));
+            let above = self.ins(format!("fcmp ogt {ft} {x}, {zero}"));
+            let low = self.ins(format!("select {p} {above}, {ft} {x}, {ft} {zero}"));
+            let over = self.ins(format!("fcmp ogt {ft} {low}, {one}"));
+            let r = self.ins(format!("select {p} {over}, {ft} {one}, {ft} {low}"));
+            bits = self.to_bits(&r, ty, wide);
+        }
+        Some(bits)
+    }
+
+    /// `.ftz` also makes zero what only rounds to the smallest normal as a subnormal would: the same
+    /// operation on scaled operands tells.
+    fn flush_tiny(&mut self, inst: &Inst, f: &[String], bits: &str, wide: bool) -> String {
+        let ft = typed("float", wide);
+        // 2^32 and 2^-94.
+        let scale = constant("float", "4294967296.0", wide);
+        let limit = constant("float", "0x3A10000000000000", wide);
+        let x = self.ins(format!("fmul {ft} {}, {scale}", f[0]));
+        let scaled = if inst.op == Op::FMul {
+            self.ins(format!("fmul {ft} {x}, {}", f[1]))
+        } else {
+            let z = self.ins(format!("fmul {ft} {}, {scale}", f[2]));
+            self.call(&format!("fma{}", suffix("f32", wide)), &ft, &[&x, &f[1], &z], "")
+        };
+        let size = self.call(&format!("fabs{}", suffix("f32", wide)), &ft, &[&scaled], "");
+        let small = self.ins(format!("fcmp olt {ft} {size}, {limit}"));
+        let t = typed("i32", wide);
+        let sign = self.ins(format!("and {t} {bits}, {}", constant("i32", i32::MIN, wide)));
+        self.ins(format!("select {} {small}, {t} {sign}, {t} {bits}", typed("i1", wide)))
+    }
+
+    fn to_integer(&mut self, inst: &Inst, x: &str, wide: bool) -> Option<String> {
+        let x = self.to_float(x, inst.from, wide);
+        let (_, float) = names(inst.from);
+        let ft = typed(float, wide);
+        let single = inst.from == Ty::F32;
+        let sfx = suffix(if single { "f32" } else { "f64" }, wide);
+        let name = round_name(attr(inst)?.round)?;
+        let r = self.call(&format!("{name}{sfx}"), &ft, &[&x], "");
+        let bits = inst.ty.bits();
+        let it = typed(&format!("i{bits}"), wide);
+        let op = if inst.op == Op::FToS { "fptosi" } else { "fptoui" };
+        let full = if wide {
+            format!("@llvm.{op}.sat.v32i{bits}.v32{}", if single { "f32" } else { "f64" })
+        } else {
+            format!("@llvm.{op}.sat.i{bits}.{}", if single { "f32" } else { "f64" })
+        };
+        self.declare(format!("declare {it} {full}({ft})"));
+        let v = self.ins(format!("call {it} {full}({ft} {r})"));
+        if single && bits < 64 {
+            // NaN is 0, as the conversion has it.
+            return Some(v);
+        }
+        let nan = self.ins(format!("fcmp uno {ft} {x}, {x}"));
+        let top = if bits == 64 { i64::MIN } else { i32::MIN as i64 };
+        let top = constant(&format!("i{bits}"), top, wide);
+        Some(self.ins(format!("select {} {nan}, {it} {top}, {it} {v}", typed("i1", wide))))
+    }
+}
+
+fn names(ty: Ty) -> (&'static str, &'static str) {
+    if ty == Ty::F64 { ("i64", "double") } else { ("i32", "float") }
+}
+
+fn round_name(round: Round) -> Option<&'static str> {
+    match round {
+        Round::Nearest => Some("roundeven"),
+        Round::Zero => Some("trunc"),
+        Round::Down => Some("floor"),
+        Round::Up => Some("ceil"),
+        Round::NearestAway => None,
+    }
+}

@@ -1,0 +1,676 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Integer ops and moves, for scalars and for vectors alike; linear values; special registers.
+//!
+//! An op on linear values has as its base the op of the bases (see [`crate::shape`]); only the second
+//! scalar needs care.
+
+use std::rc::Rc;
+
+use margay_ir::{Attr, Class, Inst, IntCmp, Op, Sreg, Ty, Value};
+
+use super::value::{Addr, Val, scalar, vector};
+use super::{Gen, io, vector_of};
+use crate::Reason;
+use crate::shape::{LANES, Lin, Shape, Widening, factor, widens};
+
+/// Class of a source operand of a lane-wise op.
+pub fn operand_class(inst: &Inst, n: usize) -> Class {
+    use margay_ir::Slot;
+    match inst.op.info().srcs.get(n) {
+        Some(Slot::T | Slot::TMany | Slot::TOpt) | None => inst.ty.class(),
+        Some(Slot::F) => inst.from.class(),
+        Some(Slot::P | Slot::POpt) => Class::P,
+        Some(Slot::W | Slot::WOpt) => Class::W,
+        Some(Slot::D) => Class::D,
+    }
+}
+
+/// Class of the result of a lane-wise op.
+pub fn result_class(inst: &Inst) -> Class {
+    use margay_ir::Slot;
+    match inst.op.info().dsts.first() {
+        Some(Slot::T | Slot::TMany | Slot::TOpt) | None => inst.ty.class(),
+        Some(Slot::F) => inst.from.class(),
+        Some(Slot::P | Slot::POpt) => Class::P,
+        Some(Slot::W | Slot::WOpt) => Class::W,
+        Some(Slot::D) => Class::D,
+    }
+}
+
+/// A type for one lane or for all.
+pub fn typed(ty: &str, wide: bool) -> String {
+    if wide { format!("<32 x {ty}>") } else { ty.to_owned() }
+}
+
+/// A constant for one lane or for all.
+pub fn constant(ty: &str, value: impl std::fmt::Display, wide: bool) -> String {
+    if wide { format!("splat ({ty} {value})") } else { value.to_string() }
+}
+
+fn int_type(ty: Ty) -> &'static str {
+    match ty {
+        Ty::Pred => "i1",
+        Ty::I8 => "i8",
+        Ty::I16 | Ty::F16 | Ty::BF16 => "i16",
+        Ty::I32 | Ty::F32 => "i32",
+        Ty::I64 | Ty::F64 => "i64",
+    }
+}
+
+/// Ops to which a NaN is a NaN, whatever its bits.
+fn is_transparent(inst: &Inst) -> bool {
+    super::float::is_native(inst)
+        || matches!(inst.op, Op::FCmp | Op::FToS | Op::FToU) && !matches!(inst.ty, Ty::F16 | Ty::BF16)
+}
+
+impl Gen<'_> {
+    /// The operands of a lane-wise op, as its lowering wants them.
+    fn operands(&mut self, inst: &Inst) -> Vec<Val> {
+        let keeps = match (inst.op, super::destination(inst)) {
+            // A move between registers that are both made canonical later.
+            (Op::Mov | Op::Select, Some(d)) => self.facts.lazy[d.0 as usize],
+            _ => is_transparent(inst),
+        };
+        inst.srcs
+            .iter()
+            .enumerate()
+            .map(|(n, &v)| {
+                let class = operand_class(inst, n);
+                if keeps { self.raw(v, class) } else { self.bits(v, class) }
+            })
+            .collect()
+    }
+
+    /// The result of a lane-wise op: for all lanes, or for one. `None` if there is no lowering.
+    pub fn lanewise(&mut self, inst: &Inst, wide: bool) -> Option<String> {
+        if !self.has_lowering(inst) {
+            return None;
+        }
+        let values = self.operands(inst);
+        let mut args = Vec::new();
+        for (n, v) in values.iter().enumerate() {
+            let class = operand_class(inst, n);
+            args.push(match v {
+                Val::Lin { base, .. } if !wide => base.clone(),
+                v => self.spread(v, class),
+            });
+        }
+        let name = self.op(inst, &args, wide)?;
+        let lazy = super::destination(inst).is_some_and(|d| self.facts.lazy[d.0 as usize]);
+        if super::float::is_native(inst) && !lazy {
+            return Some(self.canonical_bits(&name, result_class(inst), wide));
+        }
+        Some(name)
+    }
+
+    /// An op whose result is linear.
+    pub fn linear(&mut self, n: usize, inst: &Inst, lin: &Rc<Lin>) -> bool {
+        if !self.has_lowering(inst) {
+            return self.uniform_by_handler(n, inst);
+        }
+        let values = self.operands(inst);
+        for (i, v) in values.iter().enumerate() {
+            let widened = matches!(
+                (inst.op, i),
+                (Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU, 0 | 1)
+            ) || matches!((inst.op, inst.ty, inst.from), (Op::SExt | Op::ZExt, Ty::I64, Ty::I32));
+            if !widened {
+                continue;
+            }
+            let signed = matches!(inst.op, Op::SExt | Op::MulWideS | Op::MadWideS);
+            if let Val::Lin { base, u, lin } = v
+                && widens(lin, signed) == Widening::Checked
+            {
+                self.check_widening(n, base, u.as_deref(), lin, signed);
+            }
+        }
+        let u = lin.form.q.is_some().then(|| self.second(inst, &values));
+        let name = match lin.constant {
+            Some(bits) => super::value::literal(result_class(inst), bits),
+            None => {
+                let Some(name) = self.lanewise(inst, false) else { return false };
+                name
+            }
+        };
+        self.assign(inst, Val::Lin { base: name, u: u.flatten(), lin: lin.clone() });
+        true
+    }
+
+    /// A uniform result that only a handler makes: in all lanes, of which one is read.
+    fn uniform_by_handler(&mut self, n: usize, inst: &Inst) -> bool {
+        if inst.guard.is_some() || inst.dsts.len() != 1 {
+            return false;
+        }
+        for &v in &inst.srcs {
+            if let Value::Reg(r) = v {
+                self.spill_whole(r);
+            }
+        }
+        let keep = (!self.all()).then(|| std::mem::replace(&mut self.mask, "-1".to_owned()));
+        let pc = self.pc(n);
+        let status = self.call_handler(pc, "-1");
+        let ok = self.ins(format!("icmp eq i32 {status}, 0"));
+        self.expect(&ok, "fault");
+        let d = inst.dsts[0];
+        let v = self.load_plane(d, false);
+        if let Some(mask) = keep {
+            self.mask = mask;
+        }
+        self.put(d, v);
+        true
+    }
+
+    /// Leaves for good unless a linear 32-bit value is the same in 64 bits.
+    fn check_widening(&mut self, n: usize, base: &str, u: Option<&str>, lin: &Lin, signed: bool) {
+        let ext = if signed { "sext" } else { "zext" };
+        let base = self.ins(format!("{ext} i32 {base} to i64"));
+        let least = lin.form.pat.iter().copied().min().unwrap_or(0);
+        let most = lin.form.pat.iter().copied().max().unwrap_or(0);
+        let (mut low, mut high) = (
+            self.ins(format!("add i64 {base}, {least}")),
+            self.ins(format!("add i64 {base}, {most}")),
+        );
+        if let (Some(u), Some(q)) = (u, &lin.form.q) {
+            let u = self.ins(format!("sext i32 {u} to i64"));
+            let (qmin, qmax) = (q.iter().min().unwrap_or(&0), q.iter().max().unwrap_or(&0));
+            let a = self.ins(format!("mul i64 {u}, {qmin}"));
+            let b = self.ins(format!("mul i64 {u}, {qmax}"));
+            self.declare("declare i64 @llvm.smin.i64(i64, i64)");
+            self.declare("declare i64 @llvm.smax.i64(i64, i64)");
+            let lower = self.ins(format!("call i64 @llvm.smin.i64(i64 {a}, i64 {b})"));
+            let upper = self.ins(format!("call i64 @llvm.smax.i64(i64 {a}, i64 {b})"));
+            low = self.ins(format!("add i64 {low}, {lower}"));
+            high = self.ins(format!("add i64 {high}, {upper}"));
+        }
+        if signed {
+            low = self.ins(format!("add i64 {low}, 2147483648"));
+            high = self.ins(format!("add i64 {high}, 2147483648"));
+        }
+        let a = self.ins(format!("icmp ult i64 {low}, 4294967296"));
+        let b = self.ins(format!("icmp ult i64 {high}, 4294967296"));
+        let ok = self.ins(format!("and i1 {a}, {b}"));
+        let exit = self.exit(Reason::Never, n, None);
+        self.expect(&ok, &exit);
+    }
+
+    /// The second scalar of a linear result.
+    fn second(&mut self, inst: &Inst, v: &[Val]) -> Option<String> {
+        let class = result_class(inst);
+        let ty = scalar(class);
+        let parts = |v: &Val| match v {
+            Val::Lin { base, u, lin } => (base.clone(), u.clone(), lin.clone()),
+            Val::Vec { name, .. } => (name.clone(), None, Rc::new(Lin::uniform())),
+        };
+        match inst.op {
+            Op::Mov | Op::Cvta | Op::CvtaTo => parts(&v[0]).1,
+            Op::Select => {
+                let p = parts(&v[2]).0;
+                let (a, b) = (parts(&v[0]).1?, parts(&v[1]).1?);
+                Some(self.ins(format!("select i1 {p}, {ty} {a}, {ty} {b}")))
+            }
+            Op::Add => self.sum_second(ty, parts(&v[0]).1, parts(&v[1]).1, false),
+            Op::Sub => self.sum_second(ty, parts(&v[0]).1, parts(&v[1]).1, true),
+            Op::SExt | Op::ZExt => {
+                let u = parts(&v[0]).1?;
+                Some(self.ins(format!("sext i32 {u} to i64")))
+            }
+            Op::Trunc => {
+                let u = parts(&v[0]).1?;
+                Some(self.ins(format!("trunc i64 {u} to i32")))
+            }
+            Op::Shl => {
+                let (u, n) = (parts(&v[0]).1?, parts(&v[1]).2.constant?);
+                Some(self.ins(format!("shl {ty} {u}, {n}")))
+            }
+            Op::Mul | Op::Mad | Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU => {
+                let wide = !matches!(inst.op, Op::Mul | Op::Mad);
+                let (x, y) = (parts(&v[0]), parts(&v[1]));
+                let (x, y) = if y.2.is_uniform() { (x, y) } else { (y, x) };
+                let mut by = y.0.clone();
+                if wide {
+                    let signed = matches!(inst.op, Op::MulWideS | Op::MadWideS);
+                    let ext = if signed { "sext" } else { "zext" };
+                    by = self.ins(format!("{ext} i32 {by} to i64"));
+                }
+                let product = match (&x.1, x.2.is_uniform()) {
+                    (Some(u), _) => {
+                        let mut u = u.clone();
+                        if wide {
+                            u = self.ins(format!("sext i32 {u} to i64"));
+                        }
+                        Some(self.ins(format!("mul {ty} {u}, {by}")))
+                    }
+                    (None, false) if y.2.constant.is_none() => {
+                        let (g, _) = factor(&x.2.form.pat)?;
+                        Some(self.ins(format!("mul {ty} {by}, {g}")))
+                    }
+                    _ => None,
+                };
+                let addend = v.get(2).and_then(|c| parts(c).1);
+                self.sum_second(ty, product, addend, false)
+            }
+            _ => None,
+        }
+    }
+
+    fn sum_second(
+        &mut self,
+        ty: &str,
+        a: Option<String>,
+        b: Option<String>,
+        subtract: bool,
+    ) -> Option<String> {
+        let op = if subtract { "sub" } else { "add" };
+        match (a, b) {
+            (a, None) => a,
+            (None, Some(b)) => Some(self.ins(format!("{op} {ty} 0, {b}"))),
+            (Some(a), Some(b)) => Some(self.ins(format!("{op} {ty} {a}, {b}"))),
+        }
+    }
+
+    /// A varying address as a scalar and 32-bit indices, if the op makes one.
+    pub fn address_form(&mut self, inst: &Inst) -> Option<Addr> {
+        if inst.ty != Ty::I64 && !matches!(inst.op, Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU)
+        {
+            return None;
+        }
+        if inst.guard.is_some() || !inst.srcs.iter().any(|v| matches!(v, Value::Reg(_))) {
+            return None;
+        }
+        let values: Vec<Val> = (0..inst.srcs.len())
+            .map(|n| self.bits(inst.srcs[n], operand_class(inst, n)))
+            .collect();
+        let constant = |v: &Val| match v {
+            Val::Lin { lin, .. } if lin.is_uniform() => lin.constant,
+            Val::Lin { .. } | Val::Vec { .. } => None,
+        };
+        let uniform = |v: &Val| match v {
+            Val::Lin { base, lin, .. } if lin.is_uniform() => Some(base.clone()),
+            Val::Lin { .. } | Val::Vec { .. } => None,
+        };
+        match inst.op {
+            Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU => {
+                let (x, k) = match (&values[0], constant(&values[1])) {
+                    (Val::Vec { name, .. }, Some(k)) => (name.clone(), k),
+                    _ => return None,
+                };
+                let base = match values.get(2) {
+                    Some(c) => uniform(c)?,
+                    None => "0".to_owned(),
+                };
+                let signed = matches!(inst.op, Op::MulWideS | Op::MadWideS);
+                Some(Addr { base, index: x, scale: k as u32 as i32 as i64, signed })
+            }
+            Op::SExt | Op::ZExt if inst.from == Ty::I32 => match &values[0] {
+                Val::Vec { name, .. } => Some(Addr {
+                    base: "0".to_owned(),
+                    index: name.clone(),
+                    scale: 1,
+                    signed: inst.op == Op::SExt,
+                }),
+                Val::Lin { .. } => None,
+            },
+            Op::Add => {
+                let (a, base) = match (&values[0], &values[1]) {
+                    (Val::Vec { addr: Some(a), .. }, b) | (b, Val::Vec { addr: Some(a), .. }) => {
+                        (a.clone(), uniform(b)?)
+                    }
+                    _ => return None,
+                };
+                let base = self.ins(format!("add i64 {}, {base}", a.base));
+                Some(Addr { base, ..(*a).clone() })
+            }
+            Op::Shl => {
+                let Val::Vec { addr: Some(a), .. } = &values[0] else { return None };
+                let n = constant(&values[1]).filter(|&n| n < 16)?;
+                let base = self.ins(format!("shl i64 {}, {n}", a.base));
+                Some(Addr { base, scale: a.scale << n, ..(**a).clone() })
+            }
+            _ => None,
+        }
+    }
+
+    fn has_lowering(&self, inst: &Inst) -> bool {
+        match inst.op {
+            Op::Mov | Op::Select => true,
+            Op::PAnd | Op::POr | Op::PXor | Op::PNot => true,
+            Op::Add | Op::Sub | Op::Mul | Op::Mad | Op::MulHiS | Op::MulHiU => true,
+            Op::AddSatS | Op::SubSatS => true,
+            Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU => true,
+            Op::DivS | Op::DivU | Op::RemS | Op::RemU => true,
+            Op::Neg | Op::Abs | Op::MinS | Op::MinU | Op::MaxS | Op::MaxU => true,
+            Op::And | Op::Or | Op::Xor | Op::Not | Op::Shl | Op::ShrU | Op::ShrS => true,
+            Op::ShfL | Op::ShfR | Op::Lop3 | Op::Popc | Op::Clz | Op::BRev => true,
+            Op::BFindU | Op::BFindS => true,
+            Op::ICmp | Op::SExt | Op::ZExt | Op::Trunc => true,
+            Op::Prmt | Op::Fns | Op::BfeS | Op::BfeU | Op::Bfi => false,
+            _ => super::float::has_lowering(inst),
+        }
+    }
+
+    /// The lowering of an op on arguments of one lane or of all.
+    fn op(&mut self, inst: &Inst, a: &[String], wide: bool) -> Option<String> {
+        if inst.op >= Op::FAdd {
+            return self.float_op(inst, a, wide);
+        }
+        let ty = int_type(inst.ty);
+        let bits = inst.ty.bits();
+        let class = inst.ty.class();
+        let t = typed(ty, wide);
+        // Narrow types work at their width and come back zero-extended.
+        let narrow = bits < 32 && class == Class::W;
+        let args: Vec<String> = a
+            .iter()
+            .enumerate()
+            .map(|(n, x)| {
+                let own = matches!(inst.op.info().srcs.get(n), Some(margay_ir::Slot::T));
+                if narrow && own { self.ins(format!("trunc {} {x} to {t}", typed("i32", wide))) } else { x.clone() }
+            })
+            .collect();
+        let (x, y) = (args.first().cloned().unwrap_or_default(), args.get(1).cloned().unwrap_or_default());
+        let k = |v: i64| constant(ty, v, wide);
+        let it = typed("i32", wide);
+        let result = match inst.op {
+            Op::Mov => x,
+            Op::Select => {
+                let p = typed("i1", wide);
+                self.ins(format!("select {p} {}, {t} {x}, {t} {y}", args[2]))
+            }
+            Op::PAnd => self.ins(format!("and {t} {x}, {y}")),
+            Op::POr => self.ins(format!("or {t} {x}, {y}")),
+            Op::PXor => self.ins(format!("xor {t} {x}, {y}")),
+            Op::PNot => {
+                let one = constant("i1", "true", wide);
+                self.ins(format!("xor {t} {x}, {one}"))
+            }
+            Op::Add => self.ins(format!("add {t} {x}, {y}")),
+            Op::Sub => self.ins(format!("sub {t} {x}, {y}")),
+            Op::Mul => self.ins(format!("mul {t} {x}, {y}")),
+            Op::Mad => {
+                let p = self.ins(format!("mul {t} {x}, {y}"));
+                self.ins(format!("add {t} {p}, {}", args[2]))
+            }
+            Op::And => self.ins(format!("and {t} {x}, {y}")),
+            Op::Or => self.ins(format!("or {t} {x}, {y}")),
+            Op::Xor => self.ins(format!("xor {t} {x}, {y}")),
+            Op::Not => self.ins(format!("xor {t} {x}, {}", k(-1))),
+            Op::Neg => self.ins(format!("sub {t} {}, {x}", k(0))),
+            Op::Abs => self.call(&format!("abs{}", suffix(ty, wide)), &t, &[&x], ", i1 false"),
+            Op::MinS => self.call(&format!("smin{}", suffix(ty, wide)), &t, &[&x, &y], ""),
+            Op::MaxS => self.call(&format!("smax{}", suffix(ty, wide)), &t, &[&x, &y], ""),
+            Op::MinU => self.call(&format!("umin{}", suffix(ty, wide)), &t, &[&x, &y], ""),
+            Op::MaxU => self.call(&format!("umax{}", suffix(ty, wide)), &t, &[&x, &y], ""),
+            Op::AddSatS => self.call(&format!("sadd.sat{}", suffix(ty, wide)), &t, &[&x, &y], ""),
+            Op::SubSatS => self.call(&format!("ssub.sat{}", suffix(ty, wide)), &t, &[&x, &y], ""),
+            Op::MulHiS | Op::MulHiU => {
+                let ext = if inst.op == Op::MulHiS { "sext" } else { "zext" };
+                let double = typed(&format!("i{}", bits * 2), wide);
+                let p = self.ins(format!("{ext} {t} {x} to {double}"));
+                let q = self.ins(format!("{ext} {t} {y} to {double}"));
+                let m = self.ins(format!("mul {double} {p}, {q}"));
+                let by = constant(&format!("i{}", bits * 2), bits, wide);
+                let h = self.ins(format!("lshr {double} {m}, {by}"));
+                self.ins(format!("trunc {double} {h} to {t}"))
+            }
+            Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU => {
+                let signed = matches!(inst.op, Op::MulWideS | Op::MadWideS);
+                let ext = if signed { "sext" } else { "zext" };
+                let d = typed("i64", wide);
+                let p = self.ins(format!("{ext} {t} {x} to {d}"));
+                let q = self.ins(format!("{ext} {t} {y} to {d}"));
+                let m = self.ins(format!("mul {d} {p}, {q}"));
+                match args.get(2) {
+                    Some(c) => self.ins(format!("add {d} {m}, {c}")),
+                    None => m,
+                }
+            }
+            Op::Shl | Op::ShrU => {
+                // The amount is a word of its own.
+                let amount = self.resize(&y, 32, bits, wide);
+                let most = constant("i32", bits, wide);
+                let fits = self.ins(format!("icmp ult {it} {y}, {most}"));
+                let op = if inst.op == Op::Shl { "shl" } else { "lshr" };
+                let low = self.ins(format!("and {t} {amount}, {}", k(bits as i64 - 1)));
+                let r = self.ins(format!("{op} {t} {x}, {low}"));
+                self.ins(format!("select {} {fits}, {t} {r}, {t} {}", typed("i1", wide), k(0)))
+            }
+            Op::ShrS => {
+                let most = constant("i32", bits - 1, wide);
+                let n = self.call(&format!("umin{}", suffix("i32", wide)), &it, &[&y, &most], "");
+                let n = self.resize(&n, 32, bits, wide);
+                self.ins(format!("ashr {t} {x}, {n}"))
+            }
+            Op::ShfL | Op::ShfR => self.funnel(inst, &args, wide)?,
+            Op::Lop3 => {
+                let Attr::Lop3(table) = inst.attr else { return None };
+                self.lop3(table, &args, wide)
+            }
+            Op::Popc | Op::Clz => {
+                let (name, more) =
+                    if inst.op == Op::Popc { ("ctpop", "") } else { ("ctlz", ", i1 false") };
+                let r = self.call(&format!("{name}{}", suffix(ty, wide)), &t, &[&x], more);
+                return Some(self.resize(&r, bits, 32, wide));
+            }
+            Op::BRev => self.call(&format!("bitreverse{}", suffix(ty, wide)), &t, &[&x], ""),
+            Op::BFindU | Op::BFindS => {
+                let mut v = x;
+                if inst.op == Op::BFindS {
+                    let sign = self.ins(format!("ashr {t} {v}, {}", k(bits as i64 - 1)));
+                    v = self.ins(format!("xor {t} {v}, {sign}"));
+                }
+                let z = self.call(&format!("ctlz{}", suffix(ty, wide)), &t, &[&v], ", i1 false");
+                // 31 - 32 is the answer for none.
+                let r = self.ins(format!("sub {t} {}, {z}", k(bits as i64 - 1)));
+                return Some(self.resize(&r, bits, 32, wide));
+            }
+            Op::DivS | Op::DivU | Op::RemS | Op::RemU => self.divide(inst.op, bits, &x, &y, wide),
+            Op::ICmp => {
+                let Attr::IntCmp(cmp) = inst.attr else { return None };
+                let cmp = match cmp {
+                    IntCmp::Eq => "eq",
+                    IntCmp::Ne => "ne",
+                    IntCmp::LtS => "slt",
+                    IntCmp::LeS => "sle",
+                    IntCmp::GtS => "sgt",
+                    IntCmp::GeS => "sge",
+                    IntCmp::LtU => "ult",
+                    IntCmp::LeU => "ule",
+                    IntCmp::GtU => "ugt",
+                    IntCmp::GeU => "uge",
+                };
+                return Some(self.ins(format!("icmp {cmp} {t} {x}, {y}")));
+            }
+            Op::SExt | Op::ZExt | Op::Trunc => {
+                let from = inst.from.bits();
+                let have = if inst.from.class() == Class::D { 64 } else { 32 };
+                let want = if class == Class::D { 64 } else { 32 };
+                let raw = a[0].clone();
+                let low = self.resize(&raw, have, from, wide);
+                let r = if inst.op == Op::SExt && from < bits {
+                    let (f, t) = (typed(&format!("i{from}"), wide), typed(&format!("i{bits}"), wide));
+                    self.ins(format!("sext {f} {low} to {t}"))
+                } else {
+                    self.resize(&low, from, bits, wide)
+                };
+                return Some(self.resize(&r, bits, want, wide));
+            }
+            _ => return None,
+        };
+        if narrow {
+            return Some(self.ins(format!("zext {t} {result} to {}", typed("i32", wide))));
+        }
+        Some(result)
+    }
+
+    /// Cuts or zero-extends.
+    pub fn resize(&mut self, x: &str, from: u32, to: u32, wide: bool) -> String {
+        let (f, t) = (typed(&format!("i{from}"), wide), typed(&format!("i{to}"), wide));
+        match from.cmp(&to) {
+            std::cmp::Ordering::Less => self.ins(format!("zext {f} {x} to {t}")),
+            std::cmp::Ordering::Equal => x.to_owned(),
+            std::cmp::Ordering::Greater => self.ins(format!("trunc {f} {x} to {t}")),
+        }
+    }
+
+    /// Calls an intrinsic whose operands all have the result's type.
+    pub fn call(&mut self, name: &str, ty: &str, args: &[&str], more: &str) -> String {
+        let types: Vec<&str> = args.iter().map(|_| ty).collect();
+        let extra = if more.is_empty() { "" } else { ", i1" };
+        self.declare(format!("declare {ty} @llvm.{name}({}{extra})", types.join(", ")));
+        let list: Vec<String> = args.iter().map(|a| format!("{ty} {a}")).collect();
+        self.ins(format!("call {ty} @llvm.{name}({}{more})", list.join(", ")))
+    }
+
+    /// Quotients and remainders, with what a card gives for a division by zero. 32 bits and fewer go
+    /// through doubles, whose quotient is never rounded across an integer.
+    fn divide(&mut self, op: Op, bits: u32, x: &str, y: &str, wide: bool) -> String {
+        let signed = matches!(op, Op::DivS | Op::RemS);
+        let name = format!("i{bits}");
+        let t = typed(&name, wide);
+        let p = typed("i1", wide);
+        let k = |v: i64| constant(&name, v, wide);
+        let zero = self.ins(format!("icmp eq {t} {y}, {}", k(0)));
+        let mut by = self.ins(format!("select {p} {zero}, {t} {}, {t} {y}", k(1)));
+        let mut minus = None;
+        if signed {
+            // The quotient by -1 overflows for the least number, so it is a negation instead.
+            let m = self.ins(format!("icmp eq {t} {y}, {}", k(-1)));
+            by = self.ins(format!("select {p} {m}, {t} {}, {t} {by}", k(1)));
+            minus = Some(m);
+        }
+        let mut q = if wide && bits <= 32 {
+            let d = typed("double", wide);
+            let (to, from) = if signed { ("sitofp", "fptosi") } else { ("uitofp", "fptoui") };
+            let a = self.ins(format!("{to} {t} {x} to {d}"));
+            let b = self.ins(format!("{to} {t} {by} to {d}"));
+            let q = self.ins(format!("fdiv {d} {a}, {b}"));
+            self.ins(format!("{from} {d} {q} to {t}"))
+        } else {
+            let op = if signed { "sdiv" } else { "udiv" };
+            self.ins(format!("{op} {t} {x}, {by}"))
+        };
+        if let Some(m) = minus {
+            let n = self.ins(format!("sub {t} {}, {x}", k(0)));
+            q = self.ins(format!("select {p} {m}, {t} {n}, {t} {q}"));
+        }
+        let r = if matches!(op, Op::RemS | Op::RemU) {
+            let whole = self.ins(format!("mul {t} {q}, {y}"));
+            self.ins(format!("sub {t} {x}, {whole}"))
+        } else {
+            q
+        };
+        self.ins(format!("select {p} {zero}, {t} {}, {t} {r}", k(-1)))
+    }
+
+    fn funnel(&mut self, inst: &Inst, a: &[String], wide: bool) -> Option<String> {
+        let Attr::Clamp(clamp) = inst.attr else { return None };
+        let t = typed("i32", wide);
+        let name = if inst.op == Op::ShfL { "fshl" } else { "fshr" };
+        let turned =
+            self.call(&format!("{name}{}", suffix("i32", wide)), &t, &[&a[1], &a[0], &a[2]], "");
+        if !clamp {
+            return Some(turned);
+        }
+        // From 32 on: the whole other word.
+        let most = constant("i32", 32, wide);
+        let fits = self.ins(format!("icmp ult {t} {}, {most}", a[2]));
+        let other = if inst.op == Op::ShfL { &a[0] } else { &a[1] };
+        Some(self.ins(format!("select {} {fits}, {t} {turned}, {t} {other}", typed("i1", wide))))
+    }
+
+    /// Three-input logic as its sum of products; LLVM finds the one instruction.
+    fn lop3(&mut self, table: u8, a: &[String], wide: bool) -> String {
+        let t = typed("i32", wide);
+        let ones = constant("i32", -1, wide);
+        let not: Vec<String> =
+            a.iter().map(|x| self.ins(format!("xor {t} {x}, {ones}"))).collect();
+        let mut sum: Option<String> = None;
+        for i in 0..8 {
+            if table >> i & 1 == 0 {
+                continue;
+            }
+            let pick = |n: usize, bit: u32| if i >> bit & 1 != 0 { &a[n] } else { &not[n] };
+            let (x, y, z) = (pick(0, 2).clone(), pick(1, 1).clone(), pick(2, 0).clone());
+            let xy = self.ins(format!("and {t} {x}, {y}"));
+            let term = self.ins(format!("and {t} {xy}, {z}"));
+            sum = Some(match sum {
+                Some(s) => self.ins(format!("or {t} {s}, {term}")),
+                None => term,
+            });
+        }
+        sum.unwrap_or_else(|| constant("i32", 0, wide))
+    }
+
+    /// A special register, if code is made for it.
+    pub fn special(&mut self, n: usize, inst: &Inst) -> bool {
+        let _ = n;
+        let Attr::Sreg(s) = inst.attr else { return false };
+        if inst.ty != Ty::I32 {
+            return false;
+        }
+        let shape = crate::analysis::sreg(s, self.options);
+        let lin = match &shape {
+            Shape::Lin(lin) => Some(lin.clone()),
+            Shape::None | Shape::Varying => None,
+        };
+        if let Some(lin) = &lin
+            && let Some(bits) = lin.constant
+        {
+            let base = super::value::literal(Class::W, bits);
+            self.assign(inst, Val::Lin { base, u: None, lin: lin.clone() });
+            return true;
+        }
+        let [bx, by, _] = self.options.block;
+        let base = match s {
+            Sreg::CtaId(d) => self.io_load("i32", io!(ctaid) + 4 * (d as usize % 3)),
+            Sreg::NCtaId(d) => self.io_load("i32", io!(nctaid) + 4 * (d as usize % 3)),
+            Sreg::WarpId => self.io_load("i32", io!(warp)),
+            Sreg::NWarpId => self.io_load("i32", io!(warps)),
+            Sreg::LaneMaskEq | Sreg::LaneMaskLt | Sreg::LaneMaskLe | Sreg::LaneMaskGt | Sreg::LaneMaskGe => {
+                let values = (0..LANES as u32).map(|l| {
+                    let eq = 1u32 << l;
+                    let bits = match s {
+                        Sreg::LaneMaskLt => eq - 1,
+                        Sreg::LaneMaskLe => eq | (eq - 1),
+                        Sreg::LaneMaskGt => !(eq | (eq - 1)),
+                        Sreg::LaneMaskGe => !(eq - 1),
+                        _ => eq,
+                    };
+                    bits as i32 as i64
+                });
+                let name = vector_of("i32", values);
+                self.assign(inst, Val::Vec { name, addr: None });
+                return true;
+            }
+            Sreg::Tid(d) => {
+                let Some(_) = &lin else {
+                    let p = self.io_load("ptr", io!(tid) + 8 * (d as usize % 3));
+                    let ty = vector(Class::W);
+                    let name = self.ins(format!("load {ty}, ptr {p}, align 4"));
+                    self.assign(inst, Val::Vec { name, addr: None });
+                    return true;
+                };
+                let warp = self.io_load("i32", io!(warp));
+                let first = self.ins(format!("mul i32 {warp}, 32"));
+                match d {
+                    0 if by == 1 && self.options.block[2] == 1 => first,
+                    0 => self.ins(format!("urem i32 {first}, {bx}")),
+                    1 => {
+                        let row = self.ins(format!("udiv i32 {first}, {bx}"));
+                        self.ins(format!("urem i32 {row}, {by}"))
+                    }
+                    _ => self.ins(format!("udiv i32 {first}, {}", bx * by)),
+                }
+            }
+            _ => return false,
+        };
+        let Some(lin) = lin else { return false };
+        self.assign(inst, Val::Lin { base, u: None, lin });
+        true
+    }
+}
+
+/// An intrinsic's type suffix.
+pub fn suffix(ty: &str, wide: bool) -> String {
+    if wide { format!(".v32{ty}") } else { format!(".{ty}") }
+}

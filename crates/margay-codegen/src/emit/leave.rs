@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Entries and exits: live registers between values and planes.
+
+use margay_ir::{Attr, BarKind, Class, Inst, Op, Reg, Value};
+
+use super::value::{Val, scalar, vector};
+use super::{Gen, io, lin_of};
+use crate::analysis::Set;
+use crate::shape::Shape;
+use crate::{Entry, Exit, FIRST_EXIT, Reason, Stored};
+
+/// The number of a barrier of the whole block that every lane names alike.
+pub fn plain_barrier(inst: &Inst) -> Option<u8> {
+    let whole = matches!(inst.attr, Attr::Barrier { kind: BarKind::Sync, .. });
+    match inst.srcs.as_slice() {
+        [Value::Imm(id)] if whole && *id < 16 && inst.guard.is_none() && inst.op == Op::Bar => {
+            Some(*id as u8)
+        }
+        _ => None,
+    }
+}
+
+impl Gen<'_> {
+    fn stored(&self, live: &Set) -> Vec<Stored> {
+        live.iter()
+            .map(|r| {
+                let class = self.f.regs[r];
+                let lin = match class {
+                    Class::P => None,
+                    Class::W | Class::D => lin_of(&self.facts.shapes[r]).map(|l| l.form.clone()),
+                };
+                Stored { reg: r as u32, plane: self.places.plane(Reg(r as u32)), class, lin }
+            })
+            .collect()
+    }
+
+    /// A pointer into a register's plane.
+    fn plane_at(&mut self, r: Reg, lane: usize) -> String {
+        let size = match self.class(r) {
+            Class::P => 0,
+            Class::W => 4,
+            Class::D => 8,
+        };
+        let at = self.places.plane(r) as usize + lane * size;
+        self.ins(format!("getelementptr inbounds i8, ptr %frame, i64 {at}"))
+    }
+
+    /// Stores a value as an exit leaves it.
+    fn store_compact(&mut self, r: Reg, v: &Val) {
+        let class = self.class(r);
+        let at = self.plane_at(r, 0);
+        let ty = scalar(class);
+        match v {
+            Val::Lin { base, .. } if class == Class::P => {
+                let all = self.ins(format!("sext i1 {base} to i32"));
+                self.line(format!("store i32 {all}, ptr {at}, !alias.scope !1, !noalias !2"));
+            }
+            Val::Lin { base, u, lin } => {
+                self.line(format!("store {ty} {base}, ptr {at}, !alias.scope !1, !noalias !2"));
+                if let (Some(u), Some((lane, sign))) = (u, lin.form.second_lane()) {
+                    let step = self.ins(format!("mul {ty} {u}, {sign}"));
+                    let sum = self.ins(format!("add {ty} {base}, {step}"));
+                    let sum = self.ins(format!("add {ty} {sum}, {}", lin.form.pat[lane]));
+                    let at = self.plane_at(r, lane);
+                    self.line(format!("store {ty} {sum}, ptr {at}, !alias.scope !1, !noalias !2"));
+                }
+            }
+            Val::Vec { name, .. } => self.store_vector(r, name),
+        }
+    }
+
+    fn store_vector(&mut self, r: Reg, name: &str) {
+        let class = self.class(r);
+        let at = self.plane_at(r, 0);
+        if class == Class::P {
+            let bits = self.ins(format!("bitcast <32 x i1> {name} to i32"));
+            self.line(format!("store i32 {bits}, ptr {at}, !alias.scope !1, !noalias !2"));
+        } else {
+            let ty = vector(class);
+            self.line(format!("store {ty} {name}, ptr {at}, align 64, !alias.scope !1, !noalias !2"));
+        }
+    }
+
+    /// Stores every lane of a register in its plane.
+    pub fn spill_whole(&mut self, r: Reg) {
+        let v = self.read(r);
+        let v = self.settle(r, v);
+        let name = self.spread(&v, self.class(r));
+        self.store_vector(r, &name);
+    }
+
+    /// The value that a plane has, where lane 0 or, after a handler in some lanes, any of these runs.
+    pub fn load_plane(&mut self, r: Reg, after_handler: bool) -> Val {
+        let class = self.class(r);
+        let shape = self.facts.shapes[r.0 as usize].clone();
+        let at = self.plane_at(r, 0);
+        match (shape, class) {
+            (Shape::Lin(lin), Class::P) => {
+                let bits = self.ins(format!("load i32, ptr {at}, !alias.scope !1, !noalias !2"));
+                let bits = if after_handler && !self.all() {
+                    let mask = self.mask.clone();
+                    self.ins(format!("and i32 {bits}, {mask}"))
+                } else {
+                    self.ins(format!("and i32 {bits}, 1"))
+                };
+                let base = self.ins(format!("icmp ne i32 {bits}, 0"));
+                Val::Lin { base, u: None, lin }
+            }
+            (Shape::Lin(lin), _) => {
+                let ty = scalar(class);
+                let mut from = at;
+                if after_handler && !self.all() {
+                    self.declare("declare i32 @llvm.cttz.i32(i32, i1)");
+                    let mask = self.mask.clone();
+                    let lane = self.ins(format!("call i32 @llvm.cttz.i32(i32 {mask}, i1 true)"));
+                    let lane = self.ins(format!("zext i32 {lane} to i64"));
+                    from = self.ins(format!("getelementptr {ty}, ptr {from}, i64 {lane}"));
+                }
+                let base =
+                    self.ins(format!("load {ty}, ptr {from}, !alias.scope !1, !noalias !2"));
+                let u = lin.form.second_lane().map(|(lane, sign)| {
+                    let at = self.plane_at(r, lane);
+                    let there =
+                        self.ins(format!("load {ty}, ptr {at}, !alias.scope !1, !noalias !2"));
+                    let step = self.ins(format!("sub {ty} {there}, {base}"));
+                    let step = self.ins(format!("sub {ty} {step}, {}", lin.form.pat[lane]));
+                    self.ins(format!("mul {ty} {step}, {sign}"))
+                });
+                Val::Lin { base, u, lin }
+            }
+            (Shape::None | Shape::Varying, Class::P) => {
+                let bits = self.ins(format!("load i32, ptr {at}, !alias.scope !1, !noalias !2"));
+                let name = self.ins(format!("bitcast i32 {bits} to <32 x i1>"));
+                Val::Vec { name, addr: None }
+            }
+            (Shape::None | Shape::Varying, _) => {
+                let ty = vector(class);
+                let name =
+                    self.ins(format!("load {ty}, ptr {at}, align 64, !alias.scope !1, !noalias !2"));
+                Val::Vec { name, addr: None }
+            }
+        }
+    }
+
+    /// The entry at the function's start.
+    pub fn start_entry(&mut self) {
+        let label = self.label();
+        let live = self.facts.live_in.first().cloned().unwrap_or_else(|| Set::new(0));
+        let stored = self.stored(&live);
+        let fresh = self.f.is_entry;
+        self.entries.push(Entry { pc: self.places.start(0), live: if fresh { vec![] } else { stored } });
+        self.entry_labels.push(label.clone());
+        self.entry_at.insert((usize::MAX, 0), 0);
+        self.aside(|g| {
+            g.begin(&label);
+            for r in live.iter().map(|r| Reg(r as u32)) {
+                let class = g.class(r);
+                if fresh {
+                    g.slots.insert(r.0 as usize);
+                    let ty = match g.facts.shapes[r.0 as usize] {
+                        Shape::Lin(_) => scalar(class),
+                        Shape::None | Shape::Varying => vector(class),
+                    };
+                    g.line(format!("store {ty} zeroinitializer, ptr %r{}", r.0));
+                } else {
+                    let v = g.load_plane(r, false);
+                    g.write_slot(r, &v);
+                }
+            }
+            g.line("br label %C0");
+        });
+    }
+
+    /// An entry before an instruction, or at a block.
+    pub fn add_entry(&mut self, b: usize, inst: usize, target: String) -> u32 {
+        if let Some(&n) = self.entry_at.get(&(b, inst)) {
+            return n;
+        }
+        let number = self.entries.len() as u32;
+        let live = match self.live.get(&inst) {
+            Some(live) if b == self.block && inst != 0 => live.clone(),
+            _ => self.facts.live_in[b].clone(),
+        };
+        let pc = self.places.start(b) + inst as u32;
+        self.entries.push(Entry { pc, live: self.stored(&live) });
+        let label = self.label();
+        self.entry_labels.push(label.clone());
+        self.entry_at.insert((b, inst), number);
+        self.aside(|g| {
+            g.begin(&label);
+            for r in live.iter().map(|r| Reg(r as u32)) {
+                if lin_of(&g.facts.shapes[r.0 as usize]).is_some_and(|l| l.constant.is_some()) {
+                    continue;
+                }
+                let v = g.load_plane(r, false);
+                g.write_slot(r, &v);
+            }
+            g.line(format!("br label %{target}"));
+        });
+        number
+    }
+
+    /// Code that leaves before instruction `n` of the block; its label.
+    pub fn exit(&mut self, reason: Reason, n: usize, resume: Option<u32>) -> String {
+        let mut live = self.live.get(&n).cloned().unwrap_or_else(|| {
+            debug_assert!(false, "liveness before instruction {n} is not known");
+            self.facts.live_in[self.block].clone()
+        });
+        let mut pending = Vec::new();
+        if self.apart {
+            let b = self.block;
+            if let Some(kept) = &self.facts.kept[b] {
+                live.add(kept);
+            }
+            pending = self.facts.waiting[b].iter().flat_map(|w| w.iter()).collect();
+        }
+        let (pc, mask) = (self.pc(n), self.mask.clone());
+        self.exit_with(reason, pc, &live, resume, &mask, &pending)
+    }
+
+    /// Code that leaves for `pc` with these registers live; its label.
+    pub fn exit_with(
+        &mut self,
+        reason: Reason,
+        pc: u32,
+        live: &Set,
+        resume: Option<u32>,
+        mask: &str,
+        pending: &[usize],
+    ) -> String {
+        let label = self.label();
+        let number = FIRST_EXIT + self.exits.len() as u32;
+        let stored = self.stored(live);
+        let waiting = pending.iter().map(|&b| self.places.start(b)).collect();
+        self.exits.push(Exit { reason, pc, live: stored, resume, pending: waiting });
+        let target = label.clone();
+        self.aside(|g| {
+            g.begin(&target);
+            for r in live.iter().map(|r| Reg(r as u32)) {
+                let class = g.class(r);
+                let lazy = g.facts.lazy[r.0 as usize];
+                let mut v = match g.current[r.0 as usize].clone() {
+                    Some(v) => v,
+                    None => g.read_slot(r),
+                };
+                if lazy && class != Class::P {
+                    v = g.settle_value(&v, class);
+                }
+                g.store_compact(r, &v);
+            }
+            g.io_store("i32", mask, io!(mask));
+            for (n, b) in pending.iter().enumerate() {
+                let waits = g.ins(format!("load i32, ptr %w{b}"));
+                g.io_store("i32", &waits, io!(pending) + n * 4);
+            }
+            let fuel = g.ins("load i64, ptr %fuel");
+            g.line(format!("store i64 {fuel}, ptr %fuelp"));
+            g.line(format!("ret i32 {number}"));
+        });
+        label
+    }
+
+    /// Goes on after an exit, where the code is entered again.
+    fn resume_here(&mut self, label: &str) {
+        self.begin(label);
+        self.forget();
+        self.dirty = Set::new(self.f.regs.len());
+        self.mask_vector = None;
+        if !self.options.full {
+            self.mask = self.ins("load i32, ptr %live");
+        }
+    }
+
+    /// A barrier of the whole block.
+    pub fn barrier(&mut self, n: usize, inst: &Inst) {
+        let id = plain_barrier(inst).unwrap_or(0);
+        self.leave_and_resume(n, n + 1, Reason::Barrier { id });
+    }
+
+    fn leave_and_resume(&mut self, n: usize, next: usize, reason: Reason) {
+        let label = self.label();
+        let resume = self.add_entry(self.block, next, label.clone());
+        let exit = self.exit(reason, n, Some(resume));
+        self.line(format!("br label %{exit}"));
+        self.resume_here(&label);
+    }
+
+    /// An op that only the interpreter runs.
+    pub fn leave_for(&mut self, n: usize) {
+        if self.apart {
+            let exit = self.exit(Reason::Interpret, n, None);
+            self.line(format!("br label %{exit}"));
+        } else {
+            self.leave_and_resume(n, n + 1, Reason::Interpret);
+        }
+    }
+
+    /// Before a store to global memory: a warp's first one waits until its siblings had a turn.
+    pub fn hold(&mut self, n: usize) {
+        if !self.options.hold {
+            return;
+        }
+        let hold = self.io_load("i32", io!(hold));
+        let ok = self.ins(format!("icmp eq i32 {hold}, 0"));
+        if self.apart {
+            let exit = self.exit(Reason::Interpret, n, None);
+            self.expect(&ok, &exit);
+            return;
+        }
+        let go_on = self.label();
+        let resume = self.add_entry(self.block, n, go_on.clone());
+        let exit = self.exit(Reason::Hold, n, Some(resume));
+        self.flush_all();
+        self.line(format!("br i1 {ok}, label %{go_on}, label %{exit}, !prof !0"));
+        self.resume_here(&go_on);
+    }
+
+    /// Puts every value that the slots lack into them.
+    pub fn flush_all(&mut self) {
+        let dirty: Vec<usize> = self.dirty.iter().collect();
+        for n in dirty {
+            if let Some(v) = self.current[n].clone() {
+                self.write_slot(Reg(n as u32), &v);
+            }
+            self.dirty.remove(n);
+        }
+    }
+}

@@ -1,0 +1,971 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Loads, stores and atomics.
+//!
+//! Invariant: memory is touched only for addresses that were checked, against the instruction's last
+//! known extent or the size of shared memory. What fails the check goes to the interpreter's
+//! handler, which finds another extent or makes the fault.
+
+use std::rc::Rc;
+
+use margay_ir::{AtomOp, Attr, Class, Inst, MemAttr, Op, Reg, Sem, Space, Ty, Value};
+
+use super::value::{Addr, Val, scalar, vector};
+use super::{Gen, io, vector_of};
+use crate::analysis::loads_once;
+use crate::shape::{LANES, Lin, Pattern, Shape};
+
+/// A part of the lanes that one scalar or one consecutive access serves.
+#[derive(Clone, Debug, PartialEq)]
+struct Run {
+    first: usize,
+    lanes: usize,
+    /// All at one address, else consecutive.
+    same: bool,
+}
+
+/// A checked access.
+struct Access {
+    space: Space,
+    /// Bytes of an element, elements, and all bytes of a lane.
+    size: u64,
+    count: u64,
+    offset: i64,
+    write: bool,
+}
+
+impl Access {
+    fn bytes(&self) -> u64 {
+        self.size * self.count
+    }
+}
+
+/// Where the lanes' bytes are.
+enum Place {
+    /// Host address of lane 0, and the pattern.
+    Lin { at: String, u: Option<String>, form: Pattern },
+    /// Host base and 32-bit indices.
+    Index { base: String, index: String, scale: i64 },
+    /// Host addresses.
+    Each(String),
+}
+
+fn memory_type(size: u64) -> &'static str {
+    match size {
+        1 => "i8",
+        2 => "i16",
+        4 => "i32",
+        _ => "i64",
+    }
+}
+
+const GUEST: &str = "!alias.scope !2, !noalias !1";
+
+/// Cuts the lanes into few runs, if the pattern has such.
+fn runs(form: &Pattern, size: i64) -> Option<Vec<Run>> {
+    let q = form.q.unwrap_or([0; LANES]);
+    let mut runs: Vec<Run> = Vec::new();
+    for l in 0..LANES {
+        if let Some(run) = runs.last_mut() {
+            let step = form.pat[l] - form.pat[l - 1];
+            let alike = q[l] == q[l - 1] && (step == 0 || step == size);
+            let same = step == 0;
+            if alike && (run.lanes == 1 || run.same == same) {
+                run.same = same;
+                run.lanes += 1;
+                continue;
+            }
+        }
+        runs.push(Run { first: l, lanes: 1, same: false });
+    }
+    (runs.len() <= 4 && runs.iter().all(|r| r.lanes.is_power_of_two() && r.lanes >= 4))
+        .then_some(runs)
+}
+
+impl Gen<'_> {
+    fn access(inst: &Inst, mem: &MemAttr) -> Access {
+        let write = inst.op == Op::St;
+        let count = if write { inst.srcs.len() as u64 - 1 } else { inst.dsts.len() as u64 };
+        let size = inst.ty.bits() as u64 / 8;
+        Access { space: mem.space, size, count, offset: mem.offset, write }
+    }
+
+    /// Whether code is made for the access at all.
+    fn is_direct(inst: &Inst, mem: &MemAttr) -> bool {
+        inst.guard.is_none()
+            && mem.sem == Sem::Weak
+            && matches!(inst.ty, Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64)
+    }
+
+    pub fn load(&mut self, n: usize, inst: &Inst) -> bool {
+        let Attr::Mem(mem) = inst.attr else { return false };
+        if !Self::is_direct(inst, &mem) || inst.dsts.is_empty() {
+            return false;
+        }
+        let access = Self::access(inst, &mem);
+        let address = self.bits(inst.srcs[0], Class::D);
+        if mem.space == Space::Param {
+            return self.load_param(inst, &mem, &access, &address);
+        }
+        let uniform = matches!(&address, Val::Lin { lin, .. } if lin.is_uniform());
+        let once = uniform && loads_once(&mem);
+        let (slow, join) = (self.label(), self.label());
+        self.save_for_handler(inst);
+        let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
+        let mut fast = Vec::new();
+        for e in 0..access.count {
+            let class = self.class(inst.dsts[e as usize]);
+            let name = if once {
+                let Place::Lin { at, .. } = &place else { return false };
+                let at = at.clone();
+                self.load_one(&access, e, &at)
+            } else {
+                self.load_lanes(&access, e, &place)
+            };
+            fast.push(self.to_register(&name, access.size, class, mem.signed, !once));
+        }
+        let from = self.here();
+        self.line(format!("br label %{join}"));
+        let slow_values = self.slow_path(n, inst, &slow, &join);
+        self.begin(&join);
+        for (i, &r) in inst.dsts.iter().enumerate() {
+            let class = self.class(r);
+            let ty = if once { scalar(class) } else { vector(class) };
+            let (a, (b, block)) = (&fast[i], &slow_values[i]);
+            // The slow path has the register's own form.
+            let b = b.clone();
+            let (a, block) = (a.clone(), block.clone());
+            let name = self.ins(format!("phi {ty} [ {a}, %{from} ], [ {b}, %{block} ]"));
+            let v = if once {
+                Val::Lin { base: name, u: None, lin: Rc::new(Lin::uniform()) }
+            } else {
+                Val::Vec { name, addr: None }
+            };
+            self.put(r, v);
+        }
+        true
+    }
+
+    pub fn store(&mut self, n: usize, inst: &Inst) -> bool {
+        let Attr::Mem(mem) = inst.attr else { return false };
+        if !Self::is_direct(inst, &mem) || inst.srcs.len() < 2 {
+            return false;
+        }
+        if matches!(mem.space, Space::Param | Space::Const) {
+            return false;
+        }
+        if matches!(mem.space, Space::Global | Space::Generic) {
+            self.hold(n);
+        }
+        let access = Self::access(inst, &mem);
+        let address = self.bits(inst.srcs[0], Class::D);
+        let class = inst.srcs[1..]
+            .iter()
+            .find_map(|v| match v {
+                Value::Reg(r) => Some(self.class(*r)),
+                Value::Imm(_) => None,
+            })
+            .unwrap_or(inst.ty.class());
+        let values: Vec<Val> = inst.srcs[1..].iter().map(|&v| self.bits(v, class)).collect();
+        let (slow, join) = (self.label(), self.label());
+        self.save_for_handler(inst);
+        let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
+        for (e, v) in values.iter().enumerate() {
+            self.store_lanes(&access, e as u64, &place, v, class);
+        }
+        if mem.space != Space::Local {
+            self.io_store("i32", "1", io!(changed));
+        }
+        self.line(format!("br label %{join}"));
+        self.slow_path(n, inst, &slow, &join);
+        self.begin(&join);
+        true
+    }
+
+    /// Reads the registers that the slow path stores, so that their values are known here.
+    fn save_for_handler(&mut self, inst: &Inst) {
+        for &v in &inst.srcs {
+            if let Value::Reg(r) = v {
+                let v = self.read(r);
+                self.settle(r, v);
+            }
+        }
+        if !self.all() {
+            for &r in &inst.dsts {
+                self.read(r);
+            }
+            self.lanes();
+        }
+    }
+
+    /// Label of the block that is being written.
+    fn here(&mut self) -> String {
+        let label = self.label();
+        self.line(format!("br label %{label}"));
+        self.begin(&label);
+        label
+    }
+
+    /// The handler's way: operands to planes, results from planes. Returns each result's value, and
+    /// the label it comes from.
+    fn slow_path(&mut self, n: usize, inst: &Inst, slow: &str, join: &str) -> Vec<(String, String)> {
+        let pc = self.pc(n);
+        let mask = self.mask.clone();
+        let mut results = Vec::new();
+        let all = self.all();
+        self.aside(|g| {
+            g.begin(slow);
+            let mut regs: Vec<Reg> = inst
+                .srcs
+                .iter()
+                .filter_map(|v| match v {
+                    Value::Reg(r) => Some(*r),
+                    Value::Imm(_) => None,
+                })
+                .collect();
+            if !all {
+                regs.extend(inst.dsts.iter().copied());
+            }
+            for r in regs {
+                g.spill_whole(r);
+            }
+            let status = g.call_handler(pc, &mask);
+            let ok = g.ins(format!("icmp eq i32 {status}, 0"));
+            let back = g.label();
+            g.line(format!("br i1 {ok}, label %{back}, label %fault"));
+            g.begin(&back);
+            for &r in &inst.dsts {
+                let class = g.class(r);
+                let name = match inst_result_is_scalar(g, inst) {
+                    true => {
+                        // All lanes that run have it.
+                        let v = g.load_any_lane(r);
+                        v
+                    }
+                    false => match g.load_plane_vector(r) {
+                        Val::Vec { name, .. } => name,
+                        v @ Val::Lin { .. } => g.spread(&v, class),
+                    },
+                };
+                results.push((name, back.clone()));
+            }
+            g.line(format!("br label %{join}"));
+        });
+        results
+    }
+
+    fn load_plane_vector(&mut self, r: Reg) -> Val {
+        let class = self.class(r);
+        let at = self.places.plane(r);
+        let p = self.ins(format!("getelementptr inbounds i8, ptr %frame, i64 {at}"));
+        let ty = vector(class);
+        let name = self.ins(format!("load {ty}, ptr {p}, align 64, !alias.scope !1, !noalias !2"));
+        Val::Vec { name, addr: None }
+    }
+
+    fn load_any_lane(&mut self, r: Reg) -> String {
+        let ty = scalar(self.class(r));
+        let at = self.places.plane(r);
+        let p = self.ins(format!("getelementptr inbounds i8, ptr %frame, i64 {at}"));
+        let lane = if self.all() {
+            "0".to_owned()
+        } else {
+            self.declare("declare i32 @llvm.cttz.i32(i32, i1)");
+            let mask = self.mask.clone();
+            self.ins(format!("call i32 @llvm.cttz.i32(i32 {mask}, i1 true)"))
+        };
+        let p = self.ins(format!("getelementptr {ty}, ptr {p}, i32 {lane}"));
+        self.ins(format!("load {ty}, ptr {p}, !alias.scope !1, !noalias !2"))
+    }
+
+    fn load_param(&mut self, inst: &Inst, mem: &MemAttr, access: &Access, at: &Val) -> bool {
+        let Val::Lin { lin, .. } = at else { return false };
+        let Some(base) = lin.constant.filter(|_| lin.is_uniform()) else { return false };
+        let start = base.wrapping_add(mem.offset as u64);
+        let fits = start.checked_add(access.bytes()).is_some_and(|end| end <= self.f.param_size as u64);
+        if !fits || !start.is_multiple_of(access.bytes()) {
+            return false;
+        }
+        let params = self.io_load("ptr", io!(params));
+        for (e, &r) in inst.dsts.iter().enumerate() {
+            let class = self.class(r);
+            let offset = start + e as u64 * access.size;
+            let p = self.ins(format!("getelementptr i8, ptr {params}, i64 {offset}"));
+            let ty = memory_type(access.size);
+            let name =
+                self.ins(format!("load {ty}, ptr {p}, !invariant.load !6, !alias.scope !1, !noalias !2"));
+            let base = self.to_register(&name, access.size, class, mem.signed, false);
+            self.put(r, Val::Lin { base, u: None, lin: Rc::new(Lin::uniform()) });
+        }
+        true
+    }
+
+    /// An element as its register holds it.
+    fn to_register(&mut self, name: &str, size: u64, class: Class, signed: bool, wide: bool) -> String {
+        let from = memory_type(size);
+        let to = scalar(class);
+        if from == to {
+            return name.to_owned();
+        }
+        let op = if signed { "sext" } else { "zext" };
+        if wide {
+            self.ins(format!("{op} <32 x {from}> {name} to <32 x {to}>"))
+        } else {
+            self.ins(format!("{op} {from} {name} to {to}"))
+        }
+    }
+
+    /// Checks an access; goes to `slow` where that fails. `None` if no code is made for it.
+    fn checked_place(&mut self, n: usize, a: &Access, address: &Val, slow: &str) -> Option<Place> {
+        if a.space == Space::Local {
+            return self.local_place(a, address, slow);
+        }
+        let (lo, lim, host, allowed) = self.bounds(n, a)?;
+        let bytes = a.bytes() as i64;
+        match address {
+            Val::Lin { base, u, lin }
+                if lin.form.pat.iter().all(|p| p % bytes == 0) =>
+            {
+                let at = self.add64(base, a.offset);
+                let (low, span) = self.range(&at, u.as_deref(), &lin.form);
+                let from = self.ins(format!("sub i64 {low}, {lo}"));
+                // Starts that are good: those at which the whole span still fits.
+                self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
+                let room = self.ins(format!(
+                    "call i64 @llvm.usub.sat.i64(i64 {lim}, i64 {span})"
+                ));
+                let inside = self.ins(format!("icmp ult i64 {from}, {room}"));
+                let mut ok = inside;
+                if bytes > 1 && !aligned(lin, a.offset, bytes) {
+                    let mut low_bits = at.clone();
+                    if let Some(u) = u {
+                        low_bits = self.ins(format!("or i64 {low_bits}, {u}"));
+                    }
+                    let odd = self.ins(format!("and i64 {low_bits}, {}", bytes - 1));
+                    let even = self.ins(format!("icmp eq i64 {odd}, 0"));
+                    ok = self.ins(format!("and i1 {ok}, {even}"));
+                }
+                if let Some(u) = u {
+                    // Far from where the span would wrap.
+                    let small = self.ins(format!("add i64 {u}, 1099511627776"));
+                    let small = self.ins(format!("icmp ult i64 {small}, 2199023255552"));
+                    ok = self.ins(format!("and i1 {ok}, {small}"));
+                }
+                if let Some(allowed) = allowed {
+                    ok = self.ins(format!("and i1 {ok}, {allowed}"));
+                }
+                self.expect(&ok, slow);
+                let at = match host {
+                    Some(host) => self.ins(format!("add i64 {at}, {host}")),
+                    None => at,
+                };
+                Some(Place::Lin { at, u: u.clone(), form: lin.form.clone() })
+            }
+            Val::Vec { addr: Some(addr), .. }
+                if addr.scale > 0
+                    && addr.scale.count_ones() == 1
+                    && addr.scale % bytes == 0
+                    && addr.scale <= 1 << 16 =>
+            {
+                Some(self.indexed(a, addr, &lo, &lim, host, allowed, slow))
+            }
+            v => {
+                let name = self.spread(v, Class::D);
+                let offset = self.splat("i64", &a.offset.to_string());
+                let at = self.ins(format!("add <32 x i64> {name}, {offset}"));
+                let base = self.splat("i64", &lo);
+                let from = self.ins(format!("sub <32 x i64> {at}, {base}"));
+                // Turned so that what is not aligned becomes large.
+                let k = bytes.trailing_zeros();
+                let (mut turned, mut most) = (from, lim.clone());
+                if k > 0 {
+                    self.declare("declare <32 x i64> @llvm.fshr.v32i64(<32 x i64>, <32 x i64>, <32 x i64>)");
+                    turned = self.ins(format!(
+                        "call <32 x i64> @llvm.fshr.v32i64(<32 x i64> {turned}, <32 x i64> {turned}, \
+                         <32 x i64> splat (i64 {k}))"
+                    ));
+                    let up = self.ins(format!("add i64 {most}, {}", bytes - 1));
+                    most = self.ins(format!("lshr i64 {up}, {k}"));
+                }
+                let most = self.splat("i64", &most);
+                let good = self.ins(format!("icmp ult <32 x i64> {turned}, {most}"));
+                let mut ok = self.every(&good);
+                if k > 0 && a.space != Space::Shared {
+                    let odd = self.ins(format!("and i64 {lo}, {}", bytes - 1));
+                    let even = self.ins(format!("icmp eq i64 {odd}, 0"));
+                    ok = self.ins(format!("and i1 {ok}, {even}"));
+                }
+                if let Some(allowed) = allowed {
+                    ok = self.ins(format!("and i1 {ok}, {allowed}"));
+                }
+                self.expect(&ok, slow);
+                let at = match host {
+                    Some(host) => {
+                        let host = self.splat("i64", &host);
+                        self.ins(format!("add <32 x i64> {at}, {host}"))
+                    }
+                    None => at,
+                };
+                Some(Place::Each(at))
+            }
+        }
+    }
+
+    /// Whether a condition holds in all lanes that run.
+    fn every(&mut self, good: &str) -> String {
+        let bits = self.ins(format!("bitcast <32 x i1> {good} to i32"));
+        let mask = self.mask.clone();
+        if self.all() {
+            return self.ins(format!("icmp eq i32 {bits}, -1"));
+        }
+        let both = self.ins(format!("and i32 {bits}, {mask}"));
+        self.ins(format!("icmp eq i32 {both}, {mask}"))
+    }
+
+    /// First address of the memory, number of places in it at which an access may start, what to
+    /// add to make it a host address, and a condition.
+    #[allow(clippy::type_complexity)]
+    fn bounds(
+        &mut self,
+        n: usize,
+        a: &Access,
+    ) -> Option<(String, String, Option<String>, Option<String>)> {
+        self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
+        let less = a.bytes() - 1;
+        match a.space {
+            Space::Shared => {
+                let size = self.io_load("i64", io!(shared_size));
+                let lim =
+                    self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {less})"));
+                let host = self.io_load("i64", io!(shared));
+                Some(("0".to_owned(), lim, Some(host), None))
+            }
+            Space::Global | Space::Generic | Space::Const => {
+                let slot = self.places.slot(self.pc(n)) as usize;
+                let table = self.io_load("ptr", io!(extents));
+                let size = std::mem::size_of::<crate::Extent>();
+                let field = |offset: usize| slot * size + offset;
+                let mut get = |ty: &str, offset: usize| {
+                    let p = self.ins(format!("getelementptr i8, ptr {table}, i64 {}", field(offset)));
+                    self.ins(format!("load {ty}, ptr {p}, !alias.scope !1, !noalias !2"))
+                };
+                let lo = get("i64", std::mem::offset_of!(crate::Extent, lo));
+                let hi = get("i64", std::mem::offset_of!(crate::Extent, hi));
+                let flag = if a.write {
+                    Some(get("i8", std::mem::offset_of!(crate::Extent, writable)))
+                } else if a.space == Space::Const {
+                    Some(get("i8", std::mem::offset_of!(crate::Extent, constant)))
+                } else {
+                    None
+                };
+                let allowed = flag.map(|f| self.ins(format!("icmp ne i8 {f}, 0")));
+                let length = self.ins(format!("sub i64 {hi}, {lo}"));
+                let lim =
+                    self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {length}, i64 {less})"));
+                Some((lo, lim, None, allowed))
+            }
+            Space::Local | Space::Param => None,
+        }
+    }
+
+    fn add64(&mut self, base: &str, offset: i64) -> String {
+        if offset == 0 && base.starts_with('%') {
+            return base.to_owned();
+        }
+        self.ins(format!("add i64 {base}, {offset}"))
+    }
+
+    /// The lowest address of a linear access, and how far above it the highest lies.
+    fn range(&mut self, at: &str, u: Option<&str>, form: &Pattern) -> (String, String) {
+        let step = form.pat[1];
+        let even = form.q.is_none() && (0..LANES).all(|l| form.pat[l] == step * l as i64);
+        if !self.all() && even && step > 0 {
+            // From the first lane that runs to the last.
+            self.declare("declare i32 @llvm.cttz.i32(i32, i1)");
+            self.declare("declare i32 @llvm.ctlz.i32(i32, i1)");
+            let mask = self.mask.clone();
+            let first = self.ins(format!("call i32 @llvm.cttz.i32(i32 {mask}, i1 true)"));
+            let above = self.ins(format!("call i32 @llvm.ctlz.i32(i32 {mask}, i1 true)"));
+            let last = self.ins(format!("sub i32 31, {above}"));
+            let lanes = self.ins(format!("sub i32 {last}, {first}"));
+            let first = self.ins(format!("zext i32 {first} to i64"));
+            let lanes = self.ins(format!("zext i32 {lanes} to i64"));
+            let skip = self.ins(format!("mul i64 {first}, {step}"));
+            let low = self.ins(format!("add i64 {at}, {skip}"));
+            let span = self.ins(format!("mul i64 {lanes}, {step}"));
+            return (low, span);
+        }
+        let least = form.pat.iter().copied().min().unwrap_or(0);
+        let most = form.pat.iter().copied().max().unwrap_or(0);
+        let mut low = self.add64(at, least);
+        let mut span = (most - least).to_string();
+        if let (Some(u), Some(q)) = (u, &form.q) {
+            let (qmin, qmax) = (q.iter().min().unwrap_or(&0), q.iter().max().unwrap_or(&0));
+            let a = self.ins(format!("mul i64 {u}, {qmin}"));
+            let b = self.ins(format!("mul i64 {u}, {qmax}"));
+            self.declare("declare i64 @llvm.smin.i64(i64, i64)");
+            self.declare("declare i64 @llvm.smax.i64(i64, i64)");
+            let lower = self.ins(format!("call i64 @llvm.smin.i64(i64 {a}, i64 {b})"));
+            let upper = self.ins(format!("call i64 @llvm.smax.i64(i64 {a}, i64 {b})"));
+            low = self.ins(format!("add i64 {low}, {lower}"));
+            let wide = self.ins(format!("sub i64 {upper}, {lower}"));
+            span = self.ins(format!("add i64 {wide}, {span}"));
+        }
+        (low, span)
+    }
+
+    /// Checks 32-bit indices against the range that is good.
+    #[allow(clippy::too_many_arguments)]
+    fn indexed(
+        &mut self,
+        a: &Access,
+        addr: &Addr,
+        lo: &str,
+        lim: &str,
+        host: Option<String>,
+        allowed: Option<String>,
+        slow: &str,
+    ) -> Place {
+        let (k, bytes) = (addr.scale.trailing_zeros(), a.bytes() as i64);
+        let base = self.add64(&addr.base, a.offset);
+        // Distances from the base, signed: all of them if the last is not below the first.
+        let first = self.ins(format!("sub i64 {lo}, {base}"));
+        let last = self.ins(format!("add i64 {first}, {lim}"));
+        let last = self.ins(format!("sub i64 {last}, 1"));
+        let some = self.ins(format!("icmp sge i64 {last}, {first}"));
+        let up = self.ins(format!("add i64 {first}, {}", addr.scale - 1));
+        let from = self.ins(format!("ashr i64 {up}, {k}"));
+        let to = self.ins(format!("ashr i64 {last}, {k}"));
+        self.declare("declare i64 @llvm.smin.i64(i64, i64)");
+        self.declare("declare i64 @llvm.smax.i64(i64, i64)");
+        let least = if addr.signed { i32::MIN as i64 } else { 0 };
+        let from = self.ins(format!("call i64 @llvm.smax.i64(i64 {from}, i64 {least})"));
+        let to = self.ins(format!("call i64 @llvm.smin.i64(i64 {to}, i64 {})", i32::MAX));
+        let order = self.ins(format!("icmp sle i64 {from}, {to}"));
+        let mut ok = self.ins(format!("and i1 {some}, {order}"));
+        let from = self.ins(format!("trunc i64 {from} to i32"));
+        let to = self.ins(format!("trunc i64 {to} to i32"));
+        let room = self.ins(format!("sub i32 {to}, {from}"));
+        let (low, room) = (self.splat("i32", &from), self.splat("i32", &room));
+        let above = self.ins(format!("sub <32 x i32> {}, {low}", addr.index));
+        let good = self.ins(format!("icmp ule <32 x i32> {above}, {room}"));
+        let inside = self.every(&good);
+        ok = self.ins(format!("and i1 {ok}, {inside}"));
+        if bytes > 1 {
+            let odd = self.ins(format!("and i64 {base}, {}", bytes - 1));
+            let even = self.ins(format!("icmp eq i64 {odd}, 0"));
+            ok = self.ins(format!("and i1 {ok}, {even}"));
+        }
+        if let Some(allowed) = allowed {
+            ok = self.ins(format!("and i1 {ok}, {allowed}"));
+        }
+        self.expect(&ok, slow);
+        let base = match host {
+            Some(host) => self.ins(format!("add i64 {base}, {host}")),
+            None => base,
+        };
+        Place::Index { base, index: addr.index.clone(), scale: addr.scale }
+    }
+
+    /// Local memory: the same offset lies elsewhere for each lane.
+    fn local_place(&mut self, a: &Access, address: &Val, slow: &str) -> Option<Place> {
+        let name = self.spread(address, Class::D);
+        let offset = self.splat("i64", &a.offset.to_string());
+        let at = self.ins(format!("add <32 x i64> {name}, {offset}"));
+        let size = self.io_load("i64", io!(local_size));
+        self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
+        let bytes = a.bytes();
+        let lim = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {})", bytes - 1));
+        let most = self.splat("i64", &lim);
+        let mut good = self.ins(format!("icmp ult <32 x i64> {at}, {most}"));
+        if bytes > 1 {
+            let odd = self.ins(format!("and <32 x i64> {at}, splat (i64 {})", bytes - 1));
+            let even = self.ins(format!("icmp eq <32 x i64> {odd}, zeroinitializer"));
+            good = self.ins(format!("and <32 x i1> {good}, {even}"));
+        }
+        let ok = self.every(&good);
+        self.expect(&ok, slow);
+        let local = self.io_load("i64", io!(local));
+        let stride = self.io_load("i64", io!(local_stride));
+        let stride = self.splat("i64", &stride);
+        let lanes = vector_of("i64", 0..LANES as i64);
+        let each = self.ins(format!("mul <32 x i64> {stride}, {lanes}"));
+        let at = self.ins(format!("add <32 x i64> {at}, {each}"));
+        let local = self.splat("i64", &local);
+        Some(Place::Each(self.ins(format!("add <32 x i64> {at}, {local}"))))
+    }
+
+    /// One element at lane 0's address.
+    fn load_one(&mut self, a: &Access, element: u64, at: &str) -> String {
+        let at = self.ins(format!("add i64 {at}, {}", element * a.size));
+        let p = self.ins(format!("inttoptr i64 {at} to ptr"));
+        self.ins(format!("load {}, ptr {p}, align {}, {GUEST}", memory_type(a.size), a.size))
+    }
+
+    /// Pointers of all lanes.
+    fn pointers(&mut self, a: &Access, element: u64, place: &Place) -> String {
+        let more = element * a.size;
+        match place {
+            Place::Each(at) => {
+                let at = self.ins(format!("add <32 x i64> {at}, splat (i64 {more})"));
+                self.ins(format!("inttoptr <32 x i64> {at} to <32 x ptr>"))
+            }
+            Place::Index { base, index, scale } => {
+                let base = self.ins(format!("add i64 {base}, {more}"));
+                let p = self.ins(format!("inttoptr i64 {base} to ptr"));
+                let wide = self.ins(format!("sext <32 x i32> {index} to <32 x i64>"));
+                self.ins(format!("getelementptr [{scale} x i8], ptr {p}, <32 x i64> {wide}"))
+            }
+            Place::Lin { at, u, form } => {
+                let at = self.ins(format!("add i64 {at}, {more}"));
+                let lin = Lin { form: form.clone(), ..Lin::uniform() };
+                let v = Val::Lin { base: at, u: u.clone(), lin: Rc::new(lin) };
+                let all = self.spread(&v, Class::D);
+                self.ins(format!("inttoptr <32 x i64> {all} to <32 x ptr>"))
+            }
+        }
+    }
+
+    /// Address of a lane of a linear access.
+    fn lane_pointer(&mut self, place: &Place, lane: usize, more: u64) -> String {
+        let Place::Lin { at, u, form } = place else { return "null".to_owned() };
+        let mut at = self.ins(format!("add i64 {at}, {}", form.pat[lane] + more as i64));
+        if let (Some(u), Some(q)) = (u, &form.q)
+            && q[lane] != 0
+        {
+            let part = self.ins(format!("mul i64 {u}, {}", q[lane]));
+            at = self.ins(format!("add i64 {at}, {part}"));
+        }
+        self.ins(format!("inttoptr i64 {at} to ptr"))
+    }
+
+    /// One element of all lanes.
+    fn load_lanes(&mut self, a: &Access, element: u64, place: &Place) -> String {
+        let ty = memory_type(a.size);
+        if let Place::Lin { form, .. } = place {
+            let row = runs(form, a.bytes() as i64).filter(|_| a.count == 1);
+            let one = form.q.is_none()
+                && row.as_ref().is_some_and(|r| r.len() == 1 && !r[0].same);
+            if one && !self.all() {
+                let p = self.lane_pointer(place, 0, 0);
+                let lanes = self.lanes();
+                let f = format!("@llvm.masked.load.v32{ty}.p0");
+                self.declare(format!(
+                    "declare <32 x {ty}> {f}(ptr, i32, <32 x i1>, <32 x {ty}>)"
+                ));
+                return self.ins(format!(
+                    "call <32 x {ty}> {f}(ptr {p}, i32 {}, <32 x i1> {lanes}, <32 x {ty}> \
+                     zeroinitializer), {GUEST}",
+                    a.size
+                ));
+            }
+            if self.all()
+                && let Some(row) = row
+            {
+                return self.load_runs(a, &row, place);
+            }
+            if form.is_uniform() {
+                let p = self.lane_pointer(place, 0, element * a.size);
+                let one = self.ins(format!("load {ty}, ptr {p}, align {}, {GUEST}", a.size));
+                return self.splat(ty, &one);
+            }
+            let step = a.bytes() as i64;
+            let packed = form.q.is_none()
+                && a.count > 1
+                && (0..LANES).all(|l| form.pat[l] == step * l as i64);
+            if packed && self.all() {
+                let total = LANES as u64 * a.count;
+                let p = self.lane_pointer(place, 0, 0);
+                let all =
+                    self.ins(format!("load <{total} x {ty}>, ptr {p}, align {}, {GUEST}", a.size));
+                let pick = vector_of("i32", (0..LANES as i64).map(|l| l * a.count as i64 + element as i64));
+                return self.ins(format!(
+                    "shufflevector <{total} x {ty}> {all}, <{total} x {ty}> poison, <32 x i32> {pick}"
+                ));
+            }
+        }
+        let p = self.pointers(a, element, place);
+        let lanes = self.lanes();
+        let f = format!("@llvm.masked.gather.v32{ty}.v32p0");
+        self.declare(format!(
+            "declare <32 x {ty}> {f}(<32 x ptr>, i32, <32 x i1>, <32 x {ty}>)"
+        ));
+        self.ins(format!(
+            "call <32 x {ty}> {f}(<32 x ptr> {p}, i32 {}, <32 x i1> {lanes}, <32 x {ty}> \
+             zeroinitializer), {GUEST}",
+            a.size
+        ))
+    }
+
+    fn load_runs(&mut self, a: &Access, row: &[Run], place: &Place) -> String {
+        let ty = memory_type(a.size);
+        let Place::Lin { form, .. } = place else { return "poison".to_owned() };
+        let q = form.q.unwrap_or([0; LANES]);
+        let mut parts: Vec<(Run, String)> = Vec::new();
+        for run in row {
+            let twin = parts.iter().find(|(r, _)| {
+                (r.lanes, r.same) == (run.lanes, run.same)
+                    && form.pat[r.first] == form.pat[run.first]
+                    && q[r.first] == q[run.first]
+            });
+            let name = match twin {
+                Some((_, name)) => name.clone(),
+                None => {
+                    let p = self.lane_pointer(place, run.first, 0);
+                    let n = run.lanes;
+                    if run.same {
+                        let one =
+                            self.ins(format!("load {ty}, ptr {p}, align {}, {GUEST}", a.size));
+                        let v = self.ins(format!(
+                            "insertelement <{n} x {ty}> poison, {ty} {one}, i64 0"
+                        ));
+                        self.ins(format!(
+                            "shufflevector <{n} x {ty}> {v}, <{n} x {ty}> poison, <{n} x i32> \
+                             zeroinitializer"
+                        ))
+                    } else {
+                        self.ins(format!("load <{n} x {ty}>, ptr {p}, align {}, {GUEST}", a.size))
+                    }
+                }
+            };
+            parts.push((run.clone(), name));
+        }
+        if let [(_, name)] = parts.as_slice() {
+            return name.clone();
+        }
+        // Widen each part to all lanes and choose.
+        let mut whole = String::from("poison");
+        for (run, name) in &parts {
+            let n = run.lanes;
+            let place: Vec<String> = (0..LANES)
+                .map(|l| {
+                    if (run.first..run.first + n).contains(&l) {
+                        format!("i32 {}", l - run.first)
+                    } else {
+                        "i32 poison".to_owned()
+                    }
+                })
+                .collect();
+            let wide = self.ins(format!(
+                "shufflevector <{n} x {ty}> {name}, <{n} x {ty}> poison, <32 x i32> <{}>",
+                place.join(", ")
+            ));
+            if whole == "poison" {
+                whole = wide;
+                continue;
+            }
+            let choose = vector_of(
+                "i32",
+                (0..LANES as i64).map(|l| {
+                    let own = (run.first..run.first + n).contains(&(l as usize));
+                    if own { l + LANES as i64 } else { l }
+                }),
+            );
+            whole = self.ins(format!(
+                "shufflevector <32 x {ty}> {whole}, <32 x {ty}> {wide}, <32 x i32> {choose}"
+            ));
+        }
+        whole
+    }
+
+    fn store_lanes(&mut self, a: &Access, element: u64, place: &Place, v: &Val, class: Class) {
+        let ty = memory_type(a.size);
+        let narrow = ty != scalar(class);
+        if let Place::Lin { form, .. } = place
+            && form.is_uniform()
+        {
+            // One address: the last lane wins.
+            let p = self.lane_pointer(place, 0, element * a.size);
+            let mut one = match v {
+                Val::Lin { base, lin, .. } if lin.is_uniform() => base.clone(),
+                v => {
+                    let all = self.spread(v, class);
+                    let last = if self.all() {
+                        "31".to_owned()
+                    } else {
+                        self.declare("declare i32 @llvm.ctlz.i32(i32, i1)");
+                        let mask = self.mask.clone();
+                        let above =
+                            self.ins(format!("call i32 @llvm.ctlz.i32(i32 {mask}, i1 true)"));
+                        self.ins(format!("sub i32 31, {above}"))
+                    };
+                    self.ins(format!("extractelement {} {all}, i32 {last}", vector(class)))
+                }
+            };
+            if narrow {
+                one = self.ins(format!("trunc {} {one} to {ty}", scalar(class)));
+            }
+            self.line(format!("store {ty} {one}, ptr {p}, align {}, {GUEST}", a.size));
+            return;
+        }
+        let mut all = self.spread(v, class);
+        if narrow {
+            all = self.ins(format!("trunc {} {all} to <32 x {ty}>", vector(class)));
+        }
+        if let Place::Lin { form, .. } = place
+            && a.count == 1
+            && let Some(row) = runs(form, a.bytes() as i64)
+        {
+            if let ([Run { same: false, .. }], false) = (row.as_slice(), self.all()) {
+                let p = self.lane_pointer(place, 0, 0);
+                let lanes = self.lanes();
+                let f = format!("@llvm.masked.store.v32{ty}.p0");
+                self.declare(format!("declare void {f}(<32 x {ty}>, ptr, i32, <32 x i1>)"));
+                self.line(format!(
+                    "call void {f}(<32 x {ty}> {all}, ptr {p}, i32 {}, <32 x i1> {lanes}), {GUEST}",
+                    a.size
+                ));
+                return;
+            }
+            if self.all() {
+                for run in row {
+                    let p = self.lane_pointer(place, run.first, 0);
+                    let n = run.lanes;
+                    if run.same {
+                        let last = run.first + n - 1;
+                        let one = self.ins(format!("extractelement <32 x {ty}> {all}, i64 {last}"));
+                        self.line(format!("store {ty} {one}, ptr {p}, align {}, {GUEST}", a.size));
+                        continue;
+                    }
+                    let pick = vector_of("i32", (run.first..run.first + n).map(|l| l as i64));
+                    let part = self.ins(format!(
+                        "shufflevector <32 x {ty}> {all}, <32 x {ty}> poison, <{n} x i32> {pick}"
+                    ));
+                    self.line(format!(
+                        "store <{n} x {ty}> {part}, ptr {p}, align {}, {GUEST}",
+                        a.size
+                    ));
+                }
+                return;
+            }
+        }
+        let p = self.pointers(a, element, place);
+        let lanes = self.lanes();
+        let f = format!("@llvm.masked.scatter.v32{ty}.v32p0");
+        self.declare(format!("declare void {f}(<32 x {ty}>, <32 x ptr>, i32, <32 x i1>)"));
+        self.line(format!(
+            "call void {f}(<32 x {ty}> {all}, <32 x ptr> {p}, i32 {}, <32 x i1> {lanes}), {GUEST}",
+            a.size
+        ));
+    }
+
+    /// Between the numbering of a space and generic addresses.
+    pub fn convert_address(&mut self, inst: &Inst) -> bool {
+        let Attr::Space(space) = inst.attr else { return false };
+        let v = self.bits(inst.srcs[0], Class::D);
+        let offset = match space {
+            Space::Shared => io!(shared_window),
+            Space::Local => io!(local_window),
+            Space::Param => io!(params),
+            Space::Global | Space::Const | Space::Generic => {
+                let v = match (v, self.facts.results(inst, self.options).into_iter().next()) {
+                    (Val::Lin { base, u, .. }, Some(Shape::Lin(lin))) => Val::Lin { base, u, lin },
+                    (v, _) => v,
+                };
+                self.assign(inst, v);
+                return true;
+            }
+        };
+        let window = self.io_load("i64", offset);
+        let op = if inst.op == Op::Cvta { "add" } else { "sub" };
+        let shape = self.facts.results(inst, self.options).into_iter().next();
+        let v = match (v, shape) {
+            (Val::Lin { base, u, .. }, Some(Shape::Lin(lin))) => {
+                let base = self.ins(format!("{op} i64 {base}, {window}"));
+                Val::Lin { base, u, lin }
+            }
+            (v, _) => {
+                let name = self.spread(&v, Class::D);
+                let window = self.splat("i64", &window);
+                let name = self.ins(format!("{op} <32 x i64> {name}, {window}"));
+                Val::Vec { name, addr: None }
+            }
+        };
+        self.assign(inst, v);
+        true
+    }
+
+    /// Reductions on shared memory, lane after lane: only this thread of the host touches it.
+    pub fn atomic(&mut self, n: usize, inst: &Inst) -> bool {
+        let Attr::Atom { op, mem, .. } = inst.attr else { return false };
+        if inst.guard.is_some()
+            || mem.space != Space::Shared
+            || !matches!(inst.ty, Ty::I32)
+            || !inst.dsts.is_empty()
+            || inst.srcs.len() != 2
+        {
+            return false;
+        }
+        let scalar_op = match op {
+            AtomOp::Add => "add",
+            AtomOp::And => "and",
+            AtomOp::Or => "or",
+            AtomOp::Xor => "xor",
+            AtomOp::MinS => "@llvm.smin.i32",
+            AtomOp::MaxS => "@llvm.smax.i32",
+            AtomOp::MinU => "@llvm.umin.i32",
+            AtomOp::MaxU => "@llvm.umax.i32",
+            AtomOp::Exch | AtomOp::Cas | AtomOp::Inc | AtomOp::Dec => return false,
+            AtomOp::FAdd | AtomOp::FMin | AtomOp::FMax => return false,
+        };
+        let access =
+            Access { space: Space::Shared, size: 4, count: 1, offset: mem.offset, write: true };
+        let address = self.bits(inst.srcs[0], Class::D);
+        let value = self.bits(inst.srcs[1], Class::W);
+        let (slow, join) = (self.label(), self.label());
+        self.save_for_handler(inst);
+        let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
+        let p = self.pointers(&access, 0, &place);
+        let lane_values = match &value {
+            Val::Lin { lin, .. } if lin.is_uniform() => None,
+            v => Some(self.spread(v, Class::W)),
+        };
+        let one = match &value {
+            Val::Lin { base, .. } => base.clone(),
+            Val::Vec { .. } => String::new(),
+        };
+        let mask = self.mask.clone();
+        for l in 0..LANES {
+            let after = self.label();
+            if !self.all() {
+                let bit = self.ins(format!("and i32 {mask}, {}", (1u32 << l) as i32));
+                let on = self.ins(format!("icmp ne i32 {bit}, 0"));
+                let here = self.label();
+                self.line(format!("br i1 {on}, label %{here}, label %{after}"));
+                self.begin(&here);
+            }
+            let at = self.ins(format!("extractelement <32 x ptr> {p}, i64 {l}"));
+            let v = match &lane_values {
+                None => one.clone(),
+                Some(all) => self.ins(format!("extractelement <32 x i32> {all}, i64 {l}")),
+            };
+            let old = self.ins(format!("load i32, ptr {at}, align 4, {GUEST}"));
+            let new = if scalar_op.starts_with('@') {
+                self.declare(format!("declare i32 {scalar_op}(i32, i32)"));
+                self.ins(format!("call i32 {scalar_op}(i32 {old}, i32 {v})"))
+            } else {
+                self.ins(format!("{scalar_op} i32 {old}, {v}"))
+            };
+            self.line(format!("store i32 {new}, ptr {at}, align 4, {GUEST}"));
+            if !self.all() {
+                self.line(format!("br label %{after}"));
+                self.begin(&after);
+            }
+        }
+        self.io_store("i32", "1", io!(changed));
+        self.line(format!("br label %{join}"));
+        self.slow_path(n, inst, &slow, &join);
+        self.begin(&join);
+        true
+    }
+}
+
+/// Whether the result of a load is one scalar.
+fn inst_result_is_scalar(g: &Gen<'_>, inst: &Inst) -> bool {
+    let Attr::Mem(mem) = inst.attr else { return false };
+    g.facts.operand(inst.srcs[0]).is_uniform() && loads_once(&mem)
+}
+
+/// Whether the address is known to be a multiple of the access.
+fn aligned(lin: &Lin, offset: i64, bytes: i64) -> bool {
+    lin.form.q.is_none() && (1i64 << lin.align.min(32)) % bytes == 0 && offset % bytes == 0
+}

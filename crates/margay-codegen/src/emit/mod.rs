@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Making the text.
+//!
+//! Every block of the function exists up to twice: for all lanes together, with plain branches, and
+//! for some of them while others wait, with masks. A branch that parts the lanes goes from the first
+//! copy to the second; where all lanes are together again, at the branch's join, control returns.
+//! Lanes that wait are kept in a mask for each block, and the lowest block that has any runs next.
+//!
+//! Registers are stack slots at the borders of blocks, which LLVM turns into values, and values of
+//! the text within them.
+
+mod control;
+mod float;
+mod int;
+mod leave;
+mod memory;
+mod value;
+mod warp;
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
+use std::rc::Rc;
+
+use margay_ir::{Attr, Class, Function, Inst, Op, Reg, Value};
+
+use crate::analysis::{Facts, Set, is_pure};
+use crate::shape::{LANES, Lin, Shape};
+use crate::{Code, Entry, Exit, Options, Places, SYMBOL};
+
+pub(crate) use float::is_native as float_is_native;
+use value::Val;
+
+/// Offsets in [`crate::Io`].
+macro_rules! io {
+    ($field:ident) => {
+        std::mem::offset_of!(crate::Io, $field)
+    };
+}
+pub(crate) use io;
+
+/// Fuel that a strong access takes, as in the interpreter.
+const POLL_COST: i64 = 200;
+
+pub(crate) struct Gen<'a> {
+    pub f: &'a Function,
+    pub places: &'a dyn Places,
+    pub options: &'a Options,
+    pub facts: &'a Facts,
+    /// Where text goes; the cold stream takes its place while exits are written.
+    out: String,
+    cold: String,
+    next: u32,
+    declares: BTreeSet<String>,
+    /// Values of registers since the block began, and which of them the slots do not have yet.
+    current: Vec<Option<Val>>,
+    dirty: Set,
+    canonical: HashMap<u32, Val>,
+    /// Registers that have slots.
+    slots: Set,
+    entries: Vec<Entry>,
+    /// Label of each entry, and its number by block and instruction.
+    entry_labels: Vec<String>,
+    entry_at: HashMap<(usize, usize), u32>,
+    exits: Vec<Exit>,
+    pub block: usize,
+    /// Other lanes wait.
+    pub apart: bool,
+    /// The lanes that run: a scalar and, once asked for, a vector.
+    mask: String,
+    mask_vector: Option<String>,
+    /// Registers live before each instruction of the block that may leave.
+    live: HashMap<usize, Set>,
+    /// Shared accesses that were checked together.
+    checked: HashMap<u32, String>,
+}
+
+/// Makes the text of a function.
+pub(crate) fn emit(
+    f: &Function,
+    places: &dyn Places,
+    options: &Options,
+    facts: &Facts,
+    cpu: &str,
+    features: &str,
+) -> Code {
+    let mut g = Gen {
+        f,
+        places,
+        options,
+        facts,
+        out: String::new(),
+        cold: String::new(),
+        next: 0,
+        declares: BTreeSet::new(),
+        current: vec![None; f.regs.len()],
+        dirty: Set::new(f.regs.len()),
+        canonical: HashMap::new(),
+        slots: Set::new(f.regs.len()),
+        entries: Vec::new(),
+        entry_labels: Vec::new(),
+        entry_at: HashMap::new(),
+        exits: Vec::new(),
+        block: 0,
+        apart: false,
+        mask: String::new(),
+        mask_vector: None,
+        live: HashMap::new(),
+        checked: HashMap::new(),
+    };
+    g.start_entry();
+    for b in 0..f.blocks.len() {
+        if options.loops && facts.headers.has(b) {
+            g.add_entry(b, 0, format!("C{b}"));
+        }
+    }
+    for b in 0..f.blocks.len() {
+        g.block(b, false);
+    }
+    for b in 0..f.blocks.len() {
+        if facts.waiting[b].is_some() {
+            g.block(b, true);
+        }
+    }
+    g.finish(cpu, features)
+}
+
+impl Gen<'_> {
+    /// A new name.
+    pub fn name(&mut self) -> String {
+        self.next += 1;
+        format!("%v{}", self.next)
+    }
+
+    pub fn label(&mut self) -> String {
+        self.next += 1;
+        format!("L{}", self.next)
+    }
+
+    /// Writes a line.
+    pub fn line(&mut self, text: impl AsRef<str>) {
+        self.out.push_str("  ");
+        self.out.push_str(text.as_ref());
+        self.out.push('\n');
+    }
+
+    /// Writes an instruction with a result.
+    pub fn ins(&mut self, text: impl AsRef<str>) -> String {
+        let name = self.name();
+        let _ = writeln!(self.out, "  {name} = {}", text.as_ref());
+        name
+    }
+
+    pub fn begin(&mut self, label: &str) {
+        let _ = writeln!(self.out, "{label}:");
+    }
+
+    pub fn declare(&mut self, text: impl Into<String>) {
+        self.declares.insert(text.into());
+    }
+
+    /// Writes what `work` writes out of the way of the hot path.
+    pub fn aside(&mut self, work: impl FnOnce(&mut Self)) {
+        std::mem::swap(&mut self.out, &mut self.cold);
+        work(self);
+        std::mem::swap(&mut self.out, &mut self.cold);
+    }
+
+    /// Goes on at a new label if `ok`, else to `otherwise`, which is unlikely.
+    pub fn expect(&mut self, ok: &str, otherwise: &str) {
+        let go_on = self.label();
+        self.line(format!("br i1 {ok}, label %{go_on}, label %{otherwise}, !prof !0"));
+        self.begin(&go_on);
+    }
+
+    /// A pointer to a field of [`crate::Io`].
+    pub fn io(&mut self, offset: usize) -> String {
+        self.ins(format!("getelementptr inbounds i8, ptr %io, i64 {offset}"))
+    }
+
+    /// The value of a field of [`crate::Io`].
+    pub fn io_load(&mut self, ty: &str, offset: usize) -> String {
+        let at = self.io(offset);
+        self.ins(format!("load {ty}, ptr {at}, !alias.scope !1, !noalias !2"))
+    }
+
+    pub fn io_store(&mut self, ty: &str, value: &str, offset: usize) {
+        let at = self.io(offset);
+        self.line(format!("store {ty} {value}, ptr {at}, !alias.scope !1, !noalias !2"));
+    }
+
+    /// Whether all 32 lanes run.
+    pub fn all(&self) -> bool {
+        !self.apart && self.options.full
+    }
+
+    /// The lanes that run, as a vector.
+    pub fn lanes(&mut self) -> String {
+        if self.all() {
+            return "splat (i1 true)".to_owned();
+        }
+        if let Some(v) = &self.mask_vector {
+            return v.clone();
+        }
+        let v = self.ins(format!("bitcast i32 {} to <32 x i1>", self.mask.clone()));
+        self.mask_vector = Some(v.clone());
+        v
+    }
+
+    pub fn pc(&self, inst: usize) -> u32 {
+        self.places.start(self.block) + inst as u32
+    }
+
+    fn block_label(&self, b: usize) -> String {
+        format!("{}{b}", if self.apart { "D" } else { "C" })
+    }
+
+    /// Forgets the values of registers; they are in their slots.
+    fn forget(&mut self) {
+        self.current.iter_mut().for_each(|v| *v = None);
+        self.canonical.clear();
+        self.checked.clear();
+    }
+
+    fn block(&mut self, b: usize, apart: bool) {
+        (self.block, self.apart) = (b, apart);
+        self.forget();
+        self.mask_vector = None;
+        self.find_live(b);
+        let label = self.block_label(b);
+        self.begin(&label);
+        if apart {
+            self.begin_apart(b);
+        } else if self.options.full {
+            self.mask = "-1".to_owned();
+        } else {
+            self.mask = self.ins("load i32, ptr %live");
+        }
+        let f = self.f;
+        let block = &f.blocks[b];
+        let fuel = self.ins("load i64, ptr %fuel");
+        let less = self.ins(format!("sub i64 {fuel}, {}", block.insts.len() + 1));
+        self.line(format!("store i64 {less}, ptr %fuel"));
+        for (n, inst) in block.insts.iter().enumerate() {
+            if !self.instruction(n, inst) {
+                return;
+            }
+        }
+        self.terminator(&block.term, block.insts.len());
+    }
+
+    /// Registers live before each instruction, for those that may leave.
+    fn find_live(&mut self, b: usize) {
+        self.live.clear();
+        let block = &self.f.blocks[b];
+        let mut live = self.facts.live_out[b].clone();
+        if let Some(r) = margay_ir::analysis::liveness::term_use(&block.term) {
+            live.insert(r.0 as usize);
+        }
+        if matches!(block.term, margay_ir::Term::Ret) {
+            for p in &self.f.rets {
+                if let Some(margay_ir::CallArg::Value(Value::Reg(r), _)) = p.place {
+                    live.insert(r.0 as usize);
+                }
+            }
+        }
+        self.live.insert(block.insts.len(), live.clone());
+        for (n, inst) in block.insts.iter().enumerate().rev() {
+            crate::analysis::step_back(inst, &mut live);
+            if may_leave(inst) || block.insts.get(n.wrapping_sub(1)).is_some_and(may_leave) {
+                self.live.insert(n, live.clone());
+            }
+        }
+    }
+
+    /// Writes one instruction. False if the rest of the block cannot be reached.
+    fn instruction(&mut self, n: usize, inst: &Inst) -> bool {
+        match inst.op {
+            Op::Bar if !self.apart && leave::plain_barrier(inst).is_some() => {
+                self.barrier(n, inst);
+                return true;
+            }
+            _ if must_leave(inst.op) => {
+                self.leave_for(n);
+                return !self.apart;
+            }
+            Op::Sreg => {
+                if self.special(n, inst) {
+                    return true;
+                }
+            }
+            Op::Addr => {
+                if let Some(at) = self.places.constant(self.pc(n)) {
+                    let consts = self.io_load("ptr", io!(consts));
+                    let p = self.ins(format!("getelementptr i8, ptr {consts}, i64 {at}"));
+                    let base = self.ins(format!("load i64, ptr {p}, !alias.scope !1, !noalias !2"));
+                    let Shape::Lin(lin) = &self.facts.results(inst, self.options)[0] else {
+                        return self.by_handler(n, inst);
+                    };
+                    self.assign(inst, Val::Lin { base, u: None, lin: lin.clone() });
+                    return true;
+                }
+            }
+            Op::Ld => {
+                if self.load(n, inst) {
+                    return true;
+                }
+            }
+            Op::St => {
+                if self.store(n, inst) {
+                    return true;
+                }
+            }
+            Op::Atom => {
+                if self.atomic(n, inst) {
+                    return true;
+                }
+            }
+            Op::Cvta | Op::CvtaTo => {
+                if self.convert_address(inst) {
+                    return true;
+                }
+            }
+            Op::Fence => {
+                self.line("fence seq_cst");
+                return true;
+            }
+            Op::CpAsyncCommit | Op::CpAsyncWait | Op::Prefetch => return true,
+            Op::Vote | Op::Ballot | Op::Shfl | Op::BarWarp | Op::ActiveMask => {
+                if self.warp_op(inst) {
+                    return true;
+                }
+            }
+            op if is_pure(op) => {
+                if self.pure(n, inst) {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+        self.by_handler(n, inst)
+    }
+
+    /// Writes a lane-wise op. False if there is no lowering.
+    fn pure(&mut self, n: usize, inst: &Inst) -> bool {
+        let shape = self.facts.results(inst, self.options).into_iter().next();
+        if let Some(Shape::Lin(lin)) = shape {
+            return self.linear(n, inst, &lin);
+        }
+        let address = self.address_form(inst);
+        let Some(name) = self.lanewise(inst, true) else { return false };
+        self.assign(inst, Val::Vec { name, addr: address.map(Rc::new) });
+        true
+    }
+
+    /// Runs the interpreter's handler on planes. False if the rest cannot be reached.
+    fn by_handler(&mut self, n: usize, inst: &Inst) -> bool {
+        let pc = self.pc(n);
+        self.line(format!("; {:?} by its handler", inst.op));
+        for &v in &inst.srcs {
+            if let Value::Reg(r) = v {
+                self.spill_whole(r);
+            }
+        }
+        if let Some(g) = inst.guard {
+            self.spill_whole(g.pred);
+        }
+        let guarded = inst.guard.is_some();
+        for &r in &inst.dsts {
+            if guarded || !self.all() {
+                self.spill_whole(r);
+            }
+        }
+        let mask = self.mask.clone();
+        let status = self.call_handler(pc, &mask);
+        if matches!(inst.attr, Attr::Mem(_) | Attr::Atom { .. }) {
+            let fuel = self.ins("load i64, ptr %fuel");
+            let less = self.ins(format!("sub i64 {fuel}, {POLL_COST}"));
+            self.line(format!("store i64 {less}, ptr %fuel"));
+        }
+        self.after_handler(n, &status);
+        for &r in &inst.dsts {
+            let v = self.load_plane(r, true);
+            self.put(r, v);
+        }
+        true
+    }
+
+    /// Calls the handler of the instruction at `pc`.
+    pub fn call_handler(&mut self, pc: u32, mask: &str) -> String {
+        let op = self.io_load("ptr", io!(op));
+        let context = self.io_load("ptr", io!(context));
+        self.ins(format!("call i32 {op}(ptr {context}, i32 {pc}, i32 {mask})"))
+    }
+
+    /// Leaves if a handler faulted or did not execute.
+    pub fn after_handler(&mut self, n: usize, status: &str) {
+        let ok = self.ins(format!("icmp eq i32 {status}, 0"));
+        let bad = self.label();
+        self.expect(&ok, &bad);
+        let status = status.to_owned();
+        let has_exit = self.live.contains_key(&n);
+        let exit = if has_exit { Some(self.exit(crate::Reason::Interpret, n, None)) } else { None };
+        self.aside(|g| {
+            g.begin(&bad);
+            match exit {
+                Some(label) => {
+                    let fault = g.ins(format!("icmp eq i32 {status}, 1"));
+                    g.line(format!("br i1 {fault}, label %fault, label %{label}"));
+                }
+                None => g.line("br label %fault"),
+            }
+        });
+    }
+
+    fn finish(mut self, cpu: &str, features: &str) -> Code {
+        let mut text = String::with_capacity(self.out.len() + self.cold.len() + 4096);
+        let mut allocas = String::new();
+        for r in self.slots.iter() {
+            let class = self.f.regs[r];
+            match &self.facts.shapes[r] {
+                Shape::Lin(lin) => {
+                    let _ = writeln!(allocas, "  %r{r} = alloca {}", value::scalar(class));
+                    if lin.form.q.is_some() {
+                        let _ = writeln!(allocas, "  %u{r} = alloca {}", value::scalar(class));
+                    }
+                }
+                Shape::None | Shape::Varying => {
+                    let _ = writeln!(allocas, "  %r{r} = alloca {}", value::vector(class));
+                }
+            }
+        }
+        for b in 0..self.f.blocks.len() {
+            if self.facts.waiting[b].is_some() {
+                let _ = writeln!(allocas, "  %w{b} = alloca i32\n  store i32 0, ptr %w{b}");
+            }
+        }
+        let _ = writeln!(
+            text,
+            "define i32 @{SYMBOL}(ptr noalias nocapture %io, i32 %entry, i32 %lanes) #0 {{"
+        );
+        text.push_str("begin:\n");
+        text.push_str(&allocas);
+        text.push_str("  %live = alloca i32\n  store i32 %lanes, ptr %live\n");
+        text.push_str("  %fuel = alloca i64\n");
+        let fuel = io!(fuel);
+        let frame = io!(frame);
+        let _ = writeln!(
+            text,
+            "  %fuelp = getelementptr inbounds i8, ptr %io, i64 {fuel}\n  \
+             %fuel0 = load i64, ptr %fuelp\n  store i64 %fuel0, ptr %fuel\n  \
+             %framep = getelementptr inbounds i8, ptr %io, i64 {frame}\n  \
+             %frame = load ptr, ptr %framep, !alias.scope !1, !noalias !2"
+        );
+        let mut table = String::new();
+        for (n, label) in self.entry_labels.iter().enumerate() {
+            let _ = write!(table, " i32 {n}, label %{label}");
+        }
+        let _ = writeln!(text, "  switch i32 %entry, label %{} [{table} ]", self.entry_labels[0]);
+        text.push_str(&self.out);
+        text.push_str(&self.cold);
+        text.push_str("fault:\n  %f0 = load i64, ptr %fuel\n  store i64 %f0, ptr %fuelp\n  ret i32 1\n");
+        text.push_str("done:\n  %f1 = load i64, ptr %fuel\n  store i64 %f1, ptr %fuelp\n  ret i32 0\n}\n");
+        for d in &self.declares {
+            text.push_str(d);
+            text.push('\n');
+        }
+        let _ = writeln!(
+            text,
+            "attributes #0 = {{ nounwind \"target-cpu\"=\"{cpu}\" \"target-features\"=\"{features}\" \
+             \"prefer-vector-width\"=\"512\" \"min-legal-vector-width\"=\"0\" \
+             \"no-trapping-math\"=\"true\" }}\n\
+             !0 = !{{!\"branch_weights\", i32 100000, i32 1}}\n\
+             !1 = !{{!3}}\n!2 = !{{!4}}\n!3 = !{{!3, !5, !\"engine\"}}\n!4 = !{{!4, !5, !\"guest\"}}\n\
+             !5 = !{{!5}}"
+        );
+        Code {
+            text,
+            entries: std::mem::take(&mut self.entries),
+            exits: std::mem::take(&mut self.exits),
+        }
+    }
+}
+
+/// Ops that only the interpreter runs, and after which it may enter the code again.
+fn must_leave(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Bar
+            | Op::BarRed
+            | Op::BarCluster
+            | Op::Call
+            | Op::Syscall
+            | Op::NanoSleep
+            | Op::Trap
+            | Op::Brkpt
+            | Op::Unsupported
+    )
+}
+
+/// Whether code for the instruction may have to leave with live registers.
+fn may_leave(inst: &Inst) -> bool {
+    must_leave(inst.op)
+        || matches!(
+            inst.op,
+            Op::SExt
+                | Op::ZExt
+                | Op::MulWideS
+                | Op::MulWideU
+                | Op::MadWideS
+                | Op::MadWideU
+                | Op::Ld
+                | Op::St
+                | Op::Atom
+                | Op::Vote
+                | Op::Ballot
+                | Op::MatchAny
+                | Op::MatchAll
+                | Op::Shfl
+                | Op::Redux
+                | Op::Elect
+                | Op::BarWarp
+                | Op::CpAsync
+        )
+}
+
+/// The only destination of an instruction.
+pub(crate) fn destination(inst: &Inst) -> Option<Reg> {
+    inst.dsts.first().copied()
+}
+
+pub(crate) fn lin_of(shape: &Shape) -> Option<Rc<Lin>> {
+    match shape {
+        Shape::Lin(l) => Some(l.clone()),
+        Shape::None | Shape::Varying => None,
+    }
+}
+
+/// A constant vector.
+pub(crate) fn vector_of(ty: &str, values: impl IntoIterator<Item = i64>) -> String {
+    let items: Vec<String> = values.into_iter().map(|v| format!("{ty} {v}")).collect();
+    format!("<{}>", items.join(", "))
+}
+
+/// The classes' widths in a plane.
+pub(crate) fn plane_bytes(class: Class) -> usize {
+    match class {
+        Class::P => 4,
+        Class::W => 4 * LANES,
+        Class::D => 8 * LANES,
+    }
+}

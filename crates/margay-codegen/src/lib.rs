@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From a function of margay IR to the text of an LLVM module in which a warp is one vector of 32
+//! lanes.
+//!
+//! The code made here speeds the interpreter up and does not replace it. It is entered at an
+//! *entry* (the function's start, the place after a barrier, a loop's header) for the lanes of one
+//! fragment, works on values in registers, and leaves at an *exit* with every live virtual register
+//! in the interpreter's own planes: at barriers, calls, and whatever else it does not do itself. An
+//! instruction without a lowering here is run by the interpreter's handler on planes, in place.
+//!
+//! Invariant: at an exit the planes, the mask and the address say exactly what the interpreter would
+//! have at that point, where it schedules the lowest address first.
+//!
+//! Limit: a function of more than [`MAX_INSTS`] instructions is refused; the interpreter runs it.
+
+mod analysis;
+mod emit;
+mod io;
+mod shape;
+
+use margay_ir as ir;
+
+pub use io::{Extent, Io};
+pub use shape::{LANES, Lin, Pattern, Shape};
+
+/// Version of the code that is made: part of the key of a cache.
+pub const VERSION: u32 = 1;
+/// Functions with more instructions are left to the interpreter.
+pub const MAX_INSTS: usize = 20_000;
+
+/// Returned by compiled code when every lane has exited.
+pub const DONE: u32 = 0;
+/// Returned by compiled code when a handler faulted: the interpreter's context says where and why.
+pub const FAULT: u32 = 1;
+/// The first exit's number.
+pub const FIRST_EXIT: u32 = 2;
+
+/// What the code is specialised for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Options {
+    pub block: [u32; 3],
+    /// All 32 lanes are there when the code is entered.
+    pub full: bool,
+    /// The code can also be entered at loop headers.
+    pub loops: bool,
+    /// From compute capability 7.0 on.
+    pub independent: bool,
+    /// A warp's first store to global memory has to let its siblings go first.
+    pub hold: bool,
+}
+
+/// Where the interpreter keeps what the code shares with it.
+pub trait Places {
+    /// Byte offset of a register's plane in the frame.
+    fn plane(&self, reg: ir::Reg) -> u32;
+    /// Address of a block's first instruction.
+    fn start(&self, block: usize) -> u32;
+    /// Number of a memory instruction's extent.
+    fn slot(&self, pc: u32) -> u32;
+    /// Byte offset, in the constants, of the plane with an `addr`'s value; `None` for local ones.
+    fn constant(&self, pc: u32) -> Option<u32>;
+}
+
+/// How a register lies in its plane at an entry or an exit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    pub reg: u32,
+    pub plane: u32,
+    pub class: ir::Class,
+    /// `None`: all lanes are there. Else only lane 0 (and with a second pattern one more lane) is,
+    /// and the others follow from the pattern.
+    pub lin: Option<Pattern>,
+}
+
+/// Where the code can be entered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub pc: u32,
+    pub live: Vec<Stored>,
+}
+
+/// Why the code was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// At a whole-block barrier with constant number; `pc` is the barrier's own.
+    Barrier { id: u8 },
+    /// The interpreter is to execute the instruction at `pc`.
+    Interpret,
+    /// As `Interpret`, and the code must not be entered again by this warp: an address did not have
+    /// the form that was assumed.
+    Never,
+    /// The fuel is used up.
+    Fuel,
+    /// The store at `pc` waits until the block's other warps had a turn.
+    Hold,
+}
+
+/// Where and how the code can be left; its number is its index plus [`FIRST_EXIT`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exit {
+    pub reason: Reason,
+    pub pc: u32,
+    pub live: Vec<Stored>,
+    /// The entry after it, if there is one.
+    pub resume: Option<u32>,
+    /// Addresses at which other lanes wait; their masks are in [`Io::pending`], in this order.
+    pub pending: Vec<u32>,
+}
+
+/// The result: the text, and what the engine must know to enter and to leave.
+#[derive(Clone, Debug)]
+pub struct Code {
+    pub text: String,
+    pub entries: Vec<Entry>,
+    pub exits: Vec<Exit>,
+}
+
+/// Name of the function in the module; it takes a pointer to [`Io`], the entry and the lanes.
+pub const SYMBOL: &str = "margay_kernel";
+
+/// Why there is no code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused(pub &'static str);
+
+/// Compiles one function to LLVM's text form. `cpu` and `features` go to its attributes.
+pub fn compile(
+    function: &ir::Function,
+    places: &dyn Places,
+    options: &Options,
+    cpu: &str,
+    features: &str,
+) -> Result<Code, Refused> {
+    let insts: usize = function.blocks.iter().map(|b| b.insts.len() + 1).sum();
+    if insts > MAX_INSTS || function.blocks.len() > 2_000 {
+        return Err(Refused("it is too long"));
+    }
+    let facts = analysis::Facts::new(function, options);
+    Ok(emit::emit(function, places, options, &facts, cpu, features))
+}
