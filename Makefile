@@ -34,6 +34,7 @@ PREFIX ?= /usr/local
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/margay
 	install $(MARGAY) $(DESTDIR)$(PREFIX)/bin/margay
+	install -m 644 target/release/libmargay_jit.so $(DESTDIR)$(PREFIX)/lib/margay/libmargay_jit.so
 	install -m 644 target/release/libcuda.so $(DESTDIR)$(PREFIX)/lib/margay/libcuda.so.1
 	install -m 644 target/release/libcudart.so $(DESTDIR)$(PREFIX)/lib/margay/libcudart.so.12
 	install -m 644 target/release/libcudart13.so $(DESTDIR)$(PREFIX)/lib/margay/libcudart.so.13

@@ -136,9 +136,7 @@ impl Facts {
     /// Whether the lanes of one fragment may want different ways at the end of the block.
     pub fn parts(&self, f: &Function, b: usize) -> bool {
         match &f.blocks[b].term {
-            Term::CondBr { pred, then, els, .. } => {
-                then != els && !self.shape(*pred).is_uniform()
-            }
+            Term::CondBr { pred, then, els, .. } => then != els && !self.shape(*pred).is_uniform(),
             Term::BrTable { index: Value::Reg(r), .. } => !self.shape(*r).is_uniform(),
             Term::BrTable { .. } | Term::Br(_) | Term::Ret | Term::Exit => false,
         }
@@ -147,8 +145,7 @@ impl Facts {
     fn solve(&mut self, f: &Function, options: &Options) {
         // What no instruction writes before it is read is zero in a new frame, or an argument.
         for r in self.live_in.first().into_iter().flat_map(|s| s.iter().collect::<Vec<_>>()) {
-            self.shapes[r] =
-                if f.is_entry { Shape::lin(Lin::constant(0)) } else { Shape::Varying };
+            self.shapes[r] = if f.is_entry { Shape::lin(Lin::constant(0)) } else { Shape::Varying };
         }
         for r in placed(&f.params) {
             self.shapes[r.0 as usize] = Shape::Varying;
@@ -160,7 +157,9 @@ impl Facts {
                     let mut found = self.results(inst, options);
                     let mut n = 0;
                     for_each_def(inst, |r| {
-                        let mut s = found.get_mut(n).map_or(Shape::Varying, |s| std::mem::replace(s, Shape::None));
+                        let mut s = found
+                            .get_mut(n)
+                            .map_or(Shape::Varying, |s| std::mem::replace(s, Shape::None));
                         n += 1;
                         if let Some(g) = inst.guard
                             && !self.shape(g.pred).is_uniform()
@@ -321,7 +320,9 @@ impl Facts {
                 one(if p.is_uniform() { a.join(b) } else { Shape::Varying })
             }
             Op::Ld => {
-                let Attr::Mem(mem) = inst.attr else { return vec![Shape::Varying; inst.dsts.len()] };
+                let Attr::Mem(mem) = inst.attr else {
+                    return vec![Shape::Varying; inst.dsts.len()];
+                };
                 let s = if uniform && loads_once(&mem) { Shape::uniform() } else { Shape::Varying };
                 vec![s; inst.dsts.len()]
             }

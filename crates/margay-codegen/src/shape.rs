@@ -165,9 +165,8 @@ pub fn factor(steps: &Steps) -> Option<(i64, Steps)> {
 }
 
 fn sum(a: &Lin, b: &Lin, bits: u32, subtract: bool) -> Option<Lin> {
-    let f = |x: i64, y: i64| {
-        wrap(if subtract { x.wrapping_sub(y) } else { x.wrapping_add(y) }, bits)
-    };
+    let f =
+        |x: i64, y: i64| wrap(if subtract { x.wrapping_sub(y) } else { x.wrapping_add(y) }, bits);
     let pat = zip(&a.form.pat, &b.form.pat, f);
     let q = match (&a.form.q, &b.form.q) {
         (None, None) => None,
@@ -251,7 +250,8 @@ fn widen(a: &Lin, signed: bool) -> Option<Lin> {
     if widens(a, signed) == Widening::Never {
         return None;
     }
-    let constant = a.constant.map(|c| if signed { c as u32 as i32 as u64 } else { c as u32 as u64 });
+    let constant =
+        a.constant.map(|c| if signed { c as u32 as i32 as u64 } else { c as u32 as u64 });
     let most = if !signed && a.is_uniform() { a.most.min(u32::MAX as u64) } else { a.most };
     let most = if most <= 0x7fff_ffff || !signed { most } else { u64::MAX };
     Some(Lin { form: a.form.clone(), constant, align: a.align.min(32), most })
@@ -328,7 +328,8 @@ pub fn apply(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
             let a0 = a[0];
             let ok = a0.form.q.is_none()
                 && a0.form.pat.iter().all(|&p| p >= 0 && (p as u64) & m == 0)
-                && a0.align >= 64 - a0.form.pat.iter().fold(0, |x, &p| x | p as u64 | m).leading_zeros();
+                && a0.align
+                    >= 64 - a0.form.pat.iter().fold(0, |x, &p| x | p as u64 | m).leading_zeros();
             ok.then(|| sum(a0, a[1], bits, false)).flatten()
         }),
         _ => None,

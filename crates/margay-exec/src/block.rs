@@ -91,6 +91,21 @@ impl Group {
         Group { blocks, peers, cluster, last, watched: false, circle: Circle::default() }
     }
 
+    /// Takes a block over that began in compiled code.
+    pub fn adopt(
+        ctaid: [u32; 3],
+        smid: u32,
+        warps: Vec<Warp>,
+        shared: Buffer,
+        local: Buffer,
+    ) -> Group {
+        let peers = vec![shared.as_ptr()];
+        let alive = warps.iter().map(|w| w.alive.count_ones()).sum();
+        let barriers = [BlockBarrier::default(); BARRIERS];
+        let block = Block { ctaid, rank: 0, smid, warps, alive, barriers, shared, local };
+        Group { blocks: vec![block], peers, cluster: ClusterBarrier::default(), last: (0, 0) }
+    }
+
     /// Tells the watch that the blocks begin, or that they have ended.
     pub fn report(&self, cx: &mut Cx<'_>, begins: bool) {
         if !cx.interest.contains(Interest::BLOCKS) {

@@ -35,6 +35,7 @@ impl Buffer {
         self.at
     }
 
+<<<<<<< HEAD
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -46,6 +47,10 @@ impl Buffer {
     }
 
     fn clear(&mut self, bytes: usize) {
+=======
+    /// Zeroes so many bytes from the start.
+    pub fn clear(&mut self, bytes: usize) {
+>>>>>>> 52252e9 (Run kernels in compiled code, a warp as one vector, behind MARGAY_ENGINE=jit)
         // SAFETY: inside the buffer.
         unsafe { std::ptr::write_bytes(self.at, 0, bytes.min(self.bytes)) };
     }

@@ -29,6 +29,8 @@ pub struct Env<'a> {
     pub shared_size: u32,
     pub local_size: u32,
     pub started: std::time::Instant,
+    /// Compiled code of the kernel, if this launch has any.
+    pub jit: Option<crate::jit::LaunchCode>,
 }
 
 // SAFETY: the raw pointer is to the launch's own parameter block, which is read only.
@@ -116,6 +118,10 @@ pub struct Cx<'a> {
     pub thread_instructions: u64,
     pub counters: [u64; COUNTERS],
     pub fault: Option<Box<LaneFault>>,
+    /// Where a handler faulted that compiled code called.
+    pub fault_pc: u32,
+    /// What compiled code and the engine share.
+    pub io: Box<margay_codegen::Io>,
     pub view: WarpView,
 }
 
@@ -151,6 +157,8 @@ impl<'a> Cx<'a> {
             thread_instructions: 0,
             counters: [0; COUNTERS],
             fault: None,
+            fault_pc: 0,
+            io: crate::jit::new_io(env),
             view: WarpView {
                 tid: [std::ptr::null(); 3],
                 ctaid: [0; 3],

@@ -152,7 +152,7 @@ pub fn launch_observed(
         0 => 0,
         n => n.saturating_add(LOCAL_START).min(LOCAL_WINDOW as u32 / 2),
     };
-    let env = Env {
+    let mut env = Env {
         program,
         machine,
         config,
@@ -167,7 +167,9 @@ pub fn launch_observed(
             + config.dynamic_shared,
         local_size: local,
         started: Instant::now(),
+        jit: None,
     };
+    env.jit = crate::jit::LaunchCode::new(&env);
     let totals = sched::run(&env, cancel)?;
     let count = |c: Counter| totals.counters[c as usize];
     Ok(LaunchStats {

@@ -13,6 +13,7 @@ pub mod fault;
 mod format;
 mod handlers;
 mod interp;
+pub mod jit;
 mod lanes;
 pub mod launch;
 pub mod mem;

@@ -99,6 +99,9 @@ pub(crate) struct DecodedFunction {
     pub local_top: u32,
     pub frame_size: u32,
     pub frame_align: u32,
+    /// Offset of each register's plane, and address of each block.
+    pub planes: Vec<u32>,
+    pub starts: Vec<u32>,
     pub params: Vec<ArgPlace>,
     pub rets: Vec<ArgPlace>,
 }
@@ -115,6 +118,7 @@ pub(crate) struct Site {
 
 /// A kernel ready to launch. Cheap to share; link once, launch often.
 pub struct Program {
+    pub(crate) kernels: crate::jit::Kernels,
     pub(crate) module: Arc<LoadedModule>,
     pub(crate) name: Arc<str>,
     pub(crate) info: ProgramInfo,

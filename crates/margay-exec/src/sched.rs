@@ -18,6 +18,7 @@ use crate::block::{Group, Progress};
 use crate::buffer::Pool;
 use crate::fault::{Fault, FaultKind, Spot};
 use crate::interp::{COUNTERS, Cx, Env};
+use crate::jit::{BlockEnd, Fast};
 use crate::launch::LaunchFailure;
 use crate::mem::Extent;
 
@@ -124,6 +125,17 @@ impl Grid<'_> {
         self.next.load(Ordering::Acquire) < self.groups
     }
 
+    /// The only block of a group without clusters.
+    fn block_at(&self, group: u64) -> [u32; 3] {
+        let config = self.env.config;
+        let at = match config.seed {
+            Some(seed) => permute(group, self.groups, seed),
+            None => group,
+        };
+        let [x, y] = [config.grid[0] as u64, config.grid[1] as u64];
+        [(at % x) as u32, (at / x % y) as u32, (at / x / y) as u32]
+    }
+
     /// The blocks of a group, in rank order.
     fn blocks_of(&self, group: u64) -> Vec<[u32; 3]> {
         let config = self.env.config;
@@ -185,6 +197,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
     let env = grid.env;
     let mut cx = Cx::new(env);
     let mut pool = Pool::default();
+    let mut fast = Fast::new(&cx, &mut pool);
     let mut begun: VecDeque<Begun> = VecDeque::new();
     let mut seen = (grid.progress.load(Ordering::Acquire), Instant::now());
     let started = Instant::now();
@@ -203,6 +216,28 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
         if begun.iter().all(|b| b.spinning || b.slices >= PATIENCE)
             && let Some(at) = grid.take()
         {
+            if let Some(fast) = &mut fast {
+                let (ctaid, smid) = (grid.block_at(at), (at % sms) as u32);
+                match fast.run_block(&mut cx, &mut pool, ctaid, smid, &stop) {
+                    Ok(BlockEnd::Done) => {
+                        grid.resident.fetch_sub(1, Ordering::AcqRel);
+                        grid.finished.fetch_add(1, Ordering::AcqRel);
+                        grid.progress.fetch_add(1, Ordering::AcqRel);
+                    }
+                    Ok(BlockEnd::Handed(group)) => {
+                        begun.push_front(Begun { group: *group, spinning: false, slices: 0 });
+                    }
+                    Err(fault) => grid.finish_early(End::Fault(fault)),
+                }
+                if help.is_some()
+                    && grid.unstarted()
+                    && started.elapsed() > HELP_AFTER
+                    && let Some(help) = help.take()
+                {
+                    help();
+                }
+                continue;
+            }
             let blocks = grid.blocks_of(at);
             let group = Group::new(&cx, &blocks, (at % sms) as u32, &mut pool);
             group.report(&mut cx, true);

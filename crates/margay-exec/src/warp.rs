@@ -17,7 +17,10 @@ use crate::decode::{CALL_OVERHEAD, LOCAL_START};
 use crate::fault::FaultKind;
 use crate::handlers::address::resolve_lane;
 use crate::handlers::warp_ops;
+use margay_codegen::Reason;
+
 use crate::interp::{self, Cx};
+use crate::jit;
 use crate::lanes::{FULL, Flow, LaneFault, WARP, active};
 use crate::observe::{BarrierEvent, Interest};
 use crate::program::{ArgPlace, Target};
@@ -104,6 +107,9 @@ pub struct Warp {
     tid: Box<[[u32; WARP]; 3]>,
     /// Its first store to global memory has waited its turn.
     pub held: bool,
+    /// Its lanes were always scheduled lowest address first, none waiting for another: what compiled
+    /// code rests on.
+    pub orderly: bool,
     /// Lanes that the open round of each block barrier has counted.
     counted: [u32; crate::barrier::BARRIERS],
     /// One more than the cluster round in which each lane arrived last; 0 if never.
@@ -137,9 +143,21 @@ pub struct Shared<'a> {
     pub pool: &'a mut Pool,
 }
 
+/// A warp that began in compiled code.
+pub struct Adopted {
+    pub index: u32,
+    pub block: [u32; 3],
+    pub regs: Buffer,
+    pub alive: u32,
+    /// Addresses and lanes.
+    pub fragments: Vec<(u32, u32)>,
+    pub held: bool,
+    pub orderly: bool,
+}
+
 impl Warp {
-    /// The warp `index` of a block of `block` threads.
-    pub fn new(cx: &Cx<'_>, index: u32, block: [u32; 3], pool: &mut Pool) -> Warp {
+    /// Thread indices of the warp `index` of a block, and which of its lanes there are.
+    pub fn threads(index: u32, block: [u32; 3]) -> (Box<[[u32; WARP]; 3]>, u32) {
         let threads = block.iter().map(|&n| n as u64).product::<u64>();
         let first = index as u64 * WARP as u64;
         let mut tid = Box::new([[0; WARP]; 3]);
@@ -151,6 +169,46 @@ impl Warp {
             tid[2][l] = (t / block[0] as u64 / block[1] as u64) as u32;
             lanes |= ((t < threads) as u32) << l;
         }
+        (tid, lanes)
+    }
+
+    /// Takes a warp over whose registers are whole.
+    pub fn adopt(from: Adopted, pool: &mut Pool) -> Warp {
+        let (tid, _) = Warp::threads(from.index, from.block);
+        let fragment = |&(pc, mask): &(u32, u32)| Fragment {
+            pc,
+            mask,
+            frame: 0,
+            depth: 0,
+            state: State::Ready,
+            rounds: 0,
+            busy: 0,
+        };
+        let fragments: Vec<Fragment> = from.fragments.iter().map(fragment).collect();
+        let (regs, live) = (from.regs, from.alive);
+        let frames = if live == 0 {
+            pool.give(regs);
+            Vec::new()
+        } else {
+            let (parent, return_pc, site, depth) = (NONE, 0, 0, 0);
+            vec![Some(Frame { regs, function: 0, parent, return_pc, site, depth, live })]
+        };
+        Warp {
+            index: from.index,
+            alive: live,
+            fragments,
+            frames,
+            tid,
+            held: from.held,
+            orderly: from.orderly,
+            counted: [0; crate::barrier::BARRIERS],
+            cluster_round: [0; WARP],
+        }
+    }
+
+    /// The warp `index` of a block of `block` threads.
+    pub fn new(cx: &Cx<'_>, index: u32, block: [u32; 3], pool: &mut Pool) -> Warp {
+        let (tid, lanes) = Warp::threads(index, block);
         let entry = &cx.env.program.functions[0];
         let regs = pool.take(entry.lines as usize * 64);
         let base = LOCAL_START.next_multiple_of(entry.frame_align);
@@ -179,6 +237,7 @@ impl Warp {
             frames: vec![Some(frame)],
             tid,
             held: false,
+            orderly: true,
             counted: [0; crate::barrier::BARRIERS],
             cluster_round: [0; WARP],
         }
@@ -241,6 +300,8 @@ impl Warp {
     ) -> Result<Stop, WarpFault> {
         let independent = cx.env.machine.sm >= 70;
         let mut left = slice;
+        // The next instruction is not for compiled code.
+        let mut interpret = false;
         cx.view.tid = [&self.tid[0], &self.tid[1], &self.tid[2]];
         cx.view.warp = self.index;
         loop {
@@ -259,6 +320,35 @@ impl Warp {
             let quantum = if others { left.min(FRAGMENT_QUANTUM) } else { left };
             let changes = cx.changes;
             cx.fuel = quantum;
+            let alone = self.orderly && !others && f.depth == 0;
+            if alone
+                && !std::mem::take(&mut interpret)
+                && let Some(entry) = jit::entry(cx, f.pc, f.mask)
+            {
+                // SAFETY: `cx` was just pointed at the fragment's frame, whose planes are whole.
+                let arrived = unsafe { jit::enter(cx, entry, f.mask, quantum) };
+                left -= quantum - cx.fuel;
+                match arrived {
+                    Err(pc) => return Err(take_fault(cx, pc)),
+                    Ok(None) => {
+                        self.exit(at, block);
+                        return Ok(Stop::Done);
+                    }
+                    Ok(Some(arrived)) => {
+                        self.arrive(at, &arrived, block);
+                        // Else the instruction that it stopped at is the interpreter's.
+                        interpret = arrived.reason != Reason::Fuel;
+                        if arrived.alive != f.mask {
+                            return Ok(Stop::Look);
+                        }
+                        if left <= 0 {
+                            return Ok(Stop::Slice);
+                        }
+                        continue;
+                    }
+                }
+            }
+            interpret = false;
             // SAFETY: `cx` was just pointed at the fragment's frame.
             let (flow, pc) = unsafe { interp::run(cx, f.pc) };
             left -= quantum - cx.fuel;
@@ -275,6 +365,7 @@ impl Warp {
                 Flow::Pause => {
                     // Whoever sleeps lets the other fragments, then the other warps go first.
                     if others && independent {
+                        self.orderly = false;
                         self.fragments[at].rounds += 1;
                     }
                     left = left.min(0);
@@ -329,6 +420,7 @@ impl Warp {
                 if f.busy >= BUSY_QUANTA {
                     f.busy = 0;
                     f.rounds += 1;
+                    self.orderly = false;
                 }
             }
             if left <= 0 {
@@ -337,6 +429,7 @@ impl Warp {
         }
     }
 
+<<<<<<< HEAD
     /// Adds all that decides what the warp will do, but memory, to a digest.
     pub fn digest(&self, digest: &mut Digest) {
         for f in &self.fragments {
@@ -346,6 +439,21 @@ impl Warp {
         for frame in self.frames.iter().flatten() {
             digest.add(u64::from(frame.function) << 32 | u64::from(frame.return_pc));
             digest.add_buffer(&frame.regs);
+=======
+    /// Splits a fragment as compiled code left it.
+    fn arrive(&mut self, at: usize, arrived: &jit::Arrived, block: &mut Shared<'_>) {
+        let f = self.fragments[at];
+        self.orderly &= arrived.reason != Reason::Never;
+        self.fragments[at].pc = arrived.pc;
+        self.fragments[at].mask = arrived.mask;
+        for &(pc, mask) in &arrived.others {
+            self.fragments.push(Fragment { pc, mask, ..f });
+        }
+        let gone = f.mask & !arrived.alive;
+        if gone != 0 {
+            self.fragments.push(Fragment { mask: gone, ..f });
+            self.exit(self.fragments.len() - 1, block);
+>>>>>>> 52252e9 (Run kernels in compiled code, a warp as one vector, behind MARGAY_ENGINE=jit)
         }
     }
 
@@ -409,6 +517,7 @@ impl Warp {
 
     fn wait_for_lanes(&mut self, cx: &mut Cx<'_>, at: usize, flow: Flow, independent: bool) {
         let f = self.fragments[at];
+        self.orderly = false;
         // A guard may exclude some lanes, which go on.
         self.split_off(at, cx.mask, f.pc);
         if flow == Flow::Await {
@@ -614,6 +723,7 @@ impl Warp {
         let inst = cx.env.program.code[pc as usize];
         let shape = unpack(inst.imm);
         self.split_off(at, cx.mask, pc);
+        self.orderly &= self.fragments.len() == 1;
         if shape.cluster {
             self.cluster_barrier(cx, at, block, shape.kind);
             return Ok(());
@@ -768,7 +878,7 @@ impl Warp {
     }
 }
 
-fn take_fault(cx: &mut Cx<'_>, pc: u32) -> WarpFault {
+pub(crate) fn take_fault(cx: &mut Cx<'_>, pc: u32) -> WarpFault {
     let fault = cx.fault.take().unwrap_or_else(|| {
         let why = "the engine lost the reason of a fault".to_owned();
         Box::new(LaneFault { lane: 0, kind: FaultKind::IllegalInstruction { why } })

@@ -16,11 +16,8 @@ impl Gen<'_> {
         self.mask = self.ins(format!("load i32, ptr %w{b}"));
         self.line(format!("store i32 0, ptr %w{b}"));
         if self.facts.joins.has(b) {
-            let live = if self.options.full {
-                "-1".to_owned()
-            } else {
-                self.ins("load i32, ptr %live")
-            };
+            let live =
+                if self.options.full { "-1".to_owned() } else { self.ins("load i32, ptr %live") };
             let mask = self.mask.clone();
             let together = self.ins(format!("icmp eq i32 {mask}, {live}"));
             let (apart, meet) = (self.label(), format!("C{b}"));

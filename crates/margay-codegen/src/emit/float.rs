@@ -29,12 +29,13 @@ pub fn is_native(inst: &Inst) -> bool {
                 a.round == Round::Nearest && !a.relu && (inst.ty == Ty::F32 || !a.sat)
             }),
         Op::FNeg | Op::FAbs => attr(inst).is_some_and(|a| !a.sat && !a.relu),
-        Op::FRound => attr(inst)
-            .is_some_and(|a| !a.sat && !a.relu && !a.ftz && a.round != Round::NearestAway),
-        Op::FMin | Op::FMax => match inst.attr {
-            Attr::MinMax(MinMaxAttr { nan: false, xorsign_abs: false, abs: false, .. }) => true,
-            _ => false,
-        },
+        Op::FRound => {
+            attr(inst).is_some_and(|a| !a.sat && !a.relu && !a.ftz && a.round != Round::NearestAway)
+        }
+        Op::FMin | Op::FMax => matches!(
+            inst.attr,
+            Attr::MinMax(MinMaxAttr { nan: false, xorsign_abs: false, abs: false, .. })
+        ),
         _ => false,
     }
 }
@@ -62,21 +63,20 @@ pub fn has_lowering(inst: &Inst) -> bool {
         Op::FToS | Op::FToU => {
             is_single_or_double(inst.from)
                 && matches!(inst.ty, Ty::I32 | Ty::I64)
-                && attr(inst).is_some_and(|a| {
-                    !a.sat && !a.relu && !a.ftz && a.round != Round::NearestAway
-                })
+                && attr(inst)
+                    .is_some_and(|a| !a.sat && !a.relu && !a.ftz && a.round != Round::NearestAway)
         }
         _ => is_native(inst),
     }
 }
 
 impl Gen<'_> {
-    fn to_float(&mut self, x: &str, ty: Ty, wide: bool) -> String {
+    fn float_of(&mut self, x: &str, ty: Ty, wide: bool) -> String {
         let (i, f) = names(ty);
         self.ins(format!("bitcast {} {x} to {}", typed(i, wide), typed(f, wide)))
     }
 
-    fn to_bits(&mut self, x: &str, ty: Ty, wide: bool) -> String {
+    fn bits_of(&mut self, x: &str, ty: Ty, wide: bool) -> String {
         let (i, f) = names(ty);
         self.ins(format!("bitcast {} {x} to {}", typed(f, wide), typed(i, wide)))
     }
@@ -102,16 +102,16 @@ impl Gen<'_> {
                 let op = if inst.op == Op::SToF { "sitofp" } else { "uitofp" };
                 let (from, to) = (typed(&format!("i{bits}"), wide), typed(names(ty).1, wide));
                 let f = self.ins(format!("{op} {from} {x} to {to}"));
-                return Some(self.to_bits(&f, ty, wide));
+                return Some(self.bits_of(&f, ty, wide));
             }
             Op::FToF => {
-                let x = self.to_float(&a[0], inst.from, wide);
+                let x = self.float_of(&a[0], inst.from, wide);
                 let (from, to) = (typed(names(inst.from).1, wide), typed(names(ty).1, wide));
                 let op = if ty == Ty::F64 { "fpext" } else { "fptrunc" };
                 let f = self.ins(format!("{op} {from} {x} to {to}"));
-                return Some(self.to_bits(&f, ty, wide));
+                return Some(self.bits_of(&f, ty, wide));
             }
-            Op::FToS | Op::FToU => return self.to_integer(inst, &a[0], wide),
+            Op::FToS | Op::FToU => return self.integer_of(inst, &a[0], wide),
             _ => {}
         }
         let ftz = match inst.attr {
@@ -134,7 +134,7 @@ impl Gen<'_> {
             let k = if ty == Ty::F32 { k as i32 as i64 } else { k };
             return Some(self.ins(format!("{op} {it} {}, {}", args[0], constant(int, k, wide))));
         }
-        let f: Vec<String> = args.iter().map(|x| self.to_float(x, ty, wide)).collect();
+        let f: Vec<String> = args.iter().map(|x| self.float_of(x, ty, wide)).collect();
         let result = match inst.op {
             Op::FAdd => self.ins(format!("fadd {ft} {}, {}", f[0], f[1])),
             Op::FSub => self.ins(format!("fsub {ft} {}, {}", f[0], f[1])),
@@ -156,8 +156,7 @@ impl Gen<'_> {
                 let better = self.ins(format!("fcmp {cmp} {ft} {}, {}", f[0], f[1]));
                 let alone = self.ins(format!("fcmp uno {ft} {}, {}", f[1], f[1]));
                 let first = self.ins(format!("or {p} {better}, {alone}"));
-                let r =
-                    self.ins(format!("select {p} {first}, {it} {}, {it} {}", args[0], args[1]));
+                let r = self.ins(format!("select {p} {first}, {it} {}, {it} {}", args[0], args[1]));
                 let equal = self.ins(format!("fcmp oeq {ft} {}, {}", f[0], f[1]));
                 let both = self.ins(format!("{tie} {it} {}, {}", args[0], args[1]));
                 return Some(self.ins(format!("select {p} {equal}, {it} {both}, {it} {r}")));
@@ -184,7 +183,7 @@ impl Gen<'_> {
             }
             _ => return None,
         };
-        let mut bits = self.to_bits(&result, ty, wide);
+        let mut bits = self.bits_of(&result, ty, wide);
         if ftz {
             if matches!(inst.op, Op::FMul | Op::FFma) {
                 bits = self.flush_tiny(inst, &f, &bits, wide);
@@ -193,13 +192,13 @@ impl Gen<'_> {
         }
         if attr(inst).is_some_and(|a| a.sat) {
             // NaN and what is below become +0.
-            let x = self.to_float(&bits, ty, wide);
+            let x = self.float_of(&bits, ty, wide);
             let (zero, one) = (constant(float, "0.0", wide), constant(float, "1.0", wide));
             let above = self.ins(format!("fcmp ogt {ft} {x}, {zero}"));
             let low = self.ins(format!("select {p} {above}, {ft} {x}, {ft} {zero}"));
             let over = self.ins(format!("fcmp ogt {ft} {low}, {one}"));
             let r = self.ins(format!("select {p} {over}, {ft} {one}, {ft} {low}"));
-            bits = self.to_bits(&r, ty, wide);
+            bits = self.bits_of(&r, ty, wide);
         }
         Some(bits)
     }
@@ -225,8 +224,8 @@ impl Gen<'_> {
         self.ins(format!("select {} {small}, {t} {sign}, {t} {bits}", typed("i1", wide)))
     }
 
-    fn to_integer(&mut self, inst: &Inst, x: &str, wide: bool) -> Option<String> {
-        let x = self.to_float(x, inst.from, wide);
+    fn integer_of(&mut self, inst: &Inst, x: &str, wide: bool) -> Option<String> {
+        let x = self.float_of(x, inst.from, wide);
         let (_, float) = names(inst.from);
         let ft = typed(float, wide);
         let single = inst.from == Ty::F32;

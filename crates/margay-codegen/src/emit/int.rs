@@ -60,7 +60,8 @@ fn int_type(ty: Ty) -> &'static str {
 /// Ops to which a NaN is a NaN, whatever its bits.
 fn is_transparent(inst: &Inst) -> bool {
     super::float::is_native(inst)
-        || matches!(inst.op, Op::FCmp | Op::FToS | Op::FToU) && !matches!(inst.ty, Ty::F16 | Ty::BF16)
+        || matches!(inst.op, Op::FCmp | Op::FToS | Op::FToU)
+            && !matches!(inst.ty, Ty::F16 | Ty::BF16)
 }
 
 impl Gen<'_> {
@@ -113,7 +114,10 @@ impl Gen<'_> {
             let widened = matches!(
                 (inst.op, i),
                 (Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU, 0 | 1)
-            ) || matches!((inst.op, inst.ty, inst.from), (Op::SExt | Op::ZExt, Ty::I64, Ty::I32));
+            ) || matches!(
+                (inst.op, inst.ty, inst.from),
+                (Op::SExt | Op::ZExt, Ty::I64, Ty::I32)
+            );
             if !widened {
                 continue;
             }
@@ -270,16 +274,16 @@ impl Gen<'_> {
 
     /// A varying address as a scalar and 32-bit indices, if the op makes one.
     pub fn address_form(&mut self, inst: &Inst) -> Option<Addr> {
-        if inst.ty != Ty::I64 && !matches!(inst.op, Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU)
+        if inst.ty != Ty::I64
+            && !matches!(inst.op, Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU)
         {
             return None;
         }
         if inst.guard.is_some() || !inst.srcs.iter().any(|v| matches!(v, Value::Reg(_))) {
             return None;
         }
-        let values: Vec<Val> = (0..inst.srcs.len())
-            .map(|n| self.bits(inst.srcs[n], operand_class(inst, n)))
-            .collect();
+        let values: Vec<Val> =
+            (0..inst.srcs.len()).map(|n| self.bits(inst.srcs[n], operand_class(inst, n))).collect();
         let constant = |v: &Val| match v {
             Val::Lin { lin, .. } if lin.is_uniform() => lin.constant,
             Val::Lin { .. } | Val::Vec { .. } => None,
@@ -364,10 +368,15 @@ impl Gen<'_> {
             .enumerate()
             .map(|(n, x)| {
                 let own = matches!(inst.op.info().srcs.get(n), Some(margay_ir::Slot::T));
-                if narrow && own { self.ins(format!("trunc {} {x} to {t}", typed("i32", wide))) } else { x.clone() }
+                if narrow && own {
+                    self.ins(format!("trunc {} {x} to {t}", typed("i32", wide)))
+                } else {
+                    x.clone()
+                }
             })
             .collect();
-        let (x, y) = (args.first().cloned().unwrap_or_default(), args.get(1).cloned().unwrap_or_default());
+        let (x, y) =
+            (args.first().cloned().unwrap_or_default(), args.get(1).cloned().unwrap_or_default());
         let k = |v: i64| constant(ty, v, wide);
         let it = typed("i32", wide);
         let result = match inst.op {
@@ -487,7 +496,8 @@ impl Gen<'_> {
                 let raw = a[0].clone();
                 let low = self.resize(&raw, have, from, wide);
                 let r = if inst.op == Op::SExt && from < bits {
-                    let (f, t) = (typed(&format!("i{from}"), wide), typed(&format!("i{bits}"), wide));
+                    let (f, t) =
+                        (typed(&format!("i{from}"), wide), typed(&format!("i{bits}"), wide));
                     self.ins(format!("sext {f} {low} to {t}"))
                 } else {
                     self.resize(&low, from, bits, wide)
@@ -582,8 +592,7 @@ impl Gen<'_> {
     fn lop3(&mut self, table: u8, a: &[String], wide: bool) -> String {
         let t = typed("i32", wide);
         let ones = constant("i32", -1, wide);
-        let not: Vec<String> =
-            a.iter().map(|x| self.ins(format!("xor {t} {x}, {ones}"))).collect();
+        let not: Vec<String> = a.iter().map(|x| self.ins(format!("xor {t} {x}, {ones}"))).collect();
         let mut sum: Option<String> = None;
         for i in 0..8 {
             if table >> i & 1 == 0 {
@@ -626,7 +635,11 @@ impl Gen<'_> {
             Sreg::NCtaId(d) => self.io_load("i32", io!(nctaid) + 4 * (d as usize % 3)),
             Sreg::WarpId => self.io_load("i32", io!(warp)),
             Sreg::NWarpId => self.io_load("i32", io!(warps)),
-            Sreg::LaneMaskEq | Sreg::LaneMaskLt | Sreg::LaneMaskLe | Sreg::LaneMaskGt | Sreg::LaneMaskGe => {
+            Sreg::LaneMaskEq
+            | Sreg::LaneMaskLt
+            | Sreg::LaneMaskLe
+            | Sreg::LaneMaskGt
+            | Sreg::LaneMaskGe => {
                 let values = (0..LANES as u32).map(|l| {
                     let eq = 1u32 << l;
                     let bits = match s {

@@ -77,7 +77,9 @@ impl Gen<'_> {
             self.line(format!("store i32 {bits}, ptr {at}, !alias.scope !1, !noalias !2"));
         } else {
             let ty = vector(class);
-            self.line(format!("store {ty} {name}, ptr {at}, align 64, !alias.scope !1, !noalias !2"));
+            self.line(format!(
+                "store {ty} {name}, ptr {at}, align 64, !alias.scope !1, !noalias !2"
+            ));
         }
     }
 
@@ -116,8 +118,7 @@ impl Gen<'_> {
                     let lane = self.ins(format!("zext i32 {lane} to i64"));
                     from = self.ins(format!("getelementptr {ty}, ptr {from}, i64 {lane}"));
                 }
-                let base =
-                    self.ins(format!("load {ty}, ptr {from}, !alias.scope !1, !noalias !2"));
+                let base = self.ins(format!("load {ty}, ptr {from}, !alias.scope !1, !noalias !2"));
                 let u = lin.form.second_lane().map(|(lane, sign)| {
                     let at = self.plane_at(r, lane);
                     let there =
@@ -135,8 +136,8 @@ impl Gen<'_> {
             }
             (Shape::None | Shape::Varying, _) => {
                 let ty = vector(class);
-                let name =
-                    self.ins(format!("load {ty}, ptr {at}, align 64, !alias.scope !1, !noalias !2"));
+                let name = self
+                    .ins(format!("load {ty}, ptr {at}, align 64, !alias.scope !1, !noalias !2"));
                 Val::Vec { name, addr: None }
             }
         }
@@ -148,7 +149,8 @@ impl Gen<'_> {
         let live = self.facts.live_in.first().cloned().unwrap_or_else(|| Set::new(0));
         let stored = self.stored(&live);
         let fresh = self.f.is_entry;
-        self.entries.push(Entry { pc: self.places.start(0), live: if fresh { vec![] } else { stored } });
+        self.entries
+            .push(Entry { pc: self.places.start(0), live: if fresh { vec![] } else { stored } });
         self.entry_labels.push(label.clone());
         self.entry_at.insert((usize::MAX, 0), 0);
         self.aside(|g| {

@@ -42,7 +42,7 @@ impl Access {
 /// Where the lanes' bytes are.
 enum Place {
     /// Host address of lane 0, and the pattern.
-    Lin { at: String, u: Option<String>, form: Pattern },
+    Lin { at: String, u: Option<String>, form: Box<Pattern> },
     /// Host base and 32-bit indices.
     Index { base: String, index: String, scale: i64 },
     /// Host addresses.
@@ -121,7 +121,7 @@ impl Gen<'_> {
             } else {
                 self.load_lanes(&access, e, &place)
             };
-            fast.push(self.to_register(&name, access.size, class, mem.signed, !once));
+            fast.push(self.register_form(&name, access.size, class, mem.signed, !once));
         }
         let from = self.here();
         self.line(format!("br label %{join}"));
@@ -207,7 +207,13 @@ impl Gen<'_> {
 
     /// The handler's way: operands to planes, results from planes. Returns each result's value, and
     /// the label it comes from.
-    fn slow_path(&mut self, n: usize, inst: &Inst, slow: &str, join: &str) -> Vec<(String, String)> {
+    fn slow_path(
+        &mut self,
+        n: usize,
+        inst: &Inst,
+        slow: &str,
+        join: &str,
+    ) -> Vec<(String, String)> {
         let pc = self.pc(n);
         let mask = self.mask.clone();
         let mut results = Vec::new();
@@ -238,8 +244,7 @@ impl Gen<'_> {
                 let name = match inst_result_is_scalar(g, inst) {
                     true => {
                         // All lanes that run have it.
-                        let v = g.load_any_lane(r);
-                        v
+                        g.load_any_lane(r)
                     }
                     false => match g.load_plane_vector(r) {
                         Val::Vec { name, .. } => name,
@@ -281,7 +286,8 @@ impl Gen<'_> {
         let Val::Lin { lin, .. } = at else { return false };
         let Some(base) = lin.constant.filter(|_| lin.is_uniform()) else { return false };
         let start = base.wrapping_add(mem.offset as u64);
-        let fits = start.checked_add(access.bytes()).is_some_and(|end| end <= self.f.param_size as u64);
+        let fits =
+            start.checked_add(access.bytes()).is_some_and(|end| end <= self.f.param_size as u64);
         if !fits || !start.is_multiple_of(access.bytes()) {
             return false;
         }
@@ -291,16 +297,24 @@ impl Gen<'_> {
             let offset = start + e as u64 * access.size;
             let p = self.ins(format!("getelementptr i8, ptr {params}, i64 {offset}"));
             let ty = memory_type(access.size);
-            let name =
-                self.ins(format!("load {ty}, ptr {p}, !invariant.load !6, !alias.scope !1, !noalias !2"));
-            let base = self.to_register(&name, access.size, class, mem.signed, false);
+            let name = self.ins(format!(
+                "load {ty}, ptr {p}, !invariant.load !6, !alias.scope !1, !noalias !2"
+            ));
+            let base = self.register_form(&name, access.size, class, mem.signed, false);
             self.put(r, Val::Lin { base, u: None, lin: Rc::new(Lin::uniform()) });
         }
         true
     }
 
     /// An element as its register holds it.
-    fn to_register(&mut self, name: &str, size: u64, class: Class, signed: bool, wide: bool) -> String {
+    fn register_form(
+        &mut self,
+        name: &str,
+        size: u64,
+        class: Class,
+        signed: bool,
+        wide: bool,
+    ) -> String {
         let from = memory_type(size);
         let to = scalar(class);
         if from == to {
@@ -322,17 +336,13 @@ impl Gen<'_> {
         let (lo, lim, host, allowed) = self.bounds(n, a)?;
         let bytes = a.bytes() as i64;
         match address {
-            Val::Lin { base, u, lin }
-                if lin.form.pat.iter().all(|p| p % bytes == 0) =>
-            {
+            Val::Lin { base, u, lin } if lin.form.pat.iter().all(|p| p % bytes == 0) => {
                 let at = self.add64(base, a.offset);
                 let (low, span) = self.range(&at, u.as_deref(), &lin.form);
                 let from = self.ins(format!("sub i64 {low}, {lo}"));
                 // Starts that are good: those at which the whole span still fits.
                 self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
-                let room = self.ins(format!(
-                    "call i64 @llvm.usub.sat.i64(i64 {lim}, i64 {span})"
-                ));
+                let room = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {lim}, i64 {span})"));
                 let inside = self.ins(format!("icmp ult i64 {from}, {room}"));
                 let mut ok = inside;
                 if bytes > 1 && !aligned(lin, a.offset, bytes) {
@@ -358,7 +368,7 @@ impl Gen<'_> {
                     Some(host) => self.ins(format!("add i64 {at}, {host}")),
                     None => at,
                 };
-                Some(Place::Lin { at, u: u.clone(), form: lin.form.clone() })
+                Some(Place::Lin { at, u: u.clone(), form: Box::new(lin.form.clone()) })
             }
             Val::Vec { addr: Some(addr), .. }
                 if addr.scale > 0
@@ -378,7 +388,9 @@ impl Gen<'_> {
                 let k = bytes.trailing_zeros();
                 let (mut turned, mut most) = (from, lim.clone());
                 if k > 0 {
-                    self.declare("declare <32 x i64> @llvm.fshr.v32i64(<32 x i64>, <32 x i64>, <32 x i64>)");
+                    self.declare(
+                        "declare <32 x i64> @llvm.fshr.v32i64(<32 x i64>, <32 x i64>, <32 x i64>)",
+                    );
                     turned = self.ins(format!(
                         "call <32 x i64> @llvm.fshr.v32i64(<32 x i64> {turned}, <32 x i64> {turned}, \
                          <32 x i64> splat (i64 {k}))"
@@ -434,8 +446,7 @@ impl Gen<'_> {
         match a.space {
             Space::Shared => {
                 let size = self.io_load("i64", io!(shared_size));
-                let lim =
-                    self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {less})"));
+                let lim = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {less})"));
                 let host = self.io_load("i64", io!(shared));
                 Some(("0".to_owned(), lim, Some(host), None))
             }
@@ -445,7 +456,8 @@ impl Gen<'_> {
                 let size = std::mem::size_of::<crate::Extent>();
                 let field = |offset: usize| slot * size + offset;
                 let mut get = |ty: &str, offset: usize| {
-                    let p = self.ins(format!("getelementptr i8, ptr {table}, i64 {}", field(offset)));
+                    let p =
+                        self.ins(format!("getelementptr i8, ptr {table}, i64 {}", field(offset)));
                     self.ins(format!("load {ty}, ptr {p}, !alias.scope !1, !noalias !2"))
                 };
                 let lo = get("i64", std::mem::offset_of!(crate::Extent, lo));
@@ -617,7 +629,7 @@ impl Gen<'_> {
             }
             Place::Lin { at, u, form } => {
                 let at = self.ins(format!("add i64 {at}, {more}"));
-                let lin = Lin { form: form.clone(), ..Lin::uniform() };
+                let lin = Lin { form: (**form).clone(), ..Lin::uniform() };
                 let v = Val::Lin { base: at, u: u.clone(), lin: Rc::new(lin) };
                 let all = self.spread(&v, Class::D);
                 self.ins(format!("inttoptr <32 x i64> {all} to <32 x ptr>"))
@@ -643,15 +655,12 @@ impl Gen<'_> {
         let ty = memory_type(a.size);
         if let Place::Lin { form, .. } = place {
             let row = runs(form, a.bytes() as i64).filter(|_| a.count == 1);
-            let one = form.q.is_none()
-                && row.as_ref().is_some_and(|r| r.len() == 1 && !r[0].same);
+            let one = form.q.is_none() && row.as_ref().is_some_and(|r| r.len() == 1 && !r[0].same);
             if one && !self.all() {
                 let p = self.lane_pointer(place, 0, 0);
                 let lanes = self.lanes();
                 let f = format!("@llvm.masked.load.v32{ty}.p0");
-                self.declare(format!(
-                    "declare <32 x {ty}> {f}(ptr, i32, <32 x i1>, <32 x {ty}>)"
-                ));
+                self.declare(format!("declare <32 x {ty}> {f}(ptr, i32, <32 x i1>, <32 x {ty}>)"));
                 return self.ins(format!(
                     "call <32 x {ty}> {f}(ptr {p}, i32 {}, <32 x i1> {lanes}, <32 x {ty}> \
                      zeroinitializer), {GUEST}",
@@ -677,7 +686,10 @@ impl Gen<'_> {
                 let p = self.lane_pointer(place, 0, 0);
                 let all =
                     self.ins(format!("load <{total} x {ty}>, ptr {p}, align {}, {GUEST}", a.size));
-                let pick = vector_of("i32", (0..LANES as i64).map(|l| l * a.count as i64 + element as i64));
+                let pick = vector_of(
+                    "i32",
+                    (0..LANES as i64).map(|l| l * a.count as i64 + element as i64),
+                );
                 return self.ins(format!(
                     "shufflevector <{total} x {ty}> {all}, <{total} x {ty}> poison, <32 x i32> {pick}"
                 ));
@@ -686,9 +698,7 @@ impl Gen<'_> {
         let p = self.pointers(a, element, place);
         let lanes = self.lanes();
         let f = format!("@llvm.masked.gather.v32{ty}.v32p0");
-        self.declare(format!(
-            "declare <32 x {ty}> {f}(<32 x ptr>, i32, <32 x i1>, <32 x {ty}>)"
-        ));
+        self.declare(format!("declare <32 x {ty}> {f}(<32 x ptr>, i32, <32 x i1>, <32 x {ty}>)"));
         self.ins(format!(
             "call <32 x {ty}> {f}(<32 x ptr> {p}, i32 {}, <32 x i1> {lanes}, <32 x {ty}> \
              zeroinitializer), {GUEST}",
@@ -715,9 +725,8 @@ impl Gen<'_> {
                     if run.same {
                         let one =
                             self.ins(format!("load {ty}, ptr {p}, align {}, {GUEST}", a.size));
-                        let v = self.ins(format!(
-                            "insertelement <{n} x {ty}> poison, {ty} {one}, i64 0"
-                        ));
+                        let v = self
+                            .ins(format!("insertelement <{n} x {ty}> poison, {ty} {one}, i64 0"));
                         self.ins(format!(
                             "shufflevector <{n} x {ty}> {v}, <{n} x {ty}> poison, <{n} x i32> \
                              zeroinitializer"

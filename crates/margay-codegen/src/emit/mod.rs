@@ -21,10 +21,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use margay_ir::{Attr, Class, Function, Inst, Op, Reg, Value};
+use margay_ir::{Attr, Function, Inst, Op, Reg, Value};
 
 use crate::analysis::{Facts, Set, is_pure};
-use crate::shape::{LANES, Lin, Shape};
+use crate::shape::{Lin, Shape};
 use crate::{Code, Entry, Exit, Options, Places, SYMBOL};
 
 pub(crate) use float::is_native as float_is_native;
@@ -272,6 +272,8 @@ impl Gen<'_> {
         }
     }
 
+    // Arms of one shape: an op's code, or else the handler.
+    #[allow(clippy::collapsible_match, clippy::collapsible_if)]
     /// Writes one instruction. False if the rest of the block cannot be reached.
     fn instruction(&mut self, n: usize, inst: &Inst) -> bool {
         match inst.op {
@@ -458,8 +460,12 @@ impl Gen<'_> {
         let _ = writeln!(text, "  switch i32 %entry, label %{} [{table} ]", self.entry_labels[0]);
         text.push_str(&self.out);
         text.push_str(&self.cold);
-        text.push_str("fault:\n  %f0 = load i64, ptr %fuel\n  store i64 %f0, ptr %fuelp\n  ret i32 1\n");
-        text.push_str("done:\n  %f1 = load i64, ptr %fuel\n  store i64 %f1, ptr %fuelp\n  ret i32 0\n}\n");
+        text.push_str(
+            "fault:\n  %f0 = load i64, ptr %fuel\n  store i64 %f0, ptr %fuelp\n  ret i32 1\n",
+        );
+        text.push_str(
+            "done:\n  %f1 = load i64, ptr %fuel\n  store i64 %f1, ptr %fuelp\n  ret i32 0\n}\n",
+        );
         for d in &self.declares {
             text.push_str(d);
             text.push('\n');
@@ -471,7 +477,7 @@ impl Gen<'_> {
              \"no-trapping-math\"=\"true\" }}\n\
              !0 = !{{!\"branch_weights\", i32 100000, i32 1}}\n\
              !1 = !{{!3}}\n!2 = !{{!4}}\n!3 = !{{!3, !5, !\"engine\"}}\n!4 = !{{!4, !5, !\"guest\"}}\n\
-             !5 = !{{!5}}"
+             !5 = !{{!5}}\n!6 = !{{}}"
         );
         Code {
             text,
@@ -539,13 +545,4 @@ pub(crate) fn lin_of(shape: &Shape) -> Option<Rc<Lin>> {
 pub(crate) fn vector_of(ty: &str, values: impl IntoIterator<Item = i64>) -> String {
     let items: Vec<String> = values.into_iter().map(|v| format!("{ty} {v}")).collect();
     format!("<{}>", items.join(", "))
-}
-
-/// The classes' widths in a plane.
-pub(crate) fn plane_bytes(class: Class) -> usize {
-    match class {
-        Class::P => 4,
-        Class::W => 4 * LANES,
-        Class::D => 8 * LANES,
-    }
 }

@@ -170,8 +170,7 @@ impl Gen<'_> {
                     let old = self.read(r);
                     let (old, lanes) = (self.spread(&old, class), self.lanes());
                     let ty = vector(class);
-                    name = self
-                        .ins(format!("select <32 x i1> {lanes}, {ty} {name}, {ty} {old}"));
+                    name = self.ins(format!("select <32 x i1> {lanes}, {ty} {name}, {ty} {old}"));
                     addr = None;
                 }
                 Val::Vec { name, addr }
@@ -230,11 +229,9 @@ impl Gen<'_> {
     pub fn raw(&mut self, v: Value, class: Class) -> Val {
         match v {
             Value::Reg(r) => self.read(r),
-            Value::Imm(bits) => Val::Lin {
-                base: literal(class, bits),
-                u: None,
-                lin: Rc::new(Lin::constant(bits)),
-            },
+            Value::Imm(bits) => {
+                Val::Lin { base: literal(class, bits), u: None, lin: Rc::new(Lin::constant(bits)) }
+            }
         }
     }
 

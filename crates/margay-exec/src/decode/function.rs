@@ -99,6 +99,7 @@ impl<'a> Decoder<'a> {
         dynamic_shared_at: u32,
     ) -> Program {
         Program {
+            kernels: crate::jit::Kernels::default(),
             module: self.module.clone(),
             name: name.into(),
             uses_stack: info.uses_recursion_or_indirect_calls || self.uses_alloca,
@@ -300,6 +301,8 @@ impl<'a> Decoder<'a> {
             local_base: frame.local_base,
             local_top: frame.local_top,
             frame_size: function.frame_size,
+            planes: frame.planes.clone(),
+            starts,
             frame_align: function.frame_align.max(16).next_power_of_two(),
             params,
             rets,

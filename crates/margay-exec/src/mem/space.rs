@@ -103,6 +103,7 @@ pub enum Bounds {
 
 /// A range that a guest may touch, as kernels cache it. Empty (`lo == hi`) means nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(C)]
 pub struct Extent {
     pub lo: u64,
     pub hi: u64,

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `libmargay_jit.so`, opened when code is first wanted.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use libloading::Library;
+
+/// Version of the library's interface that this engine speaks.
+const VERSION: u32 = 1;
+const NAME: &str = "libmargay_jit.so";
+
+#[repr(C)]
+struct Bytes {
+    data: *mut u8,
+    length: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Text {
+    data: *const u8,
+    length: usize,
+}
+
+impl Text {
+    fn of(s: &str) -> Text {
+        Text { data: s.as_ptr(), length: s.len() }
+    }
+}
+
+type Compile = unsafe extern "C" fn(Text, Text, Text, Text, u32, *mut Bytes) -> i32;
+type Free = unsafe extern "C" fn(Bytes);
+type Host = unsafe extern "C" fn(*mut Bytes);
+
+/// The opened library, and the processor that code is made for.
+pub struct Jit {
+    compile: Compile,
+    free: Free,
+    pub cpu: String,
+    pub features: String,
+    _library: Library,
+}
+
+/// The library, or why it cannot be had. Said once on stderr where code was asked for by name.
+pub fn get() -> Result<&'static Jit, String> {
+    static JIT: OnceLock<Result<Jit, String>> = OnceLock::new();
+    JIT.get_or_init(open).as_ref().map_err(String::clone)
+}
+
+/// Where the library may lie: beside this one, beside the executable, where `make install` puts it.
+fn places() -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    if let Some(file) = std::env::var_os("MARGAY_JIT_LIBRARY") {
+        return vec![file.into()];
+    }
+    if let Some(own) = own_file()
+        && let Some(folder) = own.parent()
+    {
+        folders.push(folder.to_owned());
+        folders.push(folder.join("../lib/margay"));
+    }
+    if let Ok(executable) = std::env::current_exe()
+        && let Some(folder) = executable.parent()
+    {
+        folders.push(folder.to_owned());
+        // Test programs lie one folder below the libraries.
+        folders.push(folder.join(".."));
+        folders.push(folder.join("../lib/margay"));
+    }
+    folders.into_iter().map(|f| f.join(NAME)).collect()
+}
+
+/// The file that this code was loaded from.
+fn own_file() -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    // SAFETY: an all-zero record is valid; the call fills it.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: any address may be asked for.
+    let found = unsafe { libc::dladdr(get as *const () as *const libc::c_void, &mut info) };
+    if found == 0 || info.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: a name that `dladdr` gives is a C string of the loader.
+    let name = unsafe { std::ffi::CStr::from_ptr(info.dli_fname) };
+    let path = Path::new(std::ffi::OsStr::from_bytes(name.to_bytes()));
+    path.canonicalize().ok()
+}
+
+fn open() -> Result<Jit, String> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        return Err("code is made for x86-64 Linux only".to_owned());
+    }
+    let places = places();
+    let Some(file) = places.iter().find(|f| f.is_file()) else {
+        return Err(format!("{NAME} is not installed beside margay's other libraries"));
+    };
+    let fail = |e: libloading::Error| format!("{}: {e}", file.display());
+    // SAFETY: the library is ours; its initialisers are those of LLVM.
+    let library = unsafe { Library::new(file) }.map_err(fail)?;
+    // SAFETY: these are the types that the library exports under these names, which its version
+    // vouches for.
+    unsafe {
+        let version: extern "C" fn() -> u32 =
+            *library.get(b"margay_jit_version\0").map_err(fail)?;
+        let found = version();
+        if found != VERSION {
+            let file = file.display();
+            return Err(format!("{file} has version {found}, not {VERSION}: install it again"));
+        }
+        let compile: Compile = *library.get(b"margay_jit_compile\0").map_err(fail)?;
+        let free: Free = *library.get(b"margay_jit_free\0").map_err(fail)?;
+        let host: Host = *library.get(b"margay_jit_host\0").map_err(fail)?;
+        let mut text = Bytes { data: std::ptr::null_mut(), length: 0 };
+        host(&mut text);
+        let bytes = std::slice::from_raw_parts(text.data, text.length).to_vec();
+        free(text);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let (mut cpu, mut features) = match text.split_once('\n') {
+            Some((c, f)) => (c.to_owned(), f.to_owned()),
+            None => (text, String::new()),
+        };
+        if let Ok(wish) = std::env::var("MARGAY_CPU")
+            && !wish.is_empty()
+        {
+            (cpu, features) = (level(&wish)?.to_owned(), String::new());
+        }
+        if !std::is_x86_feature_detected!("fma") || !std::is_x86_feature_detected!("avx2") {
+            return Err("the processor has no AVX2 with FMA".to_owned());
+        }
+        Ok(Jit { compile, free, cpu, features, _library: library })
+    }
+}
+
+/// A level of x86-64 that this processor has.
+fn level(name: &str) -> Result<&'static str, String> {
+    let four = ["f", "bw", "cd", "dq", "vl"];
+    let has = [
+        std::is_x86_feature_detected!("avx512f"),
+        std::is_x86_feature_detected!("avx512bw"),
+        std::is_x86_feature_detected!("avx512cd"),
+        std::is_x86_feature_detected!("avx512dq"),
+        std::is_x86_feature_detected!("avx512vl"),
+    ];
+    match name {
+        "x86-64-v3" => Ok("x86-64-v3"),
+        "x86-64-v4" => match has.iter().zip(four).find(|(has, _)| !**has) {
+            None => Ok("x86-64-v4"),
+            Some((_, part)) => Err(format!("MARGAY_CPU=x86-64-v4: no avx512{part} here")),
+        },
+        _ => Err(format!("MARGAY_CPU={name} is neither x86-64-v3 nor x86-64-v4")),
+    }
+}
+
+impl Jit {
+    /// Compiles a module to an ELF object.
+    pub fn compile(&self, module: &str, passes: &str, level: u32) -> Result<Vec<u8>, String> {
+        let mut out = Bytes { data: std::ptr::null_mut(), length: 0 };
+        // SAFETY: the texts live through the call, and `out` is ours.
+        unsafe {
+            let status = (self.compile)(
+                Text::of(module),
+                Text::of(&self.cpu),
+                Text::of(&self.features),
+                Text::of(passes),
+                level,
+                &mut out,
+            );
+            let bytes = std::slice::from_raw_parts(out.data, out.length).to_vec();
+            (self.free)(out);
+            match status {
+                0 => Ok(bytes),
+                _ => Err(String::from_utf8_lossy(&bytes).into_owned()),
+            }
+        }
+    }
+}
