@@ -10,14 +10,11 @@ need() { # command package
 need clang-19 clang-19
 need g++ g++
 need ld binutils
-<<<<<<< HEAD
 # `margay check` reads programs through libclang; on Debian clang-19 brings it, elsewhere it may not.
 ls /usr/lib/*/libclang-19.so* /usr/lib/llvm-19/lib/libclang*.so* >/dev/null 2>&1 ||
     missing="$missing libclang1-19"
 [ -f /usr/lib/clc/nvptx64--nvidiacl.bc ] || missing="$missing libclc-19"
-=======
 need llvm-config-19 llvm-19-dev
->>>>>>> 52252e9 (Run kernels in compiled code, a warp as one vector, behind MARGAY_ENGINE=jit)
 
 if [ -n "$missing" ]; then
     if ! command -v apt-get >/dev/null 2>&1; then

@@ -103,7 +103,9 @@ impl Group {
         let alive = warps.iter().map(|w| w.alive.count_ones()).sum();
         let barriers = [BlockBarrier::default(); BARRIERS];
         let block = Block { ctaid, rank: 0, smid, warps, alive, barriers, shared, local };
-        Group { blocks: vec![block], peers, cluster: ClusterBarrier::default(), last: (0, 0) }
+        let (cluster, last) = (ClusterBarrier::default(), (0, 0));
+        let circle = Circle::default();
+        Group { blocks: vec![block], peers, cluster, last, watched: false, circle }
     }
 
     /// Tells the watch that the blocks begin, or that they have ended.

@@ -35,7 +35,6 @@ impl Buffer {
         self.at
     }
 
-<<<<<<< HEAD
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -46,11 +45,8 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts(self.at.cast::<u64>(), self.bytes / 8) }.iter().copied()
     }
 
-    fn clear(&mut self, bytes: usize) {
-=======
     /// Zeroes so many bytes from the start.
     pub fn clear(&mut self, bytes: usize) {
->>>>>>> 52252e9 (Run kernels in compiled code, a warp as one vector, behind MARGAY_ENGINE=jit)
         // SAFETY: inside the buffer.
         unsafe { std::ptr::write_bytes(self.at, 0, bytes.min(self.bytes)) };
     }

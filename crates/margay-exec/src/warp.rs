@@ -331,11 +331,11 @@ impl Warp {
                 match arrived {
                     Err(pc) => return Err(take_fault(cx, pc)),
                     Ok(None) => {
-                        self.exit(at, block);
+                        self.exit(cx, at, block);
                         return Ok(Stop::Done);
                     }
                     Ok(Some(arrived)) => {
-                        self.arrive(at, &arrived, block);
+                        self.arrive(cx, at, &arrived, block);
                         // Else the instruction that it stopped at is the interpreter's.
                         interpret = arrived.reason != Reason::Fuel;
                         if arrived.alive != f.mask {
@@ -429,7 +429,6 @@ impl Warp {
         }
     }
 
-<<<<<<< HEAD
     /// Adds all that decides what the warp will do, but memory, to a digest.
     pub fn digest(&self, digest: &mut Digest) {
         for f in &self.fragments {
@@ -439,9 +438,17 @@ impl Warp {
         for frame in self.frames.iter().flatten() {
             digest.add(u64::from(frame.function) << 32 | u64::from(frame.return_pc));
             digest.add_buffer(&frame.regs);
-=======
+        }
+    }
+
     /// Splits a fragment as compiled code left it.
-    fn arrive(&mut self, at: usize, arrived: &jit::Arrived, block: &mut Shared<'_>) {
+    fn arrive(
+        &mut self,
+        cx: &mut Cx<'_>,
+        at: usize,
+        arrived: &jit::Arrived,
+        block: &mut Shared<'_>,
+    ) {
         let f = self.fragments[at];
         self.orderly &= arrived.reason != Reason::Never;
         self.fragments[at].pc = arrived.pc;
@@ -452,8 +459,7 @@ impl Warp {
         let gone = f.mask & !arrived.alive;
         if gone != 0 {
             self.fragments.push(Fragment { mask: gone, ..f });
-            self.exit(self.fragments.len() - 1, block);
->>>>>>> 52252e9 (Run kernels in compiled code, a warp as one vector, behind MARGAY_ENGINE=jit)
+            self.exit(cx, self.fragments.len() - 1, block);
         }
     }
 
