@@ -22,16 +22,13 @@ ncu -f -o /tmp/kernels --cache-control none --clock-control none --metrics "$met
 ncu --import /tmp/kernels.ncu-rep --csv --page raw >"$out/counters_raw.csv"
 wc -l "$out/counters_raw.csv"
 # The same by source line and machine instruction.
-lines=smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared,smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld
-lines=$lines,smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st,smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld
-lines=$lines,smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st,smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ld
-lines=$lines,smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_st,smsp__sass_inst_executed_op_shared,smsp__sass_inst_executed_op_global
-ncu --query-metrics-collection source --query-metrics 2>/dev/null | grep -E 'smsp__sass' | cut -c -90 >"$out/sass_metrics.txt" || true
-ncu -f -o /tmp/lines --cache-control none --clock-control none --section SourceCounters --section MemoryWorkloadAnalysis_Tables --metrics "$lines" /tmp/record launches.txt >>"$out/log.txt" 2>&1
+shared=smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum,smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum
+shared=$shared,smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum,smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum
+ncu -f -o /tmp/lines --cache-control none --clock-control none --section SourceCounters --metrics "$shared" /tmp/record launches.txt >>"$out/log.txt" 2>&1
 for view in sass cuda,sass cuda; do
   ncu --import /tmp/lines.ncu-rep --csv --page source --print-source "$view" >"$out/lines_$(echo "$view" | tr , _).csv" 2>>"$out/log.txt"
 done
-for module in transposes reductions matrices streams; do
+for module in transposes reductions matrices streams kernels; do
   ptxas -arch=sm_90 -lineinfo -v -o "/tmp/$module.cubin" "$module.ptx" 2>>"$out/ptxas.txt"
   nvdisasm -g -c "/tmp/$module.cubin" >>"$out/machine.txt" 2>>"$out/log.txt"
 done
