@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use pattern::{AccessArgs, Pattern};
 
-/// Explain what a memory access or a launch configuration does on a GPU, without running anything.
+/// Explain what a memory access or a launch does on a GPU, without running anything.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
