@@ -186,6 +186,25 @@ template <class T> static inline cudaError_t cudaGetFuncBySymbol(cudaFunction_t 
   return ::cudaGetFuncBySymbol(f, (const void *)func);
 }
 
+// ---- graphs ------------------------------------------------------------------------------------
+template <class T>
+static inline cudaError_t
+cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *node, cudaGraph_t graph,
+                               const cudaGraphNode_t *dependencies, size_t count, const T &s,
+                               const void *src, size_t bytes, size_t offset, cudaMemcpyKind kind) {
+  return ::cudaGraphAddMemcpyNodeToSymbol(node, graph, dependencies, count,
+                                          (const void *)margay::symbol(s), src, bytes, offset,
+                                          kind);
+}
+template <class T>
+static inline cudaError_t
+cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *node, cudaGraph_t graph,
+                                 const cudaGraphNode_t *dependencies, size_t count, void *dst,
+                                 const T &s, size_t bytes, size_t offset, cudaMemcpyKind kind) {
+  return ::cudaGraphAddMemcpyNodeFromSymbol(node, graph, dependencies, count, dst,
+                                            (const void *)margay::symbol(s), bytes, offset, kind);
+}
+
 // ---- occupancy -------------------------------------------------------------------------------
 template <class T>
 static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, T func,

@@ -89,7 +89,39 @@ implemented! {
     stream: cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamQuery
         cuStreamSynchronize cuStreamWaitEvent cuStreamAddCallback cuStreamGetPriority
         cuStreamGetFlags cuStreamGetId cuStreamGetCtx cuStreamGetDevice cuStreamAttachMemAsync
-        cuStreamIsCapturing cuStreamGetCaptureInfo_v2 cuStreamGetCaptureInfo_v3 cuStreamCopyAttributes;
+        cuStreamCopyAttributes;
+    capture: cuStreamIsCapturing cuStreamGetCaptureInfo cuStreamGetCaptureInfo_v2
+        cuStreamGetCaptureInfo_v3 cuStreamBeginCapture_v2 cuStreamBeginCaptureToGraph
+        cuStreamEndCapture cuThreadExchangeStreamCaptureMode cuStreamUpdateCaptureDependencies
+        cuStreamUpdateCaptureDependencies_v2;
+    graph: cuGraphCreate cuGraphDestroy cuGraphClone cuGraphNodeFindInClone cuGraphGetId
+        cuGraphGetNodes cuGraphGetRootNodes cuGraphGetEdges cuGraphGetEdges_v2
+        cuGraphNodeGetDependencies cuGraphNodeGetDependencies_v2 cuGraphNodeGetDependentNodes
+        cuGraphNodeGetDependentNodes_v2 cuGraphAddDependencies cuGraphAddDependencies_v2
+        cuGraphRemoveDependencies cuGraphRemoveDependencies_v2 cuGraphDestroyNode
+        cuGraphNodeGetType cuGraphNodeGetContainingGraph cuGraphNodeGetLocalId
+        cuGraphNodeGetToolsId cuGraphInstantiateWithFlags cuGraphInstantiate_v2
+        cuGraphInstantiateWithParams cuGraphExecDestroy cuGraphExecGetFlags cuGraphExecGetId
+        cuGraphLaunch cuGraphUpload cuGraphExecUpdate cuGraphExecUpdate_v2 cuGraphNodeSetEnabled
+        cuGraphNodeGetEnabled cuGraphDebugDotPrint cuUserObjectCreate cuUserObjectRetain
+        cuUserObjectRelease cuGraphRetainUserObject cuGraphReleaseUserObject cuDeviceGraphMemTrim
+        cuDeviceGetGraphMemAttribute cuDeviceSetGraphMemAttribute;
+    node: cuGraphAddKernelNode cuGraphAddKernelNode_v2 cuGraphAddMemcpyNode cuGraphAddMemsetNode
+        cuGraphAddHostNode cuGraphAddChildGraphNode cuGraphAddEmptyNode cuGraphAddEventRecordNode
+        cuGraphAddEventWaitNode cuGraphAddMemAllocNode cuGraphAddMemFreeNode cuGraphAddNode
+        cuGraphAddNode_v2 cuGraphKernelNodeGetParams cuGraphKernelNodeGetParams_v2
+        cuGraphKernelNodeSetParams cuGraphKernelNodeSetParams_v2 cuGraphMemcpyNodeGetParams
+        cuGraphMemcpyNodeSetParams cuGraphMemsetNodeGetParams cuGraphMemsetNodeSetParams
+        cuGraphHostNodeGetParams cuGraphHostNodeSetParams cuGraphChildGraphNodeGetGraph
+        cuGraphEventRecordNodeGetEvent cuGraphEventRecordNodeSetEvent
+        cuGraphEventWaitNodeGetEvent cuGraphEventWaitNodeSetEvent cuGraphMemAllocNodeGetParams
+        cuGraphMemFreeNodeGetParams cuGraphNodeSetParams cuGraphExecNodeSetParams
+        cuGraphExecKernelNodeSetParams cuGraphExecKernelNodeSetParams_v2
+        cuGraphExecMemcpyNodeSetParams cuGraphExecMemsetNodeSetParams
+        cuGraphExecHostNodeSetParams cuGraphExecChildGraphNodeSetParams
+        cuGraphExecEventRecordNodeSetEvent cuGraphExecEventWaitNodeSetEvent
+        cuGraphKernelNodeCopyAttributes cuGraphKernelNodeGetAttribute
+        cuGraphKernelNodeSetAttribute;
     event: cuEventCreate cuEventRecord cuEventRecordWithFlags cuEventQuery cuEventSynchronize
         cuEventDestroy_v2 cuEventElapsedTime cuEventElapsedTime_v2;
 }

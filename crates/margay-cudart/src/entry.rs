@@ -71,6 +71,44 @@ implemented! {
         cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
         cudaOccupancyAvailableDynamicSMemPerBlock cudaOccupancyMaxPotentialClusterSize
         cudaOccupancyMaxActiveClusters;
+    graph: cudaGraphCreate cudaGraphDestroy cudaGraphClone cudaGraphNodeFindInClone
+        cudaGraphGetNodes cudaGraphGetRootNodes cudaGraphDestroyNode cudaGraphNodeGetType
+        cudaGraphInstantiateWithFlags cudaGraphInstantiate cudaGraphInstantiateWithParams
+        cudaGraphExecDestroy cudaGraphExecGetFlags cudaGraphLaunch cudaGraphUpload
+        cudaGraphExecUpdate cudaGraphNodeSetEnabled cudaGraphNodeGetEnabled
+        cudaGraphDebugDotPrint cudaUserObjectCreate cudaUserObjectRetain
+        cudaUserObjectRelease cudaGraphRetainUserObject cudaGraphReleaseUserObject
+        cudaDeviceGraphMemTrim cudaDeviceGetGraphMemAttribute cudaDeviceSetGraphMemAttribute
+        cudaGraphAddChildGraphNode cudaGraphAddEmptyNode cudaGraphAddEventRecordNode
+        cudaGraphAddEventWaitNode cudaGraphAddHostNode cudaGraphHostNodeGetParams
+        cudaGraphHostNodeSetParams cudaGraphExecHostNodeSetParams cudaGraphAddMemAllocNode
+        cudaGraphMemAllocNodeGetParams cudaGraphChildGraphNodeGetGraph
+        cudaGraphEventRecordNodeGetEvent cudaGraphEventRecordNodeSetEvent
+        cudaGraphEventWaitNodeGetEvent cudaGraphEventWaitNodeSetEvent
+        cudaGraphExecChildGraphNodeSetParams cudaGraphExecEventRecordNodeSetEvent
+        cudaGraphExecEventWaitNodeSetEvent cudaGraphKernelNodeGetAttribute
+        cudaGraphKernelNodeSetAttribute cudaStreamBeginCapture cudaStreamBeginCaptureToGraph
+        cudaStreamEndCapture cudaThreadExchangeStreamCaptureMode cudaGraphExecGetId
+        cudaGraphGetId cudaGraphNodeGetContainingGraph cudaGraphNodeGetLocalId
+        cudaGraphNodeGetToolsId cudaGraphAddDependencies cudaGraphAddDependencies_v2
+        cudaGraphRemoveDependencies cudaGraphRemoveDependencies_v2 cudaGraphGetEdges
+        cudaGraphGetEdges_v2 cudaGraphNodeGetDependencies cudaGraphNodeGetDependencies_v2
+        cudaGraphNodeGetDependentNodes cudaGraphNodeGetDependentNodes_v2
+        cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_v2 cudaStreamGetCaptureInfo_v3
+        cudaStreamUpdateCaptureDependencies cudaStreamUpdateCaptureDependencies_v2
+        cudaGraphKernelNodeCopyAttributes;
+    node: cudaGraphAddKernelNode cudaGraphKernelNodeSetParams
+        cudaGraphExecKernelNodeSetParams cudaGraphKernelNodeGetParams cudaGraphAddMemcpyNode
+        cudaGraphMemcpyNodeSetParams cudaGraphExecMemcpyNodeSetParams
+        cudaGraphAddMemcpyNode1D cudaGraphMemcpyNodeSetParams1D
+        cudaGraphExecMemcpyNodeSetParams1D cudaGraphAddMemcpyNodeToSymbol
+        cudaGraphMemcpyNodeSetParamsToSymbol cudaGraphExecMemcpyNodeSetParamsToSymbol
+        cudaGraphAddMemcpyNodeFromSymbol cudaGraphMemcpyNodeSetParamsFromSymbol
+        cudaGraphExecMemcpyNodeSetParamsFromSymbol cudaGraphMemcpyNodeGetParams
+        cudaGraphAddMemsetNode cudaGraphMemsetNodeGetParams cudaGraphMemsetNodeSetParams
+        cudaGraphExecMemsetNodeSetParams cudaGraphAddMemFreeNode
+        cudaGraphMemFreeNodeGetParams cudaGraphAddNode cudaGraphAddNode_v2
+        cudaGraphNodeSetParams cudaGraphExecNodeSetParams;
     pool: cudaMallocAsync cudaFreeAsync cudaMallocFromPoolAsync cudaMemPoolCreate
         cudaMemPoolDestroy cudaMemPoolTrimTo cudaMemPoolGetAttribute cudaMemPoolSetAttribute
         cudaMemPoolGetAccess cudaMemPoolSetAccess cudaDeviceGetDefaultMemPool

@@ -395,6 +395,15 @@ pub fn kernel(host: *const c_void) -> Result<cu::CUkernel> {
     Ok(std::ptr::with_exposed_provenance_mut(handle))
 }
 
+/// The host function that stands for the kernel of this name.
+pub fn host_function(name: &CStr) -> Option<*const c_void> {
+    let found = read(|registry| {
+        let mut all = registry.kernels.iter();
+        all.find(|(_, kernel)| kernel.name.as_c_str() == name).map(|(host, _)| *host)
+    });
+    found.map(std::ptr::with_exposed_provenance)
+}
+
 /// A `cudaKernel_t` may stand where a host function is asked for. What is neither of the two is an
 /// invalid handle since CUDA 13, and before that an invalid function.
 fn handle_itself(host: *const c_void) -> Result<cu::CUkernel> {

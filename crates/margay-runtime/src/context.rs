@@ -119,6 +119,7 @@ impl Context {
 
     /// `cuCtxSynchronize`: waits for everything, prints what kernels printed, and reports.
     pub fn synchronize(&self) -> Result<()> {
+        crate::capture::check_unsafe_call()?;
         self.drain();
         self.fifo.flush();
         self.check()

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::error::{CudaError, Result};
+use crate::graph::NodeWork;
 use crate::runtime::{self, Runtime};
 use crate::stream::Stream;
 use crate::watch;
@@ -147,6 +148,7 @@ impl Context {
         let rt = runtime::get();
         check_side(rt, &to, extent)?;
         check_side(rt, &from, extent)?;
+        stream.forbid_capture()?;
         self.wait_turn(stream);
         self.fifo.flush();
         self.check()?;
@@ -170,6 +172,10 @@ impl Context {
         let rt = runtime::get();
         let to_pageable = check_side(rt, &to, extent)?;
         let from_pageable = check_side(rt, &from, extent)?;
+        let context = self.handle;
+        if stream.intercept(|| NodeWork::Copy { context, to, from, extent })?.is_some() {
+            return Ok(());
+        }
         if to_pageable {
             return self.copy(stream, to, from, extent);
         }
@@ -191,6 +197,35 @@ impl Context {
                 false => context.fail(CudaError::IllegalAddress),
             }
             drop(staged);
+        };
+        self.push(stream, None, Box::new(work));
+        self.after_enqueue(stream)
+    }
+
+    /// A graph's copy, in stream order: pageable memory is read and written when it runs.
+    pub(crate) fn copy_in_order(
+        self: &Arc<Self>,
+        stream: &Stream,
+        to: Side,
+        from: Side,
+        extent: Extent,
+    ) -> Result<()> {
+        self.check()?;
+        if extent.is_empty() {
+            return Ok(());
+        }
+        let rt = runtime::get();
+        let pageable = (check_side(rt, &to, extent)?, check_side(rt, &from, extent)?);
+        let plan = Plan { to, from, extent };
+        let context = self.clone();
+        let work = move || {
+            if context.check().is_err() {
+                return;
+            }
+            match plan.still_valid(runtime::get(), pageable) {
+                true => plan.run(),
+                false => context.fail(CudaError::IllegalAddress),
+            }
         };
         self.push(stream, None, Box::new(work));
         self.after_enqueue(stream)
@@ -218,6 +253,15 @@ impl Context {
         }
         let side = Side { address, place: Where::Device, pitch, slice: 0 };
         check_side(runtime::get(), &side, extent)?;
+        if blocking {
+            stream.forbid_capture()?;
+        } else {
+            let (context, size) = (self.handle, (width, height));
+            let node = || NodeWork::Fill { context, address, pitch, value, size };
+            if stream.intercept(node)?.is_some() {
+                return Ok(());
+            }
+        }
         let context = self.clone();
         let handle = stream.handle;
         let work = move || {

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
+use crate::capture::Part;
 use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::handle::{self, Handle};
@@ -27,6 +28,8 @@ pub struct Event {
     /// Made without `CU_EVENT_DISABLE_TIMING`.
     pub timing: bool,
     recording: Mutex<Option<Recording>>,
+    /// It was recorded in a capture: the nodes that it stands for.
+    captured: Mutex<Option<Part>>,
 }
 
 impl Context {
@@ -38,6 +41,7 @@ impl Context {
             device: self.device,
             timing,
             recording: Mutex::new(None),
+            captured: Mutex::new(None),
         });
         runtime::get().events.insert(event.handle, event.clone());
         event
@@ -49,6 +53,13 @@ impl Event {
         runtime::get().contexts.get(self.context).ok_or(CudaError::ContextIsDestroyed)
     }
 
+    fn not_captured(&self) -> Result<()> {
+        match self.captured.lock().is_some() {
+            true => Err(CudaError::CapturedEvent),
+            false => Ok(()),
+        }
+    }
+
     /// `cuEventRecord`: the event now stands for the end of the stream's present work.
     pub fn record(&self, stream: &Stream) -> Result<()> {
         if stream.context != self.context {
@@ -56,6 +67,14 @@ impl Event {
         }
         let context = stream.owner()?;
         context.check()?;
+        if let Some(part) = stream.part() {
+            if !part.capture.is_valid() {
+                return Err(CudaError::StreamCaptureInvalidated);
+            }
+            *self.captured.lock() = Some(part);
+            return Ok(());
+        }
+        *self.captured.lock() = None;
         let time = Arc::new(OnceLock::new());
         let reached = time.clone();
         let mut recording = self.recording.lock();
@@ -70,6 +89,7 @@ impl Event {
     /// `cuEventQuery`: an event that was never recorded counts as reached.
     pub fn query(&self) -> Result<()> {
         self.owner()?.check()?;
+        self.not_captured()?;
         match &*self.recording.lock() {
             Some(recording) if !recording.ticket.is_done() => Err(CudaError::NotReady),
             Some(_) | None => Ok(()),
@@ -79,6 +99,7 @@ impl Event {
     /// `cuEventSynchronize`.
     pub fn synchronize(&self) -> Result<()> {
         let context = self.owner()?;
+        self.not_captured()?;
         let recording = self.recording.lock().clone();
         if let Some(recording) = recording {
             recording.ticket.wait();
@@ -88,9 +109,19 @@ impl Event {
     }
 
     /// `cuStreamWaitEvent`: later work of the stream starts after the event.
-    pub fn hold(&self, stream: &Stream) -> Result<()> {
+    pub fn hold(&self, stream: &Arc<Stream>) -> Result<()> {
         let context = stream.owner()?;
         context.check()?;
+        if let Some(part) = &*self.captured.lock() {
+            return stream.join(&part.capture, &part.dependencies);
+        }
+        if stream.part().is_some() {
+            // What the event stands for is outside of the capture.
+            return Err(match stream.forbid_capture() {
+                Err(CudaError::StreamCaptureInvalidated) => CudaError::StreamCaptureInvalidated,
+                Ok(()) | Err(_) => CudaError::StreamCaptureIsolation,
+            });
+        }
         let recording = self.recording.lock().clone();
         if let Some(recording) = recording.filter(|r| !r.ticket.is_done()) {
             context.push(stream, Some(recording.ticket), Box::new(|| ()));

@@ -15,6 +15,7 @@ use margay_exec::program::Program;
 use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::function::Function;
+use crate::graph::NodeWork;
 use crate::runtime::{self, CANCEL};
 use crate::stream::Stream;
 use crate::watch::{self, Launch, Resources};
@@ -243,8 +244,13 @@ impl Context {
         if function.module.context != self.handle || stream.context != self.handle {
             return Err(CudaError::InvalidHandle);
         }
+        let captured = request.clone();
         let Ready { program, machine, mut config, resources } =
             self.prepare(function, request, [0; 32])?;
+        let node = || NodeWork::Kernel { function: function.clone(), request: captured };
+        if stream.intercept(node)?.is_some() {
+            return Ok(());
+        }
         let stream_handle = stream.handle;
         self.fifo.flush();
         self.launched.store(true, Ordering::Release);
@@ -300,18 +306,23 @@ impl Context {
         self.after_enqueue(stream)
     }
 
-    /// `cuLaunchHostFunc`: not called once the context has failed.
+    /// `cuLaunchHostFunc`: not called once the context has failed. In a capture it becomes a node, so
+    /// that it may be called many times.
     pub fn launch_host(
         self: &Arc<Self>,
         stream: &Stream,
-        call: Box<dyn FnOnce() + Send>,
+        call: Box<dyn Fn() + Send + Sync>,
     ) -> Result<()> {
         self.check()?;
+        let call: Arc<dyn Fn() + Send + Sync> = call.into();
+        if stream.intercept(|| NodeWork::Host(call.clone()))?.is_some() {
+            return Ok(());
+        }
         let context = self.clone();
         let work = move || {
             context.fifo.flush();
             if context.check().is_ok() {
-                crate::thread::as_callback(call);
+                crate::thread::as_callback(|| call());
             }
         };
         self.push(stream, None, Box::new(work));
@@ -325,6 +336,7 @@ impl Context {
         call: Box<dyn FnOnce(Result<()>) + Send>,
     ) -> Result<()> {
         self.check()?;
+        stream.forbid_capture()?;
         let context = self.clone();
         let work = move || {
             context.fifo.flush();

@@ -6,6 +6,7 @@
 //! a device address that came from the program. Objects are found in tables, ranges in records.
 
 pub mod array;
+pub mod capture;
 pub mod context;
 pub mod copy;
 pub mod device;
@@ -14,6 +15,7 @@ pub mod error;
 pub mod event;
 pub mod fatbin;
 pub mod function;
+pub mod graph;
 pub mod handle;
 pub mod image;
 pub mod launch;

@@ -159,10 +159,16 @@ impl Context {
     /// `cuMemAlloc`.
     pub fn mem_alloc(&self, size: u64) -> Result<u64> {
         self.check()?;
+        crate::capture::check_unsafe_call()?;
         match size {
             0 => Err(CudaError::InvalidValue),
             size => self.allocate(size, Origin::Alloc, 0, "cudaMalloc"),
         }
+    }
+
+    /// Memory for a node of a graph.
+    pub(crate) fn allocate_for_graph(&self, size: u64) -> Result<u64> {
+        self.allocate(size, Origin::Pool(0), 0, "memory node of a graph")
     }
 
     /// `cuMemAllocPitch`: address and pitch.
@@ -364,6 +370,9 @@ impl Runtime {
     /// `cuMemFree`: waits for the work that may use the memory, then frees.
     pub fn mem_free(&self, base: u64) -> Result<()> {
         self.current()?.check()?;
+        if let Some(freed) = self.free_graph_memory(base) {
+            return freed;
+        }
         let freeable = |r: &Record| match r.origin {
             Origin::Alloc | Origin::Managed | Origin::Pool(_) => !r.dying,
             Origin::HostAlloc | Origin::HostRegister => false,
@@ -418,6 +427,13 @@ impl Runtime {
         }
         record.dying = true;
         Ok(record.clone())
+    }
+
+    /// Frees what a graph that is gone had.
+    pub(crate) fn release_graph_memory(&self, base: u64) {
+        if let Ok(record) = self.take(base, |r| r.origin == Origin::Pool(0)) {
+            self.release(&record);
+        }
     }
 
     /// Frees in stream order what [`Runtime::begin_free_async`] marked.

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use crate::context::Context;
 use crate::error::{CudaError, Result};
+use crate::graph::NodeWork;
 use crate::handle::{self, Handle};
 use crate::runtime::{self, Runtime};
 use crate::stream::Stream;
@@ -79,7 +80,12 @@ impl Runtime {
 
 impl Context {
     /// `cuMemAllocFromPoolAsync`.
-    pub fn alloc_async(&self, size: u64, pool: &Pool) -> Result<u64> {
+    pub fn alloc_async(&self, size: u64, pool: &Pool, stream: &Stream) -> Result<u64> {
+        if stream.part().is_some() {
+            let memory = self.graph_memory(size)?;
+            stream.intercept(|| NodeWork::Alloc(memory.clone()))?;
+            return Ok(memory.address);
+        }
         if let Some(&limit) = pool.attributes.lock().get(&POOL_MAX_SIZE)
             && limit > 0
             && pool.used() + size > limit
@@ -95,6 +101,14 @@ impl Context {
     /// `cuMemFreeAsync`: freed when the stream gets there.
     pub fn free_async(&self, address: u64, stream: &Stream) -> Result<()> {
         self.check()?;
+        let rt = runtime::get();
+        if stream.part().is_some() {
+            let memory = rt.memory_of_graph(address)?;
+            return stream.intercept(|| NodeWork::Free(memory)).map(drop);
+        }
+        if let Some(freed) = rt.free_graph_memory(address) {
+            return freed;
+        }
         let record = runtime::get().begin_free_async(address)?;
         let work = move || runtime::get().end_free_async(record.base);
         self.push(stream, None, Box::new(work));

@@ -4,18 +4,22 @@
 //! Invariant: made once by [`init`] and never destroyed, so that calls from destructors at process
 //! exit find it alive.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use margay_exec::mem::AddressSpace;
 use margay_observe::Tool;
+use parking_lot::Mutex;
 
 use crate::array::{Array, MipmappedArray};
+use crate::capture::Captures;
 use crate::context::Context;
 use crate::device::Device;
 use crate::error::{CudaError, Result};
 use crate::event::Event;
 use crate::function::Function;
+use crate::graph::{Graph, GraphExec, GraphMemory, NodePlace, UserObject};
 use crate::handle::Table;
 use crate::library::{Kernel, Library};
 use crate::memory::Records;
@@ -40,6 +44,12 @@ pub struct Runtime {
     pub libraries: Table<Library>,
     pub kernels: Table<Kernel>,
     pub pools: Table<Pool>,
+    pub graphs: Table<Graph>,
+    pub graph_nodes: Table<NodePlace>,
+    pub graph_execs: Table<GraphExec>,
+    pub user_objects: Table<UserObject>,
+    pub(crate) graph_memory: Mutex<HashMap<u64, Arc<GraphMemory>>>,
+    pub(crate) captures: Captures,
     pub arrays: Table<Array>,
     pub mipmapped_arrays: Table<MipmappedArray>,
     pub texture_references: Table<Reference>,
@@ -84,6 +94,12 @@ pub fn init() -> Result<&'static Runtime> {
             libraries: Table::default(),
             kernels: Table::default(),
             pools: Table::default(),
+            graphs: Table::default(),
+            graph_nodes: Table::default(),
+            graph_execs: Table::default(),
+            user_objects: Table::default(),
+            graph_memory: Mutex::default(),
+            captures: Captures::default(),
             arrays: Table::default(),
             mipmapped_arrays: Table::default(),
             texture_references: Table::default(),

@@ -7,6 +7,9 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
+use crate::capture::Part;
 use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::handle::{self, Handle};
@@ -41,6 +44,7 @@ pub struct Stream {
     pub context: Handle,
     pub device: u32,
     queue: Arc<Queue>,
+    pub(crate) capture: Mutex<Option<Part>>,
 }
 
 /// What an API means by stream 0.
@@ -96,6 +100,7 @@ impl Context {
             context: self.handle,
             device: self.device,
             queue,
+            capture: Mutex::default(),
         })
     }
 
@@ -183,6 +188,7 @@ impl Stream {
 
     /// `cuStreamSynchronize`.
     pub fn synchronize(&self) -> Result<()> {
+        self.forbid_capture()?;
         let context = self.owner()?;
         self.wait();
         context.fifo.flush();

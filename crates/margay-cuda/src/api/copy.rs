@@ -262,6 +262,18 @@ macro_rules! ends_3d {
     }};
 }
 
+/// Both ends of a copy as the runtime takes them, for a graph's node.
+pub(super) unsafe fn sides_3d(copy: *const CUDA_MEMCPY3D) -> Result<(Side, Side, Extent)> {
+    required(copy)?;
+    // SAFETY: not null, and the program's to read.
+    let c = unsafe { copy.read_unaligned() };
+    if c.srcLOD != 0 || c.dstLOD != 0 {
+        return Err(CudaError::InvalidValue);
+    }
+    let (to, from, extent) = ends_3d!(c);
+    Ok((to.side(&extent)?, from.side(&extent)?, extent))
+}
+
 unsafe fn copy_3d(copy: *const CUDA_MEMCPY3D, stream: Option<CUstream>) -> Result<()> {
     required(copy)?;
     // SAFETY: not null, and the program's to read.

@@ -16,7 +16,7 @@ const PARAM_BUFFER_POINTER: usize = 1;
 const PARAM_BUFFER_SIZE: usize = 2;
 
 /// Gathers the parameter block from either of the two forms.
-unsafe fn parameters(
+pub(super) unsafe fn parameters(
     function: &Function,
     params: *mut *mut c_void,
     extra: *mut *mut c_void,
@@ -247,6 +247,8 @@ pub unsafe fn cuLaunchKernelEx(
 pub struct UserData(pub *mut c_void);
 // SAFETY: the program passes it so that its function may use it there.
 unsafe impl Send for UserData {}
+// SAFETY: only the program's function uses it.
+unsafe impl Sync for UserData {}
 
 pub unsafe fn cuLaunchHostFunc(stream: CUstream, call: CUhostFn, data: *mut c_void) -> Result<()> {
     let context = healthy()?;
@@ -254,7 +256,7 @@ pub unsafe fn cuLaunchHostFunc(stream: CUstream, call: CUhostFn, data: *mut c_vo
     let call = call.ok_or(CudaError::InvalidValue)?;
     let data = UserData(data);
     let run = move || {
-        let data = data;
+        let data = &data;
         // SAFETY: the program's function with the program's data, as the manual says.
         unsafe { call(data.0) };
     };

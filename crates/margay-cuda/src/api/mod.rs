@@ -12,6 +12,7 @@
 
 pub mod array;
 pub mod attribute;
+pub mod capture;
 pub mod context;
 pub mod copy;
 pub mod device;
@@ -19,6 +20,7 @@ pub mod error;
 pub mod event;
 pub mod fill;
 pub mod function;
+pub mod graph;
 pub mod init;
 pub mod jit;
 pub mod launch;
@@ -26,6 +28,7 @@ pub mod library;
 pub mod link;
 pub mod memory;
 pub mod module;
+pub mod node;
 pub mod occupancy;
 pub mod pointer;
 pub mod pool;

@@ -32,9 +32,10 @@ fn current_pool(ordinal: u32) -> Result<Arc<Pool>> {
 pub unsafe fn cuMemAllocAsync(to: *mut CUdeviceptr, bytes: usize, stream: CUstream) -> Result<()> {
     let context = healthy()?;
     required(to)?;
-    let owner = stream_of(&context, stream)?.owner()?;
+    let stream = stream_of(&context, stream)?;
+    let owner = stream.owner()?;
     let pool = current_pool(owner.device)?;
-    unsafe { give(to, owner.alloc_async(bytes as u64, &pool)?) }
+    unsafe { give(to, owner.alloc_async(bytes as u64, &pool, &stream)?) }
 }
 
 pub unsafe fn cuMemAllocFromPoolAsync(
@@ -46,8 +47,9 @@ pub unsafe fn cuMemAllocFromPoolAsync(
     let context = healthy()?;
     required(to)?;
     let pool = find(pool)?;
-    let owner = stream_of(&context, stream)?.owner()?;
-    unsafe { give(to, owner.alloc_async(bytes as u64, &pool)?) }
+    let stream = stream_of(&context, stream)?;
+    let owner = stream.owner()?;
+    unsafe { give(to, owner.alloc_async(bytes as u64, &pool, &stream)?) }
 }
 
 pub unsafe fn cuMemFreeAsync(address: CUdeviceptr, stream: CUstream) -> Result<()> {

@@ -32,13 +32,15 @@ pub unsafe fn cuStreamCreateWithPriority(
 /// Work that is under way goes on.
 pub unsafe fn cuStreamDestroy_v2(stream: CUstream) -> Result<()> {
     healthy()?;
-    let gone = rt()?.streams.remove(handle(stream));
-    gone.map(drop).ok_or(CudaError::InvalidHandle)
+    let gone = rt()?.streams.remove(handle(stream)).ok_or(CudaError::InvalidHandle)?;
+    gone.leave_capture();
+    Ok(())
 }
 
 pub unsafe fn cuStreamQuery(stream: CUstream) -> Result<()> {
     let context = healthy()?;
     let stream = stream_of(&context, stream)?;
+    stream.forbid_capture()?;
     match stream.is_idle() {
         true => stream.owner()?.check(),
         false => Err(CudaError::NotReady),
@@ -132,40 +134,6 @@ pub unsafe fn cuStreamAttachMemAsync(
         true => Ok(()),
         false => Err(CudaError::InvalidValue),
     }
-}
-
-/// There is no capture yet, so that no stream captures.
-pub unsafe fn cuStreamIsCapturing(
-    stream: CUstream,
-    status: *mut CUstreamCaptureStatus,
-) -> Result<()> {
-    let context = healthy()?;
-    stream_of(&context, stream)?;
-    unsafe { give(status, CU_STREAM_CAPTURE_STATUS_NONE) }
-}
-
-/// As [`cuStreamIsCapturing`]; the other results are for streams that capture.
-pub unsafe fn cuStreamGetCaptureInfo_v2(
-    stream: CUstream,
-    status: *mut CUstreamCaptureStatus,
-    _id: *mut cuuint64_t,
-    _graph: *mut CUgraph,
-    _dependencies: *mut *const CUgraphNode,
-    _count: *mut usize,
-) -> Result<()> {
-    unsafe { cuStreamIsCapturing(stream, status) }
-}
-
-pub unsafe fn cuStreamGetCaptureInfo_v3(
-    stream: CUstream,
-    status: *mut CUstreamCaptureStatus,
-    _id: *mut cuuint64_t,
-    _graph: *mut CUgraph,
-    _dependencies: *mut *const CUgraphNode,
-    _edges: *mut *const CUgraphEdgeData,
-    _count: *mut usize,
-) -> Result<()> {
-    unsafe { cuStreamIsCapturing(stream, status) }
 }
 
 /// No attribute of a stream is kept, so that there is nothing to copy.

@@ -254,7 +254,7 @@ fn is_empty(extent: &cudaExtent) -> bool {
     extent.width == 0 || extent.height == 0 || extent.depth == 0
 }
 
-unsafe fn of_3d(p: *const cudaMemcpy3DParms) -> Result<cu::CUDA_MEMCPY3D> {
+pub(super) unsafe fn of_3d(p: *const cudaMemcpy3DParms) -> Result<cu::CUDA_MEMCPY3D> {
     required(p)?;
     let p = &*p;
     if !p.srcArray.is_null() || !p.dstArray.is_null() {

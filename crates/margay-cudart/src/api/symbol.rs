@@ -20,7 +20,7 @@ pub unsafe fn cudaGetSymbolSize(size: *mut usize, symbol: *const c_void) -> Resu
 }
 
 /// The address of the part of a variable that is to be copied.
-fn part(symbol: *const c_void, count: usize, offset: usize) -> Result<*mut c_void> {
+pub(super) fn part(symbol: *const c_void, count: usize, offset: usize) -> Result<*mut c_void> {
     let (address, size) = registry::variable(symbol)?;
     let end = offset.checked_add(count).ok_or(Error::INVALID_VALUE)?;
     if end > size {
