@@ -14,6 +14,7 @@ fn main() {
             margay_arch::ComputeCapability::new(9, 0),
         );
         environment.flags = flags.clone();
+        environment.precompiled = std::env::var_os("PRECOMPILED").map(Into::into);
         let report = check::file(file.as_ref(), &environment, &Settings::default());
         print!("{}", render::text::render(&report, false));
         if let Some(why) = &report.unreadable {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::analysis::Facts;
 use crate::finding::{Edit, Finding, Fix, Label, Place, Report, Severity, Sources, position};
 use crate::front::diagnostics::{self, Category, Diagnostic, Level, Spot};
-use crate::front::{Environment, Language, Pass, Unit};
+use crate::front::{Environment, Language, Pass, Unit, precompiled};
 use crate::registry;
 use crate::rule::Rule;
 use crate::rules::functions::arch_dependent_signature::{self, Signature};
@@ -139,8 +139,16 @@ fn run_pass(
     pass: Pass,
 ) -> Result<PassResult, String> {
     crate::front::library::attach()?;
-    let arguments = environment.arguments(language, pass);
-    let unit = Unit::parse(path, Some(text), &arguments)?;
+    let (arguments, precompiled) = precompiled::arguments(environment, language, pass);
+    let mut unit = Unit::parse(path, Some(text), &arguments);
+    if let Some(stale) = precompiled
+        && unit.as_ref().map_or(true, precompiled::refused)
+    {
+        // Headers or clang changed: do without, and let the next check make it anew.
+        let _ = std::fs::remove_file(stale);
+        unit = Unit::parse(path, Some(text), &environment.arguments(language, pass));
+    }
+    let unit = unit?;
     let said = diagnostics::of(&unit);
     let mut sources = Sources::default();
     sources.add(path.to_path_buf(), text.to_string());

@@ -205,6 +205,7 @@ fn environment() -> Result<Environment, Failure> {
     let capability =
         config::capability(&format!("sm_{}", native.number)).map_err(Failure::Usage)?;
     let mut environment = Environment::new(vec![include], capability);
+    environment.precompiled = Some(Cache::open().root.join("precompiled"));
     if let Ok(clang) = Clang::find() {
         environment.newest_sm = clang.newest_sm();
     }

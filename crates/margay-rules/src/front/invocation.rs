@@ -49,6 +49,8 @@ pub struct Environment {
     pub relocatable: bool,
     /// The newest `sm_` that this clang compiles for.
     pub newest_sm: u32,
+    /// Where parsed headers are kept; without it they are parsed each time.
+    pub precompiled: Option<PathBuf>,
 }
 
 impl Environment {
@@ -62,6 +64,7 @@ impl Environment {
             flags: Vec::new(),
             relocatable: false,
             newest_sm: 90,
+            precompiled: None,
         }
     }
 

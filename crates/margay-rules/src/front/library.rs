@@ -36,7 +36,7 @@ fn missing(why: &str) -> String {
 /// The directory of clang's own headers that belongs to the loaded library, if it lies where packages put it.
 pub fn resource_directory() -> Option<PathBuf> {
     let path = cx::get_library()?.path().canonicalize().ok()?;
-    let version = super::cx::string(unsafe_version());
+    let version = version();
     let major: u32 =
         version.split("version ").nth(1)?.split(['.', ' ', '-']).next()?.parse().ok()?;
     let name = path.file_name()?.to_string_lossy().into_owned();
@@ -49,7 +49,8 @@ pub fn resource_directory() -> Option<PathBuf> {
     roots.into_iter().find(|r| r.join("include/__clang_cuda_builtin_vars.h").is_file())
 }
 
-fn unsafe_version() -> cx::CXString {
-    // SAFETY: the library is attached on this thread: `get_library` above returned one.
-    unsafe { cx::clang_getClangVersion() }
+/// The version of the library, in clang's words. The thread must be attached.
+pub fn version() -> String {
+    // SAFETY: no arguments; without a library on this thread clang-sys panics rather than call.
+    super::cx::string(unsafe { cx::clang_getClangVersion() })
 }

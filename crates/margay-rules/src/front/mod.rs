@@ -5,6 +5,7 @@ pub(crate) mod cx;
 pub mod diagnostics;
 pub mod invocation;
 pub mod library;
+pub mod precompiled;
 pub mod unit;
 
 pub use diagnostics::{Category, Diagnostic, Level};

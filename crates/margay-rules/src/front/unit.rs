@@ -23,6 +23,24 @@ impl Unit {
     /// # Errors
     /// When libclang is missing, or gives no translation unit at all; a program's errors are diagnostics.
     pub fn parse(path: &Path, text: Option<&str>, arguments: &[String]) -> Result<Unit, String> {
+        Unit::parse_with(path, text, arguments, cx::CXTranslationUnit_KeepGoing)
+    }
+
+    /// Parses a header for `clang_saveTranslationUnit`.
+    ///
+    /// # Errors
+    /// As [`Unit::parse`].
+    pub(super) fn parse_for_saving(path: &Path, arguments: &[String]) -> Result<Unit, String> {
+        let options = cx::CXTranslationUnit_Incomplete | cx::CXTranslationUnit_ForSerialization;
+        Unit::parse_with(path, None, arguments, options)
+    }
+
+    fn parse_with(
+        path: &Path,
+        text: Option<&str>,
+        arguments: &[String],
+        options: cx::CXTranslationUnit_Flags,
+    ) -> Result<Unit, String> {
         library::attach()?;
         let no_nul = |s: &str| CString::new(s).map_err(|_| format!("{s:?} has a NUL byte"));
         let name = no_nul(&path.to_string_lossy())?;
@@ -35,14 +53,11 @@ impl Unit {
             Contents: contents.as_ptr().cast(),
             Length: contents.len() as std::ffi::c_ulong,
         };
-        let options =
-            cx::CXTranslationUnit_KeepGoing | cx::CXTranslationUnit_DetailedPreprocessingRecord;
-        // The record of macros is not wanted: it costs time in every header.
-        let options = options & !cx::CXTranslationUnit_DetailedPreprocessingRecord;
         let count = i32::try_from(pointers.len()).map_err(|_| "too many arguments".to_string())?;
         // SAFETY: all strings outlive the call; libclang copies the unsaved text; the handles are freed by Drop.
         unsafe {
-            let index = cx::clang_createIndex(0, 0);
+            // Declarations of precompiled headers are not the program's.
+            let index = cx::clang_createIndex(1, 0);
             let mut unit: cx::CXTranslationUnit = std::ptr::null_mut();
             let code = cx::clang_parseTranslationUnit2(
                 index,

@@ -2,7 +2,9 @@
 //! The rules, a file each, in chapters. A new one is a file and a row in [`ALL`].
 
 pub mod functions;
+pub mod launches;
 pub mod meta;
+pub mod variables;
 
 use crate::rule::Rule;
 
@@ -33,4 +35,33 @@ pub static ALL: &[&Rule] = &[
     &functions::host_function_in_host_device::RULE,
     &functions::reference_to_host_object::RULE,
     &functions::exceptions_in_device::RULE,
+    &variables::specifier_on_member::RULE,
+    &variables::specifier_on_parameter::RULE,
+    &variables::specifier_in_host_function::RULE,
+    &variables::device_variable_at_function_scope::RULE,
+    &variables::two_memory_spaces::RULE,
+    &variables::extern_device_variable::RULE,
+    &variables::shared_initialiser::RULE,
+    &variables::dynamic_initialiser::RULE,
+    &variables::constant_written::RULE,
+    &variables::device_variable_on_host::RULE,
+    &variables::device_address_on_host::RULE,
+    &variables::device_address_escapes::RULE,
+    &variables::device_pointer_on_host::RULE,
+    &variables::host_variable_in_device::RULE,
+    &variables::managed_restrictions::RULE,
+    &variables::constant_too_large::RULE,
+    &variables::static_shared_too_large::RULE,
+    &variables::dynamic_shared_alias::RULE,
+    &variables::misaligned_carve_up::RULE,
+    &launches::grid_too_large::RULE,
+    &launches::block_too_large::RULE,
+    &launches::block_not_of_warps::RULE,
+    &launches::dynamic_shared_too_large::RULE,
+    &launches::launch_unchecked::RULE,
+    &launches::result_read_unsynchronised::RULE,
+    &launches::atomic_unsupported::RULE,
+    &launches::atomic_on_mapped::RULE,
+    &launches::double_before_1_3::RULE,
+    &launches::warp_function_without_sync::RULE,
 ];

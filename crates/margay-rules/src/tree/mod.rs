@@ -312,6 +312,17 @@ impl Tree {
         map
     }
 
+    /// Whether a call takes this argument (or what is implicitly converted from it) by reference.
+    pub fn binds_reference(&self, call: NodeId, argument: NodeId) -> bool {
+        let wanted = self.plain(argument);
+        let index = self.arguments(call).iter().position(|a| self.plain(*a) == wanted);
+        match (index, self[call].decl) {
+            (Some(index), Some(callee)) => self.decl_type(callee).parameter(index).is_reference(),
+            (_, None) => true,
+            (None, Some(_)) => false,
+        }
+    }
+
     /// The arguments that a call takes by a reference to non-const, or unresolved.
     fn by_reference(&self, call: NodeId) -> Vec<NodeId> {
         let Some(callee) = self[call].decl else { return self[call].children.clone() };

@@ -15,10 +15,14 @@ pub fn include() -> Vec<PathBuf> {
         .get_or_init(|| {
             let root = Path::new(env!("CARGO_MANIFEST_DIR"));
             let generated = Path::new(env!("CARGO_TARGET_TMPDIR"))
-                .join(format!("headers-{}", std::process::id()));
+                .join("headers");
             std::fs::create_dir_all(&generated).expect("a folder for headers");
             for (name, text) in margay_abi_gen::c_headers(12090).expect("generated headers") {
-                std::fs::write(generated.join(name), text).expect("writable");
+                // An unchanged file keeps its time, and the precompiled headers stay good.
+                let path = generated.join(name);
+                if std::fs::read_to_string(&path).ok().as_deref() != Some(text.as_str()) {
+                    std::fs::write(path, text).expect("writable");
+                }
             }
             vec![root.join("../../include").canonicalize().expect("include/"), generated]
         })
@@ -28,6 +32,7 @@ pub fn include() -> Vec<PathBuf> {
 /// The environment of an example.
 pub fn environment(example: &Example) -> Environment {
     let mut environment = Environment::new(include(), ComputeCapability::from_sm(example.sm));
+    environment.precompiled = Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("precompiled"));
     environment.cuda_version = example.cuda_version;
     environment.standard = example.standard.map(String::from);
     environment
