@@ -15,6 +15,7 @@ use crate::registry;
 use crate::rule::Rule;
 use crate::rules::functions::arch_dependent_signature::{self, Signature};
 use crate::rules::functions::{device_called_from_host, device_function_address_on_host};
+use crate::rules::opencl::{space_changed, string_literal_space};
 use crate::suppress::Allowed;
 use crate::tree::Tree;
 
@@ -160,9 +161,6 @@ fn run_pass(
         }
         let stops = diagnostic.level == Level::Fatal
             || (diagnostic.level == Level::Error && diagnostic.category == Category::Syntax);
-        if stops && syntax.is_none() {
-            syntax = Some(diagnostic.message.clone());
-        }
         let mut finding = of_clang(diagnostic, language, settings);
         if finding.code == Some(device_called_from_host::RULE.code)
             && finding.place.as_ref().is_some_and(|p| {
@@ -171,6 +169,18 @@ fn run_pass(
         {
             finding.code = Some(device_function_address_on_host::RULE.code);
             finding.help = vec![device_function_address_on_host::RULE.summary.to_string()];
+        }
+        // clang says the same of a string literal as of any pointer.
+        if finding.code == Some(space_changed::RULE.code)
+            && finding.message.contains("'__constant char *'")
+            && finding.place.as_ref().is_some_and(|p| string_literal_space::is_literal(text, p))
+        {
+            finding.code = Some(string_literal_space::RULE.code);
+            finding.help = vec![string_literal_space::RULE.summary.to_string()];
+        }
+        // A message that is a rule's is about the language, whichever part of clang speaks.
+        if stops && finding.code.is_none() && syntax.is_none() {
+            syntax = Some(diagnostic.message.clone());
         }
         if let Some(place) = finding.place.as_mut().filter(|p| p.file == path) {
             widen(place, text);

@@ -5,8 +5,10 @@
 //! than guess.
 
 pub mod access;
+pub mod banks;
 pub mod barrier;
 pub mod launch;
+pub mod race;
 pub mod thread;
 pub mod value;
 

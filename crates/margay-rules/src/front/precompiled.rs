@@ -16,7 +16,11 @@ use super::diagnostics::{self, Level};
 use super::{Environment, Language, Pass, Unit};
 
 /// The arguments for a pass, with precompiled headers if there are any.
-pub fn arguments(environment: &Environment, language: Language, pass: Pass) -> (Vec<String>, Option<PathBuf>) {
+pub fn arguments(
+    environment: &Environment,
+    language: Language,
+    pass: Pass,
+) -> (Vec<String>, Option<PathBuf>) {
     let plain = environment.arguments(language, pass);
     let harmless = |f: &String| f.starts_with("-I") || !f.starts_with('-');
     let Some(folder) = &environment.precompiled else { return (plain, None) };
@@ -60,11 +64,8 @@ fn file(folder: &Path, environment: &Environment, pass: Pass) -> Option<PathBuf>
         return Some(path);
     }
     std::fs::create_dir_all(folder).ok()?;
-    let staged = folder.join(format!(
-        "cuda-{:016x}-{}-{pass:?}.tmp",
-        hasher.finish(),
-        std::process::id()
-    ));
+    let staged =
+        folder.join(format!("cuda-{:016x}-{}-{pass:?}.tmp", hasher.finish(), std::process::id()));
     let at = arguments.windows(2).position(|w| w[0] == "-include" && w[1] == "cuda_runtime.h")?;
     arguments.drain(at..at + 2);
     let text = "#include <cuda_runtime.h>\n";

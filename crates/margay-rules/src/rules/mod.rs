@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The rules, a file each, in chapters. A new one is a file and a row in [`ALL`].
 
+pub mod barriers;
 pub mod functions;
+pub mod hints;
 pub mod launches;
 pub mod meta;
+pub mod opencl;
 pub mod variables;
 
 use crate::rule::Rule;
@@ -64,4 +67,35 @@ pub static ALL: &[&Rule] = &[
     &launches::atomic_on_mapped::RULE,
     &launches::double_before_1_3::RULE,
     &launches::warp_function_without_sync::RULE,
+    &barriers::barrier_in_divergent_code::RULE,
+    &barriers::shared_without_barrier::RULE,
+    &barriers::warp_synchronous::RULE,
+    &opencl::kernel_pointer_space::RULE,
+    &opencl::kernel_pointer_to_pointer::RULE,
+    &opencl::kernel_parameter_type::RULE,
+    &opencl::kernel_not_void::RULE,
+    &opencl::global_variable_in_function::RULE,
+    &opencl::program_scope_not_constant::RULE,
+    &opencl::constant_uninitialised::RULE,
+    &opencl::constant_assigned::RULE,
+    &opencl::local_variable_scope::RULE,
+    &opencl::local_initialiser::RULE,
+    &opencl::string_literal_space::RULE,
+    &opencl::space_changed::RULE,
+    &opencl::field_space::RULE,
+    &opencl::function_pointer::RULE,
+    &opencl::recursion::RULE,
+    &opencl::variadic::RULE,
+    &opencl::variable_length_array::RULE,
+    &opencl::static_variable::RULE,
+    &opencl::barrier_in_divergent_code::RULE,
+    &opencl::work_group_too_large::RULE,
+    &opencl::constant_too_large_cl::RULE,
+    &opencl::local_too_large::RULE,
+    &opencl::image_in_memory::RULE,
+    &opencl::double_needs_extension::RULE,
+    &hints::constant_indexed_by_thread::RULE,
+    &hints::local_array_indexed::RULE,
+    &hints::shared_bank_conflict::RULE,
+    &hints::array_of_structures::RULE,
 ];

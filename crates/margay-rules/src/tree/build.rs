@@ -224,11 +224,16 @@ impl Builder<'_> {
         id
     }
 
-    /// Attributes come before a declaration's other children.
+    /// Attributes come before a declaration's other children, but for a template's parameters.
     fn qualifiers(&mut self, cursor: cx::CXCursor) -> Qualifiers {
         let mut found = Qualifiers::default();
         for child in get::children(cursor) {
-            let Kind::Attribute(attribute) = Kind::of(child) else { break };
+            let attribute = match Kind::of(child) {
+                Kind::Attribute(attribute) => attribute,
+                // Of a template they come first.
+                Kind::TemplateParameter => continue,
+                _ => break,
+            };
             match attribute {
                 Attribute::Global => found.global = true,
                 Attribute::Device => found.device = true,

@@ -14,8 +14,7 @@ pub fn include() -> Vec<PathBuf> {
     FOLDERS
         .get_or_init(|| {
             let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-            let generated = Path::new(env!("CARGO_TARGET_TMPDIR"))
-                .join("headers");
+            let generated = Path::new(env!("CARGO_TARGET_TMPDIR")).join("headers");
             std::fs::create_dir_all(&generated).expect("a folder for headers");
             for (name, text) in margay_abi_gen::c_headers(12090).expect("generated headers") {
                 // An unchanged file keeps its time, and the precompiled headers stay good.

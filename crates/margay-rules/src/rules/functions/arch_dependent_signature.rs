@@ -2,10 +2,10 @@
 //! MG116: A kernel's signature does not depend on `__CUDA_ARCH__`.
 
 use crate::analysis::Facts;
+use crate::finding::Place;
 use crate::finding::{Finding, Severity};
 use crate::rule::{Example, Group, Holds, Rule};
 use crate::tree::Kind;
-use crate::finding::Place;
 
 /// The rule.
 pub static RULE: Rule = Rule {

@@ -27,7 +27,11 @@ pub static RULE: Rule = Rule {
     manual: "CUDA C++ Programming Guide, \"Built-in Variables\"",
     holds: Holds::ALWAYS,
     fix: "",
-    clang: &["no setter defined for property 'x'", "no setter defined for property 'y'", "no setter defined for property 'z'"],
+    clang: &[
+        "no setter defined for property 'x'",
+        "no setter defined for property 'y'",
+        "no setter defined for property 'z'",
+    ],
     check: Some(check),
 };
 
@@ -36,7 +40,8 @@ const NAMES: [&str; 5] = ["threadIdx", "blockIdx", "blockDim", "gridDim", "warpS
 fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     let tree = facts.tree;
     for node in tree.find(|k| {
-        matches!(k, Kind::Assign(_) | Kind::Unary(Unary::AddressOf)) || matches!(k, Kind::Unary(u) if u.writes())
+        matches!(k, Kind::Assign(_) | Kind::Unary(Unary::AddressOf))
+            || matches!(k, Kind::Unary(u) if u.writes())
     }) {
         let Some(&target) = tree[node].children.first() else { continue };
         let Some(variable) = tree.root_variable(target) else { continue };

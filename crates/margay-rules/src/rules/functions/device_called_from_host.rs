@@ -26,6 +26,10 @@ int main() { return f() - 1; }
     manual: "CUDA C++ Programming Guide, \"__device__\"",
     holds: Holds::ALWAYS,
     fix: "",
-    clang: &["reference to __device__ function * in __host__ function", "no matching function*call to __device__ function from __host__", "no matching *call to __device__ function from __host__"],
+    clang: &[
+        "reference to __device__ function * in __host__ function",
+        "no matching function*call to __device__ function from __host__",
+        "no matching *call to __device__ function from __host__",
+    ],
     check: None,
 };

@@ -2,10 +2,10 @@
 //! MG106: The host cannot take the address of a `__device__` function.
 
 use crate::analysis::Facts;
+use crate::finding::Place;
 use crate::finding::{Finding, Severity};
 use crate::rule::{Example, Group, Holds, Rule};
 use crate::tree::Kind;
-use crate::finding::Place;
 
 /// The rule.
 pub static RULE: Rule = Rule {

@@ -2,10 +2,10 @@
 //! MG121: Code that also compiles for the host uses no warp or shared memory.
 
 use crate::analysis::Facts;
+use crate::analysis::Side;
 use crate::finding::{Finding, Severity};
 use crate::rule::{Example, Group, Holds, Rule};
 use crate::tree::{Kind, NodeId};
-use crate::analysis::Side;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -44,7 +44,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     let both = |n: NodeId| facts.on_host(n) && facts.side(n) == Some(Side::Both);
     for (node, decl) in facts.variables() {
         if both(node) && decl.qualifiers.shared {
-            let message = format!("shared variable `{}` in code that also compiles for the host", decl.name);
+            let message =
+                format!("shared variable `{}` in code that also compiles for the host", decl.name);
             out.push(finding(facts, node, message));
         }
     }
@@ -52,7 +53,16 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
         let Some(callee) = tree[call].decl else { continue };
         let name = &tree[callee].name;
         let q = tree[callee].qualifiers;
-        let warp = ["__sync", "__shfl", "__ballot", "__any", "__all", "__match", "__activemask", "__reduce_"];
+        let warp = [
+            "__sync",
+            "__shfl",
+            "__ballot",
+            "__any",
+            "__all",
+            "__match",
+            "__activemask",
+            "__reduce_",
+        ];
         if q.device && !q.host && !tree[callee].ours && warp.iter().any(|w| name.starts_with(w)) {
             let message = format!("`{name}` in code that also compiles for the host");
             out.push(finding(facts, call, message));

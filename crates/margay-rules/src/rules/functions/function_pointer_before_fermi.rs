@@ -20,12 +20,14 @@ pub static RULE: Rule = Rule {
         r#"__device__ int f(int n) { return n; }
 __global__ void k(int *p) { int (*g)(int) = f; p[0] = g(1); }
 "#,
-    ).sm(13),
+    )
+    .sm(13),
     legal: Example::new(
         r#"__device__ int f(int n) { return n; }
 __global__ void k(int *p) { p[0] = f(1); }
 "#,
-    ).sm(13),
+    )
+    .sm(13),
     manual: "CUDA C Programming Guide 3.2, \"Function Pointers\"",
     holds: Holds::before(20),
     fix: "",

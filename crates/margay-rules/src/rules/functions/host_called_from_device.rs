@@ -27,6 +27,10 @@ __global__ void k(int *p) { p[0] = f(); }
     manual: "CUDA C++ Programming Guide, \"__host__\"",
     holds: Holds::ALWAYS,
     fix: "",
-    clang: &["reference to __host__ function * in __global__ function", "reference to __host__ function * in __device__ function", "no matching *call to __host__ function from __"],
+    clang: &[
+        "reference to __host__ function * in __global__ function",
+        "reference to __host__ function * in __device__ function",
+        "no matching *call to __host__ function from __",
+    ],
     check: None,
 };

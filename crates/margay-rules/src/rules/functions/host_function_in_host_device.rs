@@ -2,10 +2,10 @@
 //! MG122: A `__host__ __device__` function calls only what both sides have.
 
 use crate::analysis::Facts;
+use crate::analysis::Side;
 use crate::finding::{Finding, Severity};
 use crate::rule::{Example, Group, Holds, Rule};
 use crate::tree::Kind;
-use crate::analysis::Side;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -52,7 +52,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
         if facts.has_word(node, "constexpr") {
             continue;
         }
-        let message = format!("host function `{}` is called in a `__host__ __device__` function", decl.name);
+        let message =
+            format!("host function `{}` is called in a `__host__ __device__` function", decl.name);
         out.push(
             Finding::new(RULE.code, facts.place(call), message)
                 .also(facts.name_place(node), "it has no `__device__`"),

@@ -35,9 +35,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     let tree = facts.tree;
     for node in tree.find(Kind::is_function) {
         let Some(decl) = tree[node].decl else { continue };
-        let inside = tree[node]
-            .parent
-            .is_some_and(|p| matches!(tree[p].kind, Kind::Record | Kind::Union | Kind::ClassTemplate));
+        let inside = tree[node].parent.is_some_and(|p| {
+            matches!(tree[p].kind, Kind::Record | Kind::Union | Kind::ClassTemplate)
+        });
         if tree[decl].qualifiers.global && inside {
             let message = format!("kernel `{}` is a member of a class", tree[decl].name);
             out.push(Finding::new(RULE.code, facts.name_place(node), message));

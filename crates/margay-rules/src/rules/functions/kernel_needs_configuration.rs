@@ -28,7 +28,10 @@ int main() { k<<<1, 32>>>(0); return cudaDeviceSynchronize(); }
     manual: "CUDA C++ Programming Guide, \"Execution Configuration\"",
     holds: Holds::ALWAYS,
     fix: "",
-    clang: &["call to global function * not configured", "too few execution configuration arguments"],
+    clang: &[
+        "call to global function * not configured",
+        "too few execution configuration arguments",
+    ],
     check: Some(check),
 };
 

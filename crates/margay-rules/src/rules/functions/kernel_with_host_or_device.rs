@@ -2,10 +2,10 @@
 //! MG103: `__global__` stands alone.
 
 use crate::analysis::Facts;
+use crate::finding::Place;
 use crate::finding::{Finding, Severity};
 use crate::rule::{Example, Group, Holds, Rule};
 use crate::tree::NodeId;
-use crate::finding::Place;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -28,7 +28,12 @@ pub static RULE: Rule = Rule {
     manual: "CUDA C++ Programming Guide, \"Function Execution Space Specifiers\"",
     holds: Holds::ALWAYS,
     fix: "`--fix` removes the other specifier",
-    clang: &["'host' and 'global' attributes are not compatible", "'device' and 'global' attributes are not compatible", "'global' and 'host' attributes are not compatible", "'global' and 'device' attributes are not compatible"],
+    clang: &[
+        "'host' and 'global' attributes are not compatible",
+        "'device' and 'global' attributes are not compatible",
+        "'global' and 'host' attributes are not compatible",
+        "'global' and 'device' attributes are not compatible",
+    ],
     check: Some(check),
 };
 

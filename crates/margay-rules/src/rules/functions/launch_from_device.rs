@@ -29,7 +29,11 @@ int main() { child<<<1, 1>>>(nullptr); return cudaDeviceSynchronize(); }
     manual: "CUDA C++ Programming Guide, \"CUDA Dynamic Parallelism\"",
     holds: Holds::ALWAYS,
     fix: "",
-    clang: &["reference to __global__ function * in __global__ function", "reference to __global__ function * in __device__ function", "no matching *call to __global__ function from __"],
+    clang: &[
+        "reference to __global__ function * in __global__ function",
+        "reference to __global__ function * in __device__ function",
+        "no matching *call to __global__ function from __",
+    ],
     check: Some(check),
 };
 
@@ -39,8 +43,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         let finding = |why: String| {
-            Finding::new(RULE.code, facts.place(launch.node), "a kernel is launched from device code")
-                .note(why)
+            Finding::new(
+                RULE.code,
+                facts.place(launch.node),
+                "a kernel is launched from device code",
+            )
+            .note(why)
         };
         if facts.sm() < 35 {
             out.push(finding(format!(

@@ -27,7 +27,10 @@ __global__ void k(int *p) { p[0] = f(); }
     manual: "CUDA C++ Programming Guide, \"Inlining specifiers\"",
     holds: Holds::ALWAYS,
     fix: "",
-    clang: &["'noinline' and 'always_inline' attributes are not compatible", "'always_inline' and 'noinline' attributes are not compatible"],
+    clang: &[
+        "'noinline' and 'always_inline' attributes are not compatible",
+        "'always_inline' and 'noinline' attributes are not compatible",
+    ],
     check: Some(check),
 };
 

@@ -20,12 +20,14 @@ pub static RULE: Rule = Rule {
         r#"struct B { char c[5000]; };
 __global__ void k(B b, int *p) { p[0] = b.c[0]; }
 "#,
-    ).sm(60),
+    )
+    .sm(60),
     legal: Example::new(
         r#"struct B { char c[5000]; };
 __global__ void k(B b, int *p) { p[0] = b.c[0]; }
 "#,
-    ).sm(70),
+    )
+    .sm(70),
     manual: "CUDA C++ Programming Guide, \"__global__ Function Parameters\"",
     holds: Holds::ALWAYS,
     fix: "",
@@ -48,12 +50,16 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
         }
         if total > limit {
             let message = format!("kernel `{}` has {total} bytes of parameters", decl.name);
-            out.push(Finding::new(RULE.code, facts.name_place(node), message).note(format!(
-                "{} with CUDA {}.{} allows {limit}",
-                facts.capability(),
-                facts.environment.cuda_version / 1000,
-                facts.environment.cuda_version % 1000 / 10
-            )).help("pass a pointer to global or constant memory"));
+            out.push(
+                Finding::new(RULE.code, facts.name_place(node), message)
+                    .note(format!(
+                        "{} with CUDA {}.{} allows {limit}",
+                        facts.capability(),
+                        facts.environment.cuda_version / 1000,
+                        facts.environment.cuda_version % 1000 / 10
+                    ))
+                    .help("pass a pointer to global or constant memory"),
+            );
         }
     }
 }

@@ -18,7 +18,8 @@ pub static RULE: Rule = Rule {
         r#"__device__ int f(int n) { return n < 2 ? 1 : n * f(n - 1); }
 __global__ void k(int *p) { p[0] = f(p[0]); }
 "#,
-    ).sm(13),
+    )
+    .sm(13),
     legal: Example::new(
         r#"__device__ int f(int n) {
     int r = 1;
@@ -27,7 +28,8 @@ __global__ void k(int *p) { p[0] = f(p[0]); }
 }
 __global__ void k(int *p) { p[0] = f(p[0]); }
 "#,
-    ).sm(13),
+    )
+    .sm(13),
     manual: "CUDA C Programming Guide 3.2, \"__device__\" and \"Compute Capabilities\"",
     holds: Holds::before(20),
     fix: "",
@@ -39,6 +41,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     for (function, call) in facts.recursive() {
         let name = &facts.tree[function].name;
         let message = format!("`{name}` is recursive, and {} has no recursion", facts.capability());
-        out.push(Finding::new(RULE.code, facts.place(call), message).label("the call closes the cycle"));
+        out.push(
+            Finding::new(RULE.code, facts.place(call), message).label("the call closes the cycle"),
+        );
     }
 }

@@ -49,11 +49,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
             let value = matches!(decl.kind, Kind::Variable | Kind::Parameter)
                 && !tree.decl_type(variable).is_reference();
             if value && !q.managed && !q.device && !q.constant {
-                let message = format!("kernel `{}` gets a reference to host variable `{}`", tree[kernel].name, decl.name);
-                out.push(
-                    Finding::new(RULE.code, facts.place(*argument), message)
-                        .help("pass by value, or a pointer to device memory, or make it `__managed__`"),
+                let message = format!(
+                    "kernel `{}` gets a reference to host variable `{}`",
+                    tree[kernel].name, decl.name
                 );
+                out.push(Finding::new(RULE.code, facts.place(*argument), message).help(
+                    "pass by value, or a pointer to device memory, or make it `__managed__`",
+                ));
             }
         }
     }

@@ -39,11 +39,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     for (node, decl) in facts.variables() {
         let q = decl.qualifiers;
         let specified = q.device || q.constant || q.shared || q.managed;
-        let inside = tree[node]
-            .parent
-            .is_some_and(|p| matches!(tree[p].kind, Kind::Record | Kind::Union | Kind::ClassTemplate));
+        let inside = tree[node].parent.is_some_and(|p| {
+            matches!(tree[p].kind, Kind::Record | Kind::Union | Kind::ClassTemplate)
+        });
         if specified && inside {
-            let message = format!("static data member `{}` has a memory-space specifier", decl.name);
+            let message =
+                format!("static data member `{}` has a memory-space specifier", decl.name);
             out.push(Finding::new(RULE.code, facts.name_place(node), message));
         }
     }

@@ -20,7 +20,8 @@ pub static RULE: Rule = Rule {
         r#"__device__ int f() { static int n = 0; return ++n; }
 __global__ void k(int *p) { p[0] = f(); }
 "#,
-    ).cuda(7050),
+    )
+    .cuda(7050),
     legal: Example::new(
         r#"__device__ int f() { static int n = 0; return ++n; }
 __global__ void k(int *p) { p[0] = f(); }

@@ -26,7 +26,8 @@ pub static RULE: Rule = Rule {
     p[threadIdx.x] = 1;
 }
 "#,
-    ).sm(13),
+    )
+    .sm(13),
     legal: Example::new(
         r#"__global__ void k(float *g, int n) {
     __shared__ float s[32];
@@ -35,7 +36,8 @@ pub static RULE: Rule = Rule {
     g[threadIdx.x] = p[threadIdx.x];
 }
 "#,
-    ).sm(13),
+    )
+    .sm(13),
     manual: "CUDA C Programming Guide 3.2, \"Variable Type Qualifiers\"",
     holds: Holds::before(20),
     fix: "",
@@ -53,10 +55,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         let values = facts.values(variable);
-        let shared: Vec<NodeId> = values.iter().copied().filter(|v| in_shared(facts, *v) == Some(true)).collect();
-        let other: Vec<NodeId> = values.iter().copied().filter(|v| in_shared(facts, *v) == Some(false)).collect();
+        let shared: Vec<NodeId> =
+            values.iter().copied().filter(|v| in_shared(facts, *v) == Some(true)).collect();
+        let other: Vec<NodeId> =
+            values.iter().copied().filter(|v| in_shared(facts, *v) == Some(false)).collect();
         if let (Some(a), Some(b)) = (shared.first(), other.first()) {
-            let message = format!("pointer `{}` may point to shared and to global memory", decl.name);
+            let message =
+                format!("pointer `{}` may point to shared and to global memory", decl.name);
             out.push(
                 Finding::new(RULE.code, facts.name_place(node), message)
                     .also(facts.place(*a), "shared")

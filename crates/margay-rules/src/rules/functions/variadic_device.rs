@@ -19,7 +19,8 @@ pub static RULE: Rule = Rule {
         r#"__device__ int f(int n, ...) { return n; }
 __global__ void k(int *p) { p[0] = f(1, 2); }
 "#,
-    ).cuda(8000),
+    )
+    .cuda(8000),
     legal: Example::new(
         r#"__device__ int f(int n, ...) { return n; }
 __global__ void k(int *p) { p[0] = f(1, 2); }

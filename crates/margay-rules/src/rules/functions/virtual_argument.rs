@@ -39,7 +39,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
         for parameter in tree.parameters(function) {
             let ty = tree.type_of(parameter);
             if let Some(why) = ty.is_record().then(|| ty.has_virtual()).flatten() {
-                let message = format!("kernel `{}` takes an object with {why} by value", tree[function].name);
+                let message =
+                    format!("kernel `{}` takes an object with {why} by value", tree[function].name);
                 out.push(
                     Finding::new(RULE.code, facts.place(parameter), message)
                         .note("its table of virtual functions is the host's"),

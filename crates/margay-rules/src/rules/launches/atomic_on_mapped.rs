@@ -52,11 +52,18 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
         let Some(body) = launch.kernel.and_then(|k| tree.body(k)) else { continue };
         let parameters = launch.kernel.map(|k| tree.parameters(k)).unwrap_or_default();
         for (argument, parameter) in launch.arguments.iter().zip(parameters) {
-            let (Some(pointer), Some(parameter)) = (tree.refers_to(*argument), tree[parameter].decl) else { continue };
+            let (Some(pointer), Some(parameter)) =
+                (tree.refers_to(*argument), tree[parameter].decl)
+            else {
+                continue;
+            };
             let mapped = tree.writes(pointer).into_iter().find(|w| {
                 tree.above(*w).take(4).any(|n| {
                     tree.callee_name(n) == Some("cudaHostGetDevicePointer")
-                        && tree.arguments(n).first().is_some_and(|a| tree.below(*a).any(|x| x == *w))
+                        && tree
+                            .arguments(n)
+                            .first()
+                            .is_some_and(|a| tree.below(*a).any(|x| x == *w))
                 })
             });
             let Some(mapped) = mapped else { continue };
@@ -65,7 +72,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
                 name.starts_with("atomic")
                     && !name.ends_with("_system")
                     && tree.arguments(*n).first().is_some_and(|a| {
-                        tree.below(*a).any(|x| tree[x].kind == Kind::Reference && tree[x].decl == Some(parameter))
+                        tree.below(*a).any(|x| {
+                            tree[x].kind == Kind::Reference && tree[x].decl == Some(parameter)
+                        })
                     })
             });
             if let Some(atomic) = atomic {

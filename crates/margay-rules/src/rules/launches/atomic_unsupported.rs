@@ -21,11 +21,13 @@ pub static RULE: Rule = Rule {
     illegal: Example::new(
         r#"__global__ void k(double *p) { atomicAdd(p, 1.0); }
 "#,
-    ).sm(50),
+    )
+    .sm(50),
     legal: Example::new(
         r#"__global__ void k(double *p) { atomicAdd(p, 1.0); }
 "#,
-    ).sm(60),
+    )
+    .sm(60),
     manual: "CUDA C++ Programming Guide, \"Atomic Functions\"",
     holds: Holds::ALWAYS,
     fix: "",
@@ -36,7 +38,9 @@ pub static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     let tree = facts.tree;
     for call in facts.device(|k| k == Kind::Call) {
-        let Some(name) = tree.callee_name(call).filter(|n| n.starts_with("atomic")) else { continue };
+        let Some(name) = tree.callee_name(call).filter(|n| n.starts_with("atomic")) else {
+            continue;
+        };
         // A function of the program's own may be called so.
         if tree[call].decl.is_some_and(|d| tree[d].ours) {
             continue;
@@ -55,7 +59,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
             60
         } else if (ty.is_float() && adds) || (wide && shared) {
             20
-        } else if wide && matches!(name, "atomicMin" | "atomicMax" | "atomicAnd" | "atomicOr" | "atomicXor") {
+        } else if wide
+            && matches!(name, "atomicMin" | "atomicMax" | "atomicAnd" | "atomicOr" | "atomicXor")
+        {
             35
         } else if wide || shared {
             12

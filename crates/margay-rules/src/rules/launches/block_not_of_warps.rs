@@ -43,7 +43,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     let warp = i64::from(Limits::WARP_SIZE);
     for launch in &facts.launches {
         // Small blocks are chosen for other reasons than speed.
-        let Some(threads) = launch.threads().filter(|t| *t > warp && t % warp != 0) else { continue };
+        let Some(threads) = launch.threads().filter(|t| *t > warp && t % warp != 0) else {
+            continue;
+        };
         let idle = warp - threads % warp;
         let message = format!("{threads} threads are no multiple of a warp's {warp}");
         out.push(

@@ -20,11 +20,13 @@ pub static RULE: Rule = Rule {
     illegal: Example::new(
         r#"__global__ void k(float *p) { double d = p[0]; p[0] = d * 2; }
 "#,
-    ).sm(12),
+    )
+    .sm(12),
     legal: Example::new(
         r#"__global__ void k(float *p) { float d = p[0]; p[0] = d * 2; }
 "#,
-    ).sm(12),
+    )
+    .sm(12),
     manual: "CUDA C Programming Guide 3.2, \"Compute Capabilities\"",
     holds: Holds::before(13),
     fix: "",
@@ -35,11 +37,15 @@ pub static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     let tree = facts.tree;
     for &function in &tree.functions {
-        let Some(definition) = tree[function].definition.filter(|d| facts.on_device(*d)) else { continue };
+        let Some(definition) = tree[function].definition.filter(|d| facts.on_device(*d)) else {
+            continue;
+        };
         let first = tree.below(definition).find(|n| {
-            let declared = matches!(tree[*n].kind, Kind::Variable | Kind::Parameter | Kind::Floating);
+            let declared =
+                matches!(tree[*n].kind, Kind::Variable | Kind::Parameter | Kind::Floating);
             let ty = tree.type_of(*n);
-            declared && (ty.innermost().is_double() || (ty.is_pointer() && ty.pointee().is_double()))
+            declared
+                && (ty.innermost().is_double() || (ty.is_pointer() && ty.pointee().is_double()))
         });
         if let Some(node) = first {
             let message = format!("`{}` computes with double", tree[function].name);

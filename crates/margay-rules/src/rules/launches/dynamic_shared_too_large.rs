@@ -42,7 +42,8 @@ int main() {
 fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     let tree = facts.tree;
     let opts_in = tree.find(|k| k == Kind::Call).any(|c| {
-        tree.callee_name(c).is_some_and(|n| n.starts_with("cudaFuncSetAttribute") || n == "cuFuncSetAttribute")
+        tree.callee_name(c)
+            .is_some_and(|n| n.starts_with("cudaFuncSetAttribute") || n == "cuFuncSetAttribute")
     });
     let most = i64::from(facts.limits.shared_per_block_optin.value);
     let usual = i64::from(facts.limits.shared_per_block.value);

@@ -70,10 +70,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
 /// Whether a call's value goes anywhere.
 fn is_used(facts: &Facts<'_>, call: NodeId) -> bool {
     let tree = facts.tree;
-    let user = tree.above(call).find(|n| !matches!(tree[*n].kind, Kind::Implicit | Kind::Parenthesis));
+    let user =
+        tree.above(call).find(|n| !matches!(tree[*n].kind, Kind::Implicit | Kind::Parenthesis));
     !user.is_some_and(|u| {
-        matches!(tree[u].kind, Kind::Compound | Kind::OtherStatement | Kind::Case | Kind::Default | Kind::Label)
-            || (matches!(tree[u].kind, Kind::If | Kind::For | Kind::While | Kind::Do)
-                && tree[u].children.last() == Some(&call))
+        matches!(
+            tree[u].kind,
+            Kind::Compound | Kind::OtherStatement | Kind::Case | Kind::Default | Kind::Label
+        ) || (matches!(tree[u].kind, Kind::If | Kind::For | Kind::While | Kind::Do)
+            && tree[u].children.last() == Some(&call))
     })
 }

@@ -2,10 +2,10 @@
 //! MG306: The host waits before it reads what a kernel writes.
 
 use crate::analysis::Facts;
+use crate::analysis::Launch;
 use crate::finding::{Finding, Severity};
 use crate::rule::{Example, Group, Holds, Rule};
 use crate::tree::{DeclId, Kind, NodeId, Unary};
-use crate::analysis::Launch;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -31,7 +31,7 @@ int main() {
 __global__ void k() { m = 1; }
 int main() {
     k<<<1, 1>>>();
-    cudaDeviceSynchronize();
+    if (cudaDeviceSynchronize()) return 1;
     return m;
 }
 "#,
@@ -46,7 +46,10 @@ int main() {
 fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     let tree = facts.tree;
     for launch in facts.launches.iter().filter(|l| facts.on_host(l.node)) {
-        let Some(parent) = tree[launch.node].parent.filter(|p| tree[*p].kind == Kind::Compound) else { continue };
+        let Some(parent) = tree[launch.node].parent.filter(|p| tree[*p].kind == Kind::Compound)
+        else {
+            continue;
+        };
         let written = written_by(facts, launch);
         if written.is_empty() {
             continue;
@@ -54,8 +57,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
         let after = tree[parent].children.iter().skip_while(|c| **c != launch.node).skip(1);
         for &statement in after {
             // Only what certainly runs next: a call may wait, a branch may not be taken.
-            let plain = matches!(tree[statement].kind, Kind::Return | Kind::Assign(_) | Kind::Declarations)
-                && !tree.below(statement).any(|n| matches!(tree[n].kind, Kind::Call | Kind::Launch));
+            let plain =
+                matches!(tree[statement].kind, Kind::Return | Kind::Assign(_) | Kind::Declarations)
+                    && !tree
+                        .below(statement)
+                        .any(|n| matches!(tree[n].kind, Kind::Call | Kind::Launch));
             if !plain {
                 break;
             }
@@ -65,7 +71,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
                     && reads(facts, *n)
             });
             if let Some(read) = read {
-                let message = format!("`{}` is read while the kernel may still run", tree.text(read));
+                let message =
+                    format!("`{}` is read while the kernel may still run", tree.text(read));
                 out.push(
                     Finding::new(RULE.code, facts.place(read), message)
                         .also(facts.place(launch.node), "launched here")
@@ -92,7 +99,10 @@ fn written_by(facts: &Facts<'_>, launch: &Launch) -> Vec<DeclId> {
     }
     let parameters = tree.parameters(kernel);
     for (argument, parameter) in launch.arguments.iter().zip(parameters) {
-        let (Some(pointer), Some(parameter)) = (tree.refers_to(*argument), tree[parameter].decl) else { continue };
+        let (Some(pointer), Some(parameter)) = (tree.refers_to(*argument), tree[parameter].decl)
+        else {
+            continue;
+        };
         let ty = tree.decl_type(parameter);
         let writes = ty.is_pointer()
             && !ty.pointee().is_const()
@@ -115,11 +125,16 @@ fn reads(facts: &Facts<'_>, reference: NodeId) -> bool {
         match tree[parent].kind {
             Kind::Assign(_) if tree[parent].children.first() == Some(&at) => return false,
             Kind::Unary(Unary::AddressOf) | Kind::SizeOf => return false,
-            Kind::Subscript | Kind::Unary(Unary::Dereference) => return facts.use_of(parent).is_some_and(|(r, _)| r),
+            Kind::Subscript | Kind::Unary(Unary::Dereference) => {
+                return facts.use_of(parent).is_some_and(|(r, _)| r);
+            }
             Kind::Implicit | Kind::Parenthesis | Kind::Member => at = parent,
             _ => return !tree.type_of(reference).is_pointer(),
         }
-        if !tree.type_of(reference).is_pointer() && !tree.type_of(reference).is_array() && tree[at].kind == Kind::Implicit {
+        if !tree.type_of(reference).is_pointer()
+            && !tree.type_of(reference).is_array()
+            && tree[at].kind == Kind::Implicit
+        {
             return true;
         }
     }

@@ -2,10 +2,10 @@
 //! MG310: From 7.0 warp functions name the lanes that take part.
 
 use crate::analysis::Facts;
+use crate::finding::Place;
 use crate::finding::{Finding, Severity};
 use crate::rule::{Example, Group, Holds, Rule};
 use crate::tree::Kind;
-use crate::finding::Place;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -29,11 +29,17 @@ pub static RULE: Rule = Rule {
     manual: "CUDA C++ Programming Guide, \"Warp Shuffle Functions\"",
     holds: Holds::from(70),
     fix: "a suggestion adds `_sync` and the full mask",
-    clang: &["use of undeclared identifier '__shfl", "use of undeclared identifier '__any'", "use of undeclared identifier '__all'", "use of undeclared identifier '__ballot'"],
+    clang: &[
+        "use of undeclared identifier '__shfl",
+        "use of undeclared identifier '__any'",
+        "use of undeclared identifier '__all'",
+        "use of undeclared identifier '__ballot'",
+    ],
     check: Some(check),
 };
 
-const OLD: [&str; 7] = ["__shfl", "__shfl_up", "__shfl_down", "__shfl_xor", "__any", "__all", "__ballot"];
+const OLD: [&str; 7] =
+    ["__shfl", "__shfl_up", "__shfl_down", "__shfl_xor", "__any", "__all", "__ballot"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     let tree = facts.tree;
@@ -46,9 +52,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
         let open = tree.text(call).find('(').map_or(place.end, |at| place.start + at + 1);
         let start = Place { end: open, ..place.clone() };
         let message = format!("`{name}` does not say which lanes take part");
-        out.push(Finding::new(RULE.code, place, message).suggest(
-            "if all lanes take part",
-            vec![(start, format!("{name}_sync(0xffffffff, "))],
-        ));
+        out.push(
+            Finding::new(RULE.code, place, message).suggest(
+                "if all lanes take part",
+                vec![(start, format!("{name}_sync(0xffffffff, "))],
+            ),
+        );
     }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! MG001: A comment allows a code that no rule has.
 
+use crate::finding::Place;
 use crate::finding::{Finding, Severity};
 use crate::rule::{Example, Group, Holds, Rule};
-use crate::finding::Place;
 
 /// The rule.
 pub static RULE: Rule = Rule {

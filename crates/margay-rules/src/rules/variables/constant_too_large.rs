@@ -39,7 +39,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     let mut total = 0u64;
     let mut last = None;
     for (node, decl) in facts.variables().filter(|(_, d)| d.qualifiers.constant) {
-        let Some(variable) = tree[node].decl.filter(|_| decl.nodes.first() == Some(&node)) else { continue };
+        let Some(variable) = tree[node].decl.filter(|_| decl.nodes.first() == Some(&node)) else {
+            continue;
+        };
         let ty = tree.decl_type(variable);
         let (Some(size), Some(align)) = (ty.size(), ty.align()) else { continue };
         if tree[node].dependent {
@@ -49,7 +51,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
         last = Some(node);
     }
     if let Some(node) = last.filter(|_| total > limit) {
-        let message = format!("the file has {total} bytes of constant memory, and there are {limit}");
-        out.push(Finding::new(RULE.code, facts.name_place(node), message).label("the last of them"));
+        let message =
+            format!("the file has {total} bytes of constant memory, and there are {limit}");
+        out.push(
+            Finding::new(RULE.code, facts.name_place(node), message).label("the last of them"),
+        );
     }
 }

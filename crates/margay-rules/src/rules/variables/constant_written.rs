@@ -52,12 +52,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
                 _ => false,
             };
             // `*c = 1` writes where a constant pointer points.
-            let through_pointer = tree[write]
-                .children
-                .first()
-                .is_some_and(|t| goes_through_pointer(facts, *t));
+            let through_pointer =
+                tree[write].children.first().is_some_and(|t| goes_through_pointer(facts, *t));
             if assigns && !through_pointer && facts.on_device(write) {
-                let message = format!("constant variable `{}` is written in device code", decl.name);
+                let message =
+                    format!("constant variable `{}` is written in device code", decl.name);
                 out.push(
                     Finding::new(RULE.code, facts.place(write), message)
                         .help("the host writes it with cudaMemcpyToSymbol"),

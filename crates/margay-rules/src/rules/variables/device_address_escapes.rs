@@ -2,10 +2,10 @@
 //! MG212: An address that device code took with `&` is not dereferenced on the host.
 
 use crate::analysis::Facts;
+use crate::analysis::Side;
 use crate::finding::{Finding, Severity};
 use crate::rule::{Example, Group, Holds, Rule};
 use crate::tree::{Kind, NodeId, Unary};
-use crate::analysis::Side;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -34,7 +34,7 @@ __managed__ int *p;
 __global__ void k() { p = &d; }
 int main() {
     k<<<1, 1>>>();
-    cudaDeviceSynchronize();
+    if (cudaDeviceSynchronize()) return 1;
     return *p;
 }
 "#,
@@ -49,9 +49,14 @@ int main() {
 fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     let tree = facts.tree;
     for node in facts.host(|k| matches!(k, Kind::Unary(Unary::Dereference) | Kind::Subscript)) {
-        let Some(pointer) = tree[node].children.first().and_then(|b| tree.refers_to(*b)) else { continue };
+        let Some(pointer) = tree[node].children.first().and_then(|b| tree.refers_to(*b)) else {
+            continue;
+        };
         let decl = &tree[pointer];
-        if decl.kind != Kind::Variable || !decl.qualifiers.managed || !tree.decl_type(pointer).is_pointer() {
+        if decl.kind != Kind::Variable
+            || !decl.qualifiers.managed
+            || !tree.decl_type(pointer).is_pointer()
+        {
             continue;
         }
         let source = tree.writes(pointer).into_iter().find(|w| {
@@ -60,7 +65,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
                 && tree[*w].children.get(1).is_some_and(|v| is_device_address(facts, *v))
         });
         if let Some(source) = source {
-            let message = format!("host code dereferences `{}`, which points to device memory", decl.name);
+            let message =
+                format!("host code dereferences `{}`, which points to device memory", decl.name);
             out.push(
                 Finding::new(RULE.code, facts.place(node), message)
                     .also(facts.place(source), "device code takes the address here"),

@@ -41,13 +41,20 @@ pub static RULE: Rule = Rule {
     check: Some(check),
 };
 
-const SOURCES: [&str; 5] =
-    ["cudaMalloc", "cudaMallocPitch", "cudaMallocAsync", "cudaGetSymbolAddress", "cudaMallocFromPoolAsync"];
+const SOURCES: [&str; 5] = [
+    "cudaMalloc",
+    "cudaMallocPitch",
+    "cudaMallocAsync",
+    "cudaGetSymbolAddress",
+    "cudaMallocFromPoolAsync",
+];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     let tree = facts.tree;
     for node in facts.host(|k| matches!(k, Kind::Unary(Unary::Dereference) | Kind::Subscript)) {
-        let Some(pointer) = tree[node].children.first().and_then(|b| tree.refers_to(*b)) else { continue };
+        let Some(pointer) = tree[node].children.first().and_then(|b| tree.refers_to(*b)) else {
+            continue;
+        };
         let decl = &tree[pointer];
         if decl.kind != Kind::Variable || !tree.decl_type(pointer).is_pointer() {
             continue;
@@ -86,14 +93,18 @@ fn only_source(facts: &Facts<'_>, pointer: DeclId) -> Option<NodeId> {
         match tree[write].kind {
             Kind::Unary(Unary::AddressOf) => {
                 let call = tree.above(write).find(|n| matches!(tree[*n].kind, Kind::Call))?;
-                if !SOURCES.contains(&tree.callee_name(call)?) || tree.arguments(call).first().map(|a| tree.uncast(*a)) != Some(write) {
+                if !SOURCES.contains(&tree.callee_name(call)?)
+                    || tree.arguments(call).first().map(|a| tree.uncast(*a)) != Some(write)
+                {
                     return None;
                 }
                 source = Some(call);
             }
             // `p[0] = 1` writes what it points to.
             Kind::Assign(_) if tree.refers_to(tree[write].children[0]) != Some(pointer) => {}
-            Kind::Unary(operator) if operator.writes() && tree.refers_to(tree[write].children[0]) != Some(pointer) => {}
+            Kind::Unary(operator)
+                if operator.writes()
+                    && tree.refers_to(tree[write].children[0]) != Some(pointer) => {}
             _ => return None,
         }
     }

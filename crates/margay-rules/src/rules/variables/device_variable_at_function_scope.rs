@@ -2,10 +2,10 @@
 //! MG204: At function scope `__device__` and `__constant__` need `static` or `extern`.
 
 use crate::analysis::Facts;
-use crate::finding::{Finding, Severity};
-use crate::rule::{Example, Group, Holds, Rule};
 use crate::analysis::Side;
 use crate::finding::Place;
+use crate::finding::{Finding, Severity};
+use crate::rule::{Example, Group, Holds, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {

@@ -56,7 +56,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
             && decl.nodes.iter().any(|n| tree.initialiser(*n).is_some())
             && !ty.is_array();
         let Some(how) = use_in(facts, node).filter(|_| !folded) else { continue };
-        let space = if q.constant { "constant" } else if q.shared { "shared" } else { "device" };
+        let space = if q.constant {
+            "constant"
+        } else if q.shared {
+            "shared"
+        } else {
+            "device"
+        };
         let message = format!("host code {how} {space} variable `{}`", decl.name);
         let (to, from) = ("cudaMemcpyToSymbol", "cudaMemcpyFromSymbol");
         out.push(
@@ -79,7 +85,9 @@ fn use_in(facts: &Facts<'_>, node: NodeId) -> Option<&'static str> {
         let parent = tree[at].parent?;
         match tree[parent].kind {
             Kind::Parenthesis | Kind::Member => at = parent,
-            Kind::Subscript if tree.plain(tree[parent].children[0]) == tree.plain(at) => at = parent,
+            Kind::Subscript if tree.plain(tree[parent].children[0]) == tree.plain(at) => {
+                at = parent
+            }
             Kind::Implicit if tree.type_of(at).is_array() => at = parent,
             Kind::Implicit => break,
             Kind::Assign(operator) if tree[parent].children.first() == Some(&at) => {

@@ -30,7 +30,10 @@ __global__ void k(int *p) { p[0] = c; }
     manual: "CUDA C++ Programming Guide, \"Initialization of device variables\"",
     holds: Holds::ALWAYS,
     fix: "",
-    clang: &["dynamic initialization is not supported for __device__, __constant__", "dynamic initialization is not supported"],
+    clang: &[
+        "dynamic initialization is not supported for __device__, __constant__",
+        "dynamic initialization is not supported",
+    ],
     check: Some(check),
 };
 

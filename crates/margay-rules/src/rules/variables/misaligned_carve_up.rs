@@ -49,7 +49,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
         if !ty.is_pointer() || tree[cast].dependent {
             continue;
         }
-        let (Some(wanted), Some(inner)) = (ty.pointee().align(), tree[cast].children.last()) else { continue };
+        let (Some(wanted), Some(inner)) = (ty.pointee().align(), tree[cast].children.last()) else {
+            continue;
+        };
         let Some((array, index)) = offset(facts, *inner) else { continue };
         let Some(size) = tree.decl_type(array).innermost().size() else { continue };
         let Some(bytes) = index.checked_mul(size as i64) else { continue };

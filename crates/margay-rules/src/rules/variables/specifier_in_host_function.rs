@@ -2,9 +2,9 @@
 //! MG203: Local variables of host functions have no memory space.
 
 use crate::analysis::Facts;
+use crate::analysis::Side;
 use crate::finding::{Finding, Severity};
 use crate::rule::{Example, Group, Holds, Rule};
-use crate::analysis::Side;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -36,7 +36,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
         let q = decl.qualifiers;
         let specified = q.shared || q.constant || q.device || q.managed;
         if specified && facts.is_local(node) && facts.side(node) == Some(Side::Host) {
-            let message = format!("local variable `{}` of a host function has a memory space", decl.name);
+            let message =
+                format!("local variable `{}` of a host function has a memory space", decl.name);
             out.push(Finding::new(RULE.code, facts.name_place(node), message));
         }
     }

@@ -45,7 +45,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
             if !facts.has_word(node, word) {
                 continue;
             }
-            let (Some(place), Some(removed)) = (facts.word_place(node, word), facts.word_and_blank(node, word))
+            let (Some(place), Some(removed)) =
+                (facts.word_place(node, word), facts.word_and_blank(node, word))
             else {
                 continue;
             };

@@ -43,7 +43,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         for word in WORDS {
-            let (Some(place), Some(removed)) = (facts.word_place(node, word), facts.word_and_blank(node, word))
+            let (Some(place), Some(removed)) =
+                (facts.word_place(node, word), facts.word_and_blank(node, word))
             else {
                 continue;
             };

@@ -49,7 +49,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
         let mut total = 0u64;
         let mut last = None;
         for node in tree.below(body).filter(|n| tree[*n].kind == Kind::Variable) {
-            let Some(variable) = tree[node].decl.filter(|v| tree[*v].qualifiers.shared) else { continue };
+            let Some(variable) = tree[node].decl.filter(|v| tree[*v].qualifiers.shared) else {
+                continue;
+            };
             let ty = tree.decl_type(variable);
             let (Some(size), Some(align)) = (ty.size(), ty.align()) else { continue };
             total = total.next_multiple_of(align.max(1)).saturating_add(size);

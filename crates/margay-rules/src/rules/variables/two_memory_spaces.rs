@@ -28,20 +28,25 @@ __global__ void k(int *p) { p[0] = v; }
     manual: "CUDA C++ Programming Guide, \"Variable Memory Space Specifiers\"",
     holds: Holds::ALWAYS,
     fix: "",
-    clang: &["'constant' and 'shared' attributes are not compatible", "'shared' and 'constant' attributes are not compatible"],
+    clang: &[
+        "'constant' and 'shared' attributes are not compatible",
+        "'shared' and 'constant' attributes are not compatible",
+    ],
     check: Some(check),
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     for (node, decl) in facts.variables() {
         let q = decl.qualifiers;
-        let words: Vec<&str> = [(q.constant, "__constant__"), (q.shared, "__shared__"), (q.managed, "__managed__")]
-            .into_iter()
-            .filter(|(has, _)| *has)
-            .map(|(_, word)| word)
-            .collect();
+        let words: Vec<&str> =
+            [(q.constant, "__constant__"), (q.shared, "__shared__"), (q.managed, "__managed__")]
+                .into_iter()
+                .filter(|(has, _)| *has)
+                .map(|(_, word)| word)
+                .collect();
         if words.len() > 1 {
-            let message = format!("variable `{}` is both `{}` and `{}`", decl.name, words[0], words[1]);
+            let message =
+                format!("variable `{}` is both `{}` and `{}`", decl.name, words[0], words[1]);
             out.push(Finding::new(RULE.code, facts.name_place(node), message));
         }
     }
