@@ -4,6 +4,7 @@
 //! Each loop is compiled for every [`Level`] and gives the same bits at each. The module is meant to be
 //! built with optimisation in every profile.
 
+use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 use crate::scalar::Scalar;
@@ -252,6 +253,7 @@ fn run<R: LaneResults>(mask: u32, rets: &mut [Plane], formula: impl Fn(usize) ->
     lanes & mask
 }
 
+#[inline(always)]
 fn lane_by_lane<A: HostArgs, R: HostResults>(
     function: fn(A) -> R,
     args: &[Plane],
@@ -267,6 +269,9 @@ fn lane_by_lane<A: HostArgs, R: HostResults>(
 trait Row {
     fn run(args: &[Plane], mask: u32, rets: &mut [Plane]);
 }
+
+/// The slow lanes of a row.
+struct Slow<R>(PhantomData<R>);
 
 fn baseline<R: Row>(args: &[Plane], mask: u32, rets: &mut [Plane]) {
     R::run(args, mask, rets);
@@ -321,8 +326,15 @@ macro_rules! rows {
                     let formula = $formula;
                     let slow = run(mask, rets, |l| formula($( $ty::load($arg[l]) ),*));
                     if slow != 0 {
-                        self::slow(Function::$variant, args, slow, rets);
+                        Slow::<rows::$variant>::run(args, slow, rets);
                     }
+                }
+            }
+
+            impl Row for Slow<rows::$variant> {
+                #[inline(always)]
+                fn run(_args: &[Plane], _mask: u32, _rets: &mut [Plane]) {
+                    $( lane_by_lane($slow, _args, _mask, _rets); )?
                 }
             }
         )*
@@ -337,7 +349,10 @@ macro_rules! rows {
         /// [`PlaneFn`]. Does nothing for a function without slow lanes.
         #[cold]
         pub fn slow(function: Function, args: &[Plane], mask: u32, rets: &mut [Plane]) {
-            match function { $( Function::$variant => { $( lane_by_lane($slow, args, mask, rets); )? } )* }
+            let run = match function {
+                $( Function::$variant => at_level::<Slow<rows::$variant>>(Level::best()), )*
+            };
+            run(args, mask, rets);
         }
     };
 }

@@ -2,8 +2,9 @@
 //! Arguments of sine and cosine that are too large for a few multiples of π/2: Payne and Hanek's
 //! way, in integers, one lane at a time.
 
-/// 2/π in binary, the point before the first bit.
-const TWO_OVER_PI: [u64; 20] = [
+/// 2/π in binary, the point after the first 64 bits.
+const TWO_OVER_PI: [u64; 22] = [
+    0,
     0xa2f9_836e_4e44_1529,
     0xfc27_57d1_f534_ddc0,
     0xdb62_9599_3c43_9041,
@@ -24,26 +25,24 @@ const TWO_OVER_PI: [u64; 20] = [
     0x6bfb_5fb1_1f8d_5d08,
     0x5603_3046_fc7b_6bab,
     0xf0cf_bc20_9af4_361d,
+    0xa9e3_9161_5ee6_1b08,
 ];
-
-/// 64 bits of 2/π from bit `at` on; bits before the point are zero.
-fn window(at: i32) -> u64 {
-    let limb = |i: i32| if i < 0 { 0 } else { TWO_OVER_PI.get(i as usize).copied().unwrap_or(0) };
-    let (i, shift) = (at.div_euclid(64), at.rem_euclid(64));
-    let pair = u128::from(limb(i)) << 64 | u128::from(limb(i + 1));
-    (pair >> (64 - shift)) as u64
-}
 
 /// The quadrant (0 to 3) of a finite `x`, |x| ≥ 2, and what is left of it, in [-π/4, π/4], as a
 /// sum of two doubles.
+#[inline(always)]
 pub fn quadrant(x: f64) -> (i32, f64, f64) {
     let bits = x.to_bits();
     let exponent = (bits >> 52 & 0x7ff) as i32 - 1075;
     let mantissa = bits & ((1 << 52) - 1) | 1 << 52;
     // |x| = mantissa * 2^exponent. Of 2/π only the 256 bits from two before the product's point on
     // matter; bits before those add multiples of 4 to the quotient.
-    let at = exponent - 2;
-    let words: [u64; 4] = std::array::from_fn(|i| window(at + 64 * i as i32));
+    let at = (exponent - 2 + 64) as usize;
+    let (limb, shift) = (at / 64, at % 64);
+    let words: [u64; 4] = std::array::from_fn(|i| {
+        let [high, low] = [TWO_OVER_PI[limb + i], TWO_OVER_PI[limb + i + 1]];
+        high << shift | low >> 1 >> (63 - shift)
+    });
     let mut product = [0u64; 4];
     let mut carry = 0u128;
     for i in (0..4).rev() {

@@ -32,11 +32,15 @@ fn single_precision_is_within_the_documented_bounds() {
             worst.args,
             worst.result
         );
-        if let Some(special) = worst.special {
-            failures.push(format!("{name}{special}"));
-        }
-        if worst.share > 1.0 {
-            failures.push(format!("{name}: {} ulp at {:?}", worst.ulps, worst.args));
+        // The way that all arguments are measured: also that odd functions are odd.
+        let screened = subject.worst(80_021, 40_000);
+        for worst in [&worst, &screened] {
+            if let Some(special) = &worst.special {
+                failures.push(format!("{name}{special}"));
+            }
+            if worst.share > 1.0 {
+                failures.push(format!("{name}: {} ulp at {:?}", worst.ulps, worst.args));
+            }
         }
         assert!(worst.samples >= 190_000, "{name}");
     }

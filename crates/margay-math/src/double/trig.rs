@@ -113,6 +113,7 @@ pub fn tan<O: Ops>(x: F64<O>) -> Checked<F64<O>, O> {
 }
 
 /// Sine and cosine of a slow lane.
+#[inline(always)]
 pub fn slow_sincos(x: f64) -> (f64, f64) {
     let (n, r, low) = reduce::quadrant(x);
     let value = |v| F64 { o: Scalar, v };
@@ -120,14 +121,17 @@ pub fn slow_sincos(x: f64) -> (f64, f64) {
     (sin.v, cos.v)
 }
 
+#[inline(always)]
 pub fn slow_sin(x: f64) -> f64 {
     slow_sincos(x).0
 }
 
+#[inline(always)]
 pub fn slow_cos(x: f64) -> f64 {
     slow_sincos(x).1
 }
 
+#[inline(always)]
 pub fn slow_tan(x: f64) -> f64 {
     let (sin, cos) = slow_sincos(x);
     sin / cos

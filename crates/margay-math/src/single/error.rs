@@ -88,6 +88,19 @@ pub fn erfcxf<O: Ops>(x: F32<O>) -> F32<O> {
     let square = a * a;
     let twice = times_exp(a.k(2.0), -square, -a.mul_add(a, -square));
     let r = x.lt(0.0).select(twice - positive, positive);
+    let near = x.poly([
+        -0.0075412034,
+        0.0326554,
+        -0.08181833,
+        0.1655063,
+        -0.3007068,
+        0.4999815,
+        -0.75225186,
+        1.0,
+        -1.1283792,
+        1.0,
+    ]);
+    let r = (x.ge(0.0) & x.lt(0.5)).select(near, r);
     x.is_nan().select(x, r).canonical()
 }
 
@@ -102,20 +115,24 @@ pub fn normcdff<O: Ops>(x: F32<O>) -> F32<O> {
     x.is_nan().select(x, r).canonical()
 }
 
-/// erfinv(x) / x, where 1 - x² is e^-w: up to w = 5 a polynomial in w, from there on two in √w.
+/// erfinv(x) / x as a sum of two floats, where 1 - x² is e^-w: up to w = 5 a polynomial in w, from
+/// there on two in √w.
 #[inline(always)]
-fn inverse_kernel<O: Ops>(w: F32<O>) -> F32<O> {
+fn inverse_kernel<O: Ops>(w: F32<O>) -> (F32<O>, F32<O>) {
+    // ½√π, and what the float lacks.
+    let start = w.k(0.88622695);
     let near = w.poly([
-        -8.931926e-09,
-        2.243043e-07,
-        -2.0082714e-06,
-        4.1506632e-06,
-        4.4048804e-05,
-        -0.00012653947,
-        -0.0023352706,
-        0.0115491655,
-        0.23201372,
-        0.88622695,
+        6.719517e-11,
+        -1.0611804e-08,
+        2.42153e-07,
+        -2.1132635e-06,
+        4.5238776e-06,
+        4.3227734e-05,
+        -0.00012543982,
+        -0.0023361165,
+        0.011549495,
+        0.23201366,
+        -2.66232e-08,
     ]);
     // The square root itself is most of it.
     let s = w.sqrt();
@@ -143,13 +160,15 @@ fn inverse_kernel<O: Ops>(w: F32<O>) -> F32<O> {
         0.009605041,
         -0.1400869,
     ]);
-    w.lt(5.0).select(near, s + w.lt(16.0).select(middle, far))
+    let small = w.lt(5.0);
+    (small.select(start, s), small.select(near, w.lt(16.0).select(middle, far)))
 }
 
 #[inline(always)]
 pub fn erfinvf<O: Ops>(x: F32<O>) -> F32<O> {
     let w = -logf((-x).mul_add(x, 1.0));
-    let r = inverse_kernel(w) * x;
+    let (high, low) = inverse_kernel(w);
+    let r = high.mul_add(x, low * x);
     let one = x.abs().equals(1.0);
     let r = one.select(x.k(f32::INFINITY).copysign(x), r);
     x.abs().gt(1.0).select(x.k(f32::NAN), r).canonical()
@@ -158,7 +177,9 @@ pub fn erfinvf<O: Ops>(x: F32<O>) -> F32<O> {
 #[inline(always)]
 pub fn erfcinvf<O: Ops>(y: F32<O>) -> F32<O> {
     let rest = y.k(2.0) - y;
-    let r = inverse_kernel(-logf(y * rest)) * (y.k(1.0) - y);
+    let (high, low) = inverse_kernel(-logf(y * rest));
+    let x = y.k(1.0) - y;
+    let r = high.mul_add(x, low * x);
     let r = y.equals(0.0).select(y.k(f32::INFINITY), r);
     let r = rest.equals(0.0).select(y.k(f32::NEG_INFINITY), r);
     (y.lt(0.0) | rest.lt(0.0)).select(y.k(f32::NAN), r).canonical()
@@ -170,7 +191,8 @@ pub fn normcdfinvf<O: Ops>(p: F32<O>) -> F32<O> {
     let rest = p.k(1.0) - p;
     let x = p.mul_add(-2.0, 1.0) * -SQRT_2;
     let w = -logf(p * 4.0 * rest);
-    let r = inverse_kernel(w) * x + 0.0;
+    let (high, low) = inverse_kernel(w);
+    let r = high.mul_add(x, low * x) + 0.0;
     let r = p.equals(0.0).select(p.k(f32::NEG_INFINITY), r);
     let r = rest.equals(0.0).select(p.k(f32::INFINITY), r);
     (p.lt(0.0) | rest.lt(0.0)).select(p.k(f32::NAN), r).canonical()

@@ -80,8 +80,11 @@ pub fn exp10f<O: Ops>(x: F32<O>) -> F32<O> {
 /// e^x - 1. The sum is kept in two parts where the power of two cancels.
 #[inline(always)]
 pub fn expm1f<O: Ops>(x: F32<O>) -> F32<O> {
-    let (r, n) = split_at_ln2(x.min(89.0).max(-25.0));
-    let (high, low) = expm1_kernel(r);
+    let x_bounded = x.min(89.0).max(-25.0);
+    let (turns, n) = nearest(x_bounded.mul_add(std::f32::consts::LOG2_E, SHIFT));
+    let first = turns.mul_add(-0.693_145_75, x_bounded);
+    let r = turns.mul_add(-1.428_606_8e-6, first);
+    let (high, low) = expm1_kernel(r, turns.mul_add(-1.428_606_8e-6, first - r));
     // Half of the power, so that 2^128 is within range.
     let half = ((n + 126) << 23).as_float();
     let one = half - 0.5;
@@ -94,11 +97,11 @@ pub fn expm1f<O: Ops>(x: F32<O>) -> F32<O> {
     (tiny | x.is_nan()).select(x, result + result).canonical()
 }
 
-/// e^r - 1 as a sum of two floats, for |r| up to half of ln 2.
+/// e^(r + r_low) - 1 as a sum of two floats, for |r| up to half of ln 2.
 #[inline(always)]
-fn expm1_kernel<O: Ops>(r: F32<O>) -> (F32<O>, F32<O>) {
+fn expm1_kernel<O: Ops>(r: F32<O>, r_low: F32<O>) -> (F32<O>, F32<O>) {
     let q = r.poly([0.00019743323, 0.0013933695, 0.008333567, 0.041666478, 0.16666666, 0.5]);
-    let t = q * r * r;
+    let t = (q * r).mul_add(r, r_low);
     let high = r + t;
     (high, (r - high) + t)
 }

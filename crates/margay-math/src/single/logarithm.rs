@@ -16,10 +16,10 @@ fn split<O: Ops>(x: F32<O>) -> (F32<O>, F32<O>) {
     (subnormal.select(e - 23.0, e), f)
 }
 
-/// ln(1 + f) - f for f in [-1/3, 1/3].
+/// (ln(1 + f) - f + f²/2) / f³ for f in [-1/3, 1/3].
 #[inline(always)]
-fn rest_of_ln1p<O: Ops>(f: F32<O>) -> F32<O> {
-    let p = f.poly([
+fn higher_powers<O: Ops>(f: F32<O>) -> F32<O> {
+    f.poly([
         -0.12893032,
         0.13986897,
         -0.121839724,
@@ -28,9 +28,13 @@ fn rest_of_ln1p<O: Ops>(f: F32<O>) -> F32<O> {
         0.20010446,
         -0.24999797,
         0.33333215,
-        -0.5,
-    ]);
-    p * f * f
+    ])
+}
+
+/// ln(1 + f) - f for f in [-1/3, 1/3].
+#[inline(always)]
+fn rest_of_ln1p<O: Ops>(f: F32<O>) -> F32<O> {
+    higher_powers(f).mul_add(f, -0.5) * f * f
 }
 
 /// Logarithms of what is not positive and finite.
@@ -51,12 +55,18 @@ pub fn logf<O: Ops>(x: F32<O>) -> F32<O> {
 #[inline(always)]
 pub fn log2f<O: Ops>(x: F32<O>) -> F32<O> {
     let (e, f) = split(x);
-    let rest = rest_of_ln1p(f) * std::f32::consts::LOG2_E;
-    let high = f * std::f32::consts::LOG2_E;
-    let low = f.mul_add(std::f32::consts::LOG2_E, -high) + f.mul_add(1.925_963e-8, rest);
-    // The exponent may cancel the leading bits: what the sum loses counts.
-    let sum = e + high;
-    special(x, sum + ((e - sum) + high + low))
+    // ln(1 + f) in two parts: f - f²/2, and what that loses with the higher powers.
+    let square = f * f * -0.5;
+    let lost = (f * -0.5).mul_add(f, -square);
+    let high = f + square;
+    let low = (f - high) + square + (higher_powers(f) * f).mul_add(square * -2.0, lost);
+    // Times log2(e), in two parts again. The exponent may cancel the leading bits, so what the sum
+    // loses counts.
+    let part = high * std::f32::consts::LOG2_E;
+    let low = high.mul_add(1.925_963e-8, low * std::f32::consts::LOG2_E)
+        + high.mul_add(std::f32::consts::LOG2_E, -part);
+    let sum = e + part;
+    special(x, sum + ((e - sum) + part + low))
 }
 
 #[inline(always)]

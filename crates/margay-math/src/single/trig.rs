@@ -86,24 +86,29 @@ pub fn tanf<O: Ops>(x: F32<O>) -> Checked<F32<O>, O> {
 }
 
 /// Sine and cosine of a slow lane.
+#[inline(always)]
 fn slow_sincos(x: f32) -> (f32, f32) {
     let (n, r, _) = reduce::quadrant(x.into());
     let (sin, cos) = sincos_kernel(I32 { o: Scalar, v: n }, F32 { o: Scalar, v: r as f32 });
     (sin.v, cos.v)
 }
 
+#[inline(always)]
 pub fn slow_sinf(x: f32) -> f32 {
     slow_sincos(x).0
 }
 
+#[inline(always)]
 pub fn slow_cosf(x: f32) -> f32 {
     slow_sincos(x).1
 }
 
+#[inline(always)]
 pub fn slow_sincosf(x: f32) -> (f32, f32) {
     slow_sincos(x)
 }
 
+#[inline(always)]
 pub fn slow_tanf(x: f32) -> f32 {
     let (sin, cos) = slow_sincos(x);
     sin / cos
