@@ -38,6 +38,9 @@ install: build
 	install -m 644 target/release/libcuda.so $(DESTDIR)$(PREFIX)/lib/margay/libcuda.so.1
 	install -m 644 target/release/libcudart.so $(DESTDIR)$(PREFIX)/lib/margay/libcudart.so.12
 	install -m 644 target/release/libcudart13.so $(DESTDIR)$(PREFIX)/lib/margay/libcudart.so.13
+	install -m 644 target/release/libmargay_opencl.so $(DESTDIR)$(PREFIX)/lib/margay/libmargay_opencl.so
+	install -d $(DESTDIR)$(PREFIX)/lib/margay/vendors
+	echo $(PREFIX)/lib/margay/libmargay_opencl.so > $(DESTDIR)$(PREFIX)/lib/margay/vendors/margay.icd
 	ln -sf libcuda.so.1 $(DESTDIR)$(PREFIX)/lib/margay/libcuda.so
 	ln -sf libcudart.so.12 $(DESTDIR)$(PREFIX)/lib/margay/libcudart.so
 

@@ -53,7 +53,7 @@ const FEATURES: &[&str] = &[
 ];
 
 /// Changes when the way that the library is compiled changes.
-pub const LIBRARY_RECIPE: &str = "2";
+pub const LIBRARY_RECIPE: &str = "3";
 
 /// The name that clang's messages and fault reports show for a program's source.
 pub const SOURCE_NAME: &str = "program.cl";
@@ -73,7 +73,7 @@ fn language(standard: Standard) -> Vec<String> {
         on.extend(FEATURES);
     }
     let list: String = on.iter().map(|name| format!(",+{name}")).collect();
-    [
+    let mut out = [
         "-x",
         "cl",
         &format!("-cl-std={}", standard.name()),
@@ -85,7 +85,14 @@ fn language(standard: Standard) -> Vec<String> {
         "-Wno-override-module",
     ]
     .map(str::to_owned)
-    .to_vec()
+    .to_vec();
+    if standard >= Standard::Cl30 {
+        // clang leaves these to its header, which knows SPIR only.
+        let header_only =
+            FEATURES.iter().filter(|f| f.contains("scope") || f.contains("collective"));
+        out.extend(header_only.map(|feature| format!("-D{feature}=1")));
+    }
+    out
 }
 
 /// Makes the built-in functions ready, which takes seconds the first time.

@@ -14,10 +14,12 @@ mod compile;
 mod library;
 mod metadata;
 mod options;
+mod range;
 
 pub use compile::{Executable, Object, available, compile, link, warm};
 pub use metadata::{Argument, Kernel, Space};
 pub use options::{BadOption, Options, Standard};
+pub use range::Range;
 
 /// What can go wrong in a build.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -11,6 +11,11 @@ use crate::{BuildError, cache, compile};
 const SOURCES: &[(&str, &str)] = &[
     ("work_item.cl", include_str!("../library/work_item.cl")),
     ("math.cl", include_str!("../library/math.cl")),
+    ("atomic.cl", include_str!("../library/atomic.cl")),
+    ("half.cl", include_str!("../library/half.cl")),
+    // `group.cl` calls `scratch.c`, which is linked after it.
+    ("group.cl", include_str!("../library/group.cl")),
+    ("scratch.c", include_str!("../library/scratch.c")),
 ];
 
 /// Bitcode of one library file.

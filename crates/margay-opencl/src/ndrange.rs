@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use margay_opencl_c::Range;
 use margay_runtime::launch::{LaunchRequest, RunFailure};
 use opencl_sys::{
     CL_INVALID_GLOBAL_OFFSET, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_DIMENSION,
@@ -16,15 +17,6 @@ use opencl_sys::{
 use crate::Result;
 use crate::context::Context;
 use crate::kernel::{Captured, Kernel, OnDevice};
-
-/// A range as a call describes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
-    pub dimensions: u32,
-    pub offset: [u64; 3],
-    pub global: [u64; 3],
-    pub local: [u32; 3],
-}
 
 /// A part of a range whose groups are all alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,139 +31,118 @@ const MOST_GROUPS: [u64; 3] = [0x7fff_ffff, 0xffff, 0xffff];
 /// Group numbers are 32 bits wide.
 const MOST_ALL: u64 = 0xffff_fffe;
 
-impl Range {
-    /// Checks sizes against a kernel and its device; chooses the work-group where none is given.
-    pub fn new(
-        kernel: &Kernel,
-        on: &OnDevice,
-        offset: Option<&[usize]>,
-        global: Option<&[usize]>,
-        local: Option<&[usize]>,
-        dimensions: u32,
-    ) -> Result<Range> {
-        if !(1..=3).contains(&dimensions) {
-            return Err(CL_INVALID_WORK_DIMENSION);
-        }
-        let global = global.ok_or(CL_INVALID_GLOBAL_WORK_SIZE)?;
-        let wide = |list: Option<&[usize]>, rest: u64| {
-            let mut out = [rest; 3];
-            for (to, from) in out.iter_mut().zip(list.unwrap_or_default()) {
-                *to = *from as u64;
-            }
-            out
-        };
-        let (global, offset) = (wide(Some(global), 1), wide(offset, 0));
-        if global.iter().zip(&offset).any(|(g, o)| g.checked_add(*o).is_none()) {
-            return Err(CL_INVALID_GLOBAL_OFFSET);
-        }
-        let limits = on.device.gpu.limits;
-        let required = kernel.info.required_size;
-        let local = match local {
-            Some(local) => {
-                let local = wide(Some(local), 1);
-                if local.contains(&0) {
-                    return Err(CL_INVALID_WORK_GROUP_SIZE);
-                }
-                let most = &limits.max_block.value;
-                if local.iter().zip(most).any(|(n, most)| *n > u64::from(*most)) {
-                    return Err(CL_INVALID_WORK_ITEM_SIZE);
-                }
-                local.map(|n| n as u32)
-            }
-            None => required.unwrap_or_else(|| choose(global, 256, &limits.max_block.value)),
-        };
-        if required.is_some_and(|r| r != local) {
-            return Err(CL_INVALID_WORK_GROUP_SIZE);
-        }
-        let most = on.function.max_threads().map_err(|_| CL_OUT_OF_RESOURCES)?;
-        let volume: u64 = local.iter().map(|n| u64::from(*n)).product();
-        if volume > u64::from(most) {
-            return Err(CL_INVALID_WORK_GROUP_SIZE);
-        }
-        let divides = global.iter().zip(local).all(|(g, l)| g.is_multiple_of(u64::from(l)));
-        if !divides && !kernel.non_uniform {
-            return Err(CL_INVALID_WORK_GROUP_SIZE);
-        }
-        if global.iter().zip(local).any(|(g, l)| g.div_ceil(u64::from(l)) > MOST_ALL) {
-            return Err(CL_INVALID_GLOBAL_WORK_SIZE);
-        }
-        Ok(Range { dimensions, offset, global, local })
+/// Checks sizes against a kernel and its device; chooses the work-group where none is given.
+pub fn check(
+    kernel: &Kernel,
+    on: &OnDevice,
+    offset: Option<&[usize]>,
+    global: Option<&[usize]>,
+    local: Option<&[usize]>,
+    dimensions: u32,
+) -> Result<Range> {
+    if !(1..=3).contains(&dimensions) {
+        return Err(CL_INVALID_WORK_DIMENSION);
     }
-
-    /// The grids that make up the range; none if it is empty.
-    pub fn parts(&self) -> Vec<Part> {
-        let pieces: [Vec<(u32, u32, u32)>; 3] = std::array::from_fn(|d| {
-            let local = u64::from(self.local[d]);
-            let (whole, rest) = (self.global[d] / local, self.global[d] % local);
-            let mut out = Vec::new();
-            let mut first = 0;
-            while first < whole {
-                let count = (whole - first).min(MOST_GROUPS[d]);
-                out.push((first as u32, count as u32, self.local[d]));
-                first += count;
-            }
-            if rest > 0 {
-                out.push((whole as u32, 1, rest as u32));
-            }
-            out
-        });
-        let mut out = Vec::new();
-        for z in &pieces[2] {
-            for y in &pieces[1] {
-                for x in &pieces[0] {
-                    out.push(Part {
-                        first_group: [x.0, y.0, z.0],
-                        groups: [x.1, y.1, z.1],
-                        local: [x.2, y.2, z.2],
-                    });
-                }
-            }
+    let global = global.ok_or(CL_INVALID_GLOBAL_WORK_SIZE)?;
+    let wide = |list: Option<&[usize]>, rest: u64| {
+        let mut out = [rest; 3];
+        for (to, from) in out.iter_mut().zip(list.unwrap_or_default()) {
+            *to = *from as u64;
         }
         out
+    };
+    let (global, offset) = (wide(Some(global), 1), wide(offset, 0));
+    if global.iter().zip(&offset).any(|(g, o)| g.checked_add(*o).is_none()) {
+        return Err(CL_INVALID_GLOBAL_OFFSET);
     }
-
-    /// What a part's work-items read of the whole.
-    pub fn environment(&self, part: &Part) -> [u32; 32] {
-        let mut env = [0; 32];
-        env[0] = self.dimensions;
-        // 1 and 2 are the cooperative grid's.
-        for d in 0..3 {
-            let wide = |env: &mut [u32; 32], at: usize, value: u64| {
-                env[at + 2 * d] = value as u32;
-                env[at + 2 * d + 1] = (value >> 32) as u32;
-            };
-            wide(&mut env, 3, self.offset[d]);
-            env[9 + d] = self.global[d].div_ceil(u64::from(self.local[d])) as u32;
-            env[12 + d] = part.first_group[d];
-            env[15 + d] = self.local[d];
-            wide(&mut env, 18, self.global[d]);
+    let limits = on.device.gpu.limits;
+    let required = kernel.info.required_size;
+    let local = match local {
+        Some(local) => {
+            let local = wide(Some(local), 1);
+            if local.contains(&0) {
+                return Err(CL_INVALID_WORK_GROUP_SIZE);
+            }
+            let most = &limits.max_block.value;
+            if local.iter().zip(most).any(|(n, most)| *n > u64::from(*most)) {
+                return Err(CL_INVALID_WORK_ITEM_SIZE);
+            }
+            local.map(|n| n as u32)
         }
-        env
+        None => required.unwrap_or_else(|| choose(global, 256, &limits.max_block.value)),
+    };
+    if required.is_some_and(|r| r != local) {
+        return Err(CL_INVALID_WORK_GROUP_SIZE);
     }
+    let most = on.function.max_threads().map_err(|_| CL_OUT_OF_RESOURCES)?;
+    let volume: u64 = local.iter().map(|n| u64::from(*n)).product();
+    if volume > u64::from(most) {
+        return Err(CL_INVALID_WORK_GROUP_SIZE);
+    }
+    let divides = global.iter().zip(local).all(|(g, l)| g.is_multiple_of(u64::from(l)));
+    if !divides && !kernel.non_uniform {
+        return Err(CL_INVALID_WORK_GROUP_SIZE);
+    }
+    if global.iter().zip(local).any(|(g, l)| g.div_ceil(u64::from(l)) > MOST_ALL) {
+        return Err(CL_INVALID_GLOBAL_WORK_SIZE);
+    }
+    Ok(Range { dimensions, offset, global, local })
+}
 
-    /// Runs the range to its end.
-    pub fn run(&self, context: &Context, on: &OnDevice, captured: &Captured) -> Result<()> {
-        let runtime = context.on(&on.device)?;
-        for part in self.parts() {
-            let request = LaunchRequest {
-                grid: part.groups,
-                block: part.local,
-                cluster: None,
-                dynamic_shared: captured.dynamic_local as u32,
-                cooperative: false,
-                params: captured.params.clone(),
-            };
-            let result = runtime.run(&on.function, request, self.environment(&part));
-            result.map(drop).map_err(|failure| {
-                let text = margay_runtime::report::opencl_failure(&on.function, &failure);
-                context.report(&text);
-                match failure {
-                    RunFailure::Refused(_) | RunFailure::Stopped(_) => CL_OUT_OF_RESOURCES,
-                }
-            })?;
+/// The grids that make up the range; none if it is empty.
+pub fn parts(range: &Range) -> Vec<Part> {
+    let pieces: [Vec<(u32, u32, u32)>; 3] = std::array::from_fn(|d| {
+        let local = u64::from(range.local[d]);
+        let (whole, rest) = (range.global[d] / local, range.global[d] % local);
+        let mut out = Vec::new();
+        let mut first = 0;
+        while first < whole {
+            let count = (whole - first).min(MOST_GROUPS[d]);
+            out.push((first as u32, count as u32, range.local[d]));
+            first += count;
         }
-        Ok(())
+        if rest > 0 {
+            out.push((whole as u32, 1, rest as u32));
+        }
+        out
+    });
+    let mut out = Vec::new();
+    for z in &pieces[2] {
+        for y in &pieces[1] {
+            for x in &pieces[0] {
+                out.push(Part {
+                    first_group: [x.0, y.0, z.0],
+                    groups: [x.1, y.1, z.1],
+                    local: [x.2, y.2, z.2],
+                });
+            }
+        }
     }
+    out
+}
+
+/// Runs the range to its end.
+fn run(range: &Range, context: &Context, on: &OnDevice, captured: &Captured) -> Result<()> {
+    let runtime = context.on(&on.device)?;
+    for part in parts(range) {
+        let request = LaunchRequest {
+            grid: part.groups,
+            block: part.local,
+            cluster: None,
+            dynamic_shared: captured.dynamic_local as u32,
+            cooperative: false,
+            params: captured.params.clone(),
+        };
+        let result = runtime.run(&on.function, request, range.environment(part.first_group));
+        result.map(drop).map_err(|failure| {
+            let text = margay_runtime::report::opencl_failure(&on.function, &failure);
+            context.report(&text);
+            match failure {
+                RunFailure::Refused(_) | RunFailure::Stopped(_) => CL_OUT_OF_RESOURCES,
+            }
+        })?;
+    }
+    Ok(())
 }
 
 /// A work-group of at most `most` items that divides the range.
@@ -198,7 +169,7 @@ pub struct Launch {
 
 impl Launch {
     pub fn run(self) -> Result<()> {
-        self.range.run(&self.context, &self.on, &self.captured)
+        run(&self.range, &self.context, &self.on, &self.captured)
     }
 }
 
@@ -210,7 +181,7 @@ mod tests {
     fn remainders_are_grids_of_their_own() {
         let range =
             Range { dimensions: 2, offset: [5, 0, 0], global: [10, 3, 1], local: [4, 2, 1] };
-        let parts = range.parts();
+        let parts = parts(&range);
         assert_eq!(parts.len(), 4);
         let items: u64 = parts
             .iter()
@@ -218,17 +189,17 @@ mod tests {
             .sum();
         assert_eq!(items, 30);
         assert_eq!(parts[3], Part { first_group: [2, 1, 0], groups: [1; 3], local: [2, 1, 1] });
-        let env = range.environment(&parts[1]);
+        let env = range.environment(parts[1].first_group);
         assert_eq!((env[0], env[3], env[9], env[12], env[15], env[18]), (2, 5, 3, 2, 4, 10));
     }
 
     #[test]
     fn long_dimensions_are_cut() {
         let range = Range { dimensions: 2, offset: [0; 3], global: [1, 100_000, 1], local: [1; 3] };
-        let groups: Vec<u32> = range.parts().iter().map(|p| p.groups[1]).collect();
+        let groups: Vec<u32> = parts(&range).iter().map(|p| p.groups[1]).collect();
         assert_eq!(groups, [0xffff, 100_000 - 0xffff]);
         let none = Range { dimensions: 1, offset: [0; 3], global: [0, 1, 1], local: [1; 3] };
-        assert!(none.parts().is_empty());
+        assert!(parts(&none).is_empty());
     }
 
     #[test]

@@ -10,5 +10,6 @@ pub mod gpu_name;
 pub mod gpus;
 pub mod launch;
 pub mod profile;
+pub mod opencl;
 pub mod ptx;
 pub mod run;

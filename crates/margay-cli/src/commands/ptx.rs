@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `margay ptx`: the PTX of a CUDA source, or its IR.
+//! `margay ptx`: the PTX of a CUDA or OpenCL C source, or its IR.
 
 use std::path::{Path, PathBuf};
 
 use super::compiler::CompilerArgs;
-use super::gpu_name;
+use super::{gpu_name, opencl};
 use crate::failure::{At, Failure};
 use crate::toolchain::options::{Kind, kind_of};
 use crate::toolchain::{self, Phase};
 
-/// Print the PTX or the IR of a .cu or .ptx file.
+/// Print the PTX or the IR of a .cu, .cl or .ptx file.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   margay ptx saxpy.cu
   margay ptx --gpu v100 -Iinclude -DN=4 --ir saxpy.cu
+  margay ptx --cl-options '-cl-std=CL3.0 -DN=4' saxpy.cl
   margay ptx saxpy.ptx      checks the PTX: every error in it, a line each")]
 pub struct Args {
-    /// A .cu or .ptx file.
+    /// A .cu, .cl or .ptx file.
     file: PathBuf,
     /// The architecture, as for nvcc: sm_90, compute_75, native (the default: that of --gpu, of MARGAY_GPU,
     /// or of the H200).
@@ -32,6 +33,9 @@ pub struct Args {
     /// Print one JSON object: `file`, and the text as `ptx` or `ir`.
     #[arg(long)]
     json: bool,
+    /// Build options of a .cl file, as `clBuildProgram` takes them.
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    cl_options: Option<String>,
     #[command(flatten)]
     compiler: CompilerArgs,
 }
@@ -41,8 +45,16 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     if let Some(gpu) = &args.gpu {
         gpu_name::find(gpu)?;
     }
-    let code = ptx_of(&args.file, args.arch.as_deref(), args.gpu.as_deref(), &args.compiler)?;
-    let Some(code) = code else { return Ok(0) };
+    let code = if opencl::is_source(&args.file) {
+        opencl::refuse_cuda_flags(&args.file, &args.compiler)?;
+        let gpu = args.gpu.as_deref().or(args.arch.as_deref());
+        opencl::compile(&args.file, args.cl_options.as_deref(), gpu)?.ptx.into_bytes()
+    } else {
+        opencl::refuse_options(&args.file, args.cl_options.as_deref())?;
+        let code = ptx_of(&args.file, args.arch.as_deref(), args.gpu.as_deref(), &args.compiler)?;
+        let Some(code) = code else { return Ok(0) };
+        code
+    };
     let ir = ir_of(&args.file, &code)?;
     let (key, text) =
         if args.ir { ("ir", ir) } else { ("ptx", String::from_utf8_lossy(&code).into_owned()) };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `margay run`: a CUDA program on the virtual GPU.
+//! `margay run`: a CUDA or OpenCL program on the virtual GPU.
 //!
 //! Sources are compiled once and cached by content. The program replaces this process, so its signals,
 //! terminal and exit code are its own; with `--json` it runs as a child and a summary follows.
@@ -20,7 +20,7 @@ use crate::failure::{At, Failure};
 use crate::toolchain::options::{Kind, kind_of};
 use crate::toolchain::{self, cache, libraries};
 
-/// Run a CUDA program: .cu sources, an executable, or a command.
+/// Run a CUDA or OpenCL program: .cu sources, an executable, or a command.
 #[derive(clap::Args)]
 #[command(
     override_usage = "margay run [OPTIONS] [COMPILER FLAGS] FILE.cu… [--] [ARGUMENTS]\n       \
@@ -133,6 +133,7 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     let mut command = Command::new(&program);
     command.arg0(&name).args(arguments);
     let libraries = libraries::directory()?;
+    let vendors = libraries::vendors(&libraries)?;
     let search = env::join_paths(
         std::iter::once(libraries)
             .chain(env::split_paths(&env::var_os("LD_LIBRARY_PATH").unwrap_or_default()))
@@ -140,6 +141,10 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     )
     .map_err(|e| Failure::Work(format!("LD_LIBRARY_PATH: {e}")))?;
     command.env("LD_LIBRARY_PATH", search);
+    if let Some(vendors) = &vendors {
+        // The loaders of Debian and of Khronos take a directory here.
+        command.env("OCL_ICD_VENDORS", vendors);
+    }
     let settings = [
         ("MARGAY_GPU", args.gpu.clone()),
         ("MARGAY_TIMEOUT", args.timeout.map(|s| s.to_string())),

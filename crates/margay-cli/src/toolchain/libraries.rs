@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where `libcuda.so.1` and `libcudart.so.*` are: `MARGAY_LIB_DIR`, an installation's `lib/margay`, or,
+//! Where `libcuda.so.1`, `libcudart.so.*` and the OpenCL driver are: `MARGAY_LIB_DIR`, an installation's `lib/margay`, or,
 //! beside a cargo build, `margay-lib/` with links to what cargo built.
 
 use std::os::unix::fs::symlink;
@@ -60,6 +60,24 @@ fn linked(bin: &Path) -> Result<PathBuf, Failure> {
         }
     }
     Ok(dir)
+}
+
+/// The directory whose `.icd` file leads OpenCL's loader to `libmargay_opencl.so`; `None` where that was not
+/// built or installed.
+pub fn vendors(libraries: &Path) -> Result<Option<PathBuf>, Failure> {
+    let dir = libraries.join("vendors");
+    if dir.join("margay.icd").exists() {
+        return Ok(Some(dir));
+    }
+    let beside = [libraries.to_path_buf(), libraries.join("..")];
+    let found = beside.iter().map(|d| d.join("libmargay_opencl.so")).find(|p| p.exists());
+    let Some(library) = found.and_then(|p| p.canonicalize().ok()) else { return Ok(None) };
+    fs::create_dir_all(&dir).at(&dir, "cannot create")?;
+    // Written beside its place and renamed: another process may be doing the same.
+    let staged = dir.join(format!(".{}", std::process::id()));
+    fs::write(&staged, format!("{}\n", library.display())).at(&staged, "cannot write")?;
+    fs::rename(&staged, dir.join("margay.icd")).at(&dir, "cannot rename")?;
+    Ok(Some(dir))
 }
 
 /// What links a program with the runtime library whose ABI is that of the headers.

@@ -13,7 +13,7 @@ use crate::answer::{Answer, list, offer};
 use crate::device::Device;
 use crate::kernel::{Kernel, OnDevice};
 use crate::memory::Svm;
-use crate::ndrange::Range;
+use crate::ndrange;
 use crate::object::{self, Object};
 use crate::program::Program;
 use crate::queue::Queue;
@@ -348,7 +348,7 @@ pub unsafe fn clGetKernelSuggestedLocalWorkSizeKHR(
     if global.is_none_or(|g| g.contains(&0)) {
         return Err(CL_INVALID_GLOBAL_WORK_SIZE);
     }
-    let range = Range::new(&kernel, on, offset, global, None, work_dim)?;
+    let range = ndrange::check(&kernel, on, offset, global, None, work_dim)?;
     for (i, n) in range.local.iter().take(dimensions).enumerate() {
         // SAFETY: room for one size a dimension.
         unsafe { suggested_local_work_size.add(i).write_unaligned(*n as usize) };

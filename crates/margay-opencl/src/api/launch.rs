@@ -11,7 +11,7 @@ use crate::answer::list;
 use crate::context::UserData;
 use crate::kernel::Kernel;
 use crate::memory::Mem;
-use crate::ndrange::{Launch, Range};
+use crate::ndrange::{self, Launch};
 use crate::object::{self, Object};
 
 pub unsafe fn clEnqueueNDRangeKernel(
@@ -41,7 +41,7 @@ pub unsafe fn clEnqueueNDRangeKernel(
             list(local_work_size, dimensions),
         )
     };
-    let range = Range::new(&kernel, &on, offset, global, local, work_dim)?;
+    let range = ndrange::check(&kernel, &on, offset, global, local, work_dim)?;
     let most = u64::from(on.device.gpu.limits.shared_per_block.value);
     if kernel.local_bytes(&on)? > most || captured.dynamic_local > most {
         return Err(CL_OUT_OF_RESOURCES);

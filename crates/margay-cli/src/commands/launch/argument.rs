@@ -135,10 +135,12 @@ pub enum Argument {
     Value { scalar: Scalar, bytes: Vec<u8> },
     /// A device buffer, whose address is passed.
     Buffer { scalar: Scalar, shape: Vec<usize>, bytes: Vec<u8> },
+    /// Bytes of OpenCL's local memory, whose place is passed.
+    Local { bytes: u32 },
 }
 
 /// What the forms are, for messages and the help text.
-pub const FORMS: &str = "TYPE:VALUE, buf:TYPE[N]=zeros|ones|iota|VALUE,VALUE…|@FILE.npy, or @FILE.npy; \
+pub const FORMS: &str = "TYPE:VALUE, buf:TYPE[N]=zeros|ones|iota|VALUE,VALUE…|@FILE.npy, or @FILE.npy, or local:BYTES; \
                          TYPE is i8 u8 i16 u16 i32 u32 i64 u64 f32 f64";
 
 impl Argument {
@@ -155,6 +157,12 @@ impl Argument {
         let wrong =
             |what: &str| Failure::Usage(format!("argument `{text}`: {what}; expected {FORMS}"));
         let (kind, value) = text.split_once(':').ok_or_else(|| wrong("no type"))?;
+        if kind == "local" {
+            let bytes = value.parse().ok().filter(|n| *n > 0);
+            return Ok(Argument::Local {
+                bytes: bytes.ok_or_else(|| wrong("no number of bytes"))?,
+            });
+        }
         if kind != "buf" {
             let scalar = Scalar::of_name(kind).ok_or_else(|| wrong("unknown type"))?;
             let bytes =

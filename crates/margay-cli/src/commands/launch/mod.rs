@@ -18,10 +18,11 @@ use margay_runtime::{Context, CudaError, image};
 use self::argument::{Argument, Scalar};
 use super::compiler::CompilerArgs;
 use super::gpu_name;
+use super::opencl;
 use super::ptx::ptx_of;
 use crate::failure::Failure;
 
-/// Launch one kernel of a .cu or .ptx file.
+/// Launch one kernel of a .cu, .cl or .ptx file.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Arguments, in the kernel's order:
@@ -29,11 +30,13 @@ Arguments, in the kernel's order:
   buf:f32[1024]=iota              a device buffer: zeros, ones, iota, or values
   buf:i32[4]=1,2,3,4
   @file.npy                       a device buffer with a NumPy array's contents
+  local:1024                      bytes of local memory, for a local pointer of a .cl file
+Of a .cl file, --grid counts work-groups and --block is the work-group's size.
 Example:
   margay launch saxpy.cu saxpy --grid 4 --block 256 i32:1000 f32:2 \\
     buf:f32[1000]=iota buf:f32[1000]=ones")]
 pub struct Args {
-    /// A .cu or .ptx file.
+    /// A .cu, .cl or .ptx file.
     file: PathBuf,
     /// The kernel: its C++ name, or the mangled one.
     kernel: String,
@@ -67,6 +70,9 @@ pub struct Args {
     /// Print the buffers as one JSON object.
     #[arg(long)]
     json: bool,
+    /// Build options of a .cl file, as `clBuildProgram` takes them.
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    cl_options: Option<String>,
     #[command(flatten)]
     compiler: CompilerArgs,
     /// The kernel's arguments.
@@ -114,8 +120,17 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     let saves = args.save.iter().map(|s| save_target(s)).collect::<Result<Vec<_>, _>>()?;
     let arguments =
         args.arguments.iter().map(|a| Argument::parse(a)).collect::<Result<Vec<_>, _>>()?;
-    let Some(text) = ptx_of(&args.file, None, args.gpu.as_deref(), &args.compiler)? else {
-        return Ok(0);
+    let is_opencl = opencl::is_source(&args.file);
+    let text = if is_opencl {
+        opencl::refuse_cuda_flags(&args.file, &args.compiler)?;
+        opencl::compile(&args.file, args.cl_options.as_deref(), args.gpu.as_deref())?
+            .ptx
+            .into_bytes()
+    } else {
+        opencl::refuse_options(&args.file, args.cl_options.as_deref())?;
+        let text = ptx_of(&args.file, None, args.gpu.as_deref(), &args.compiler)?;
+        let Some(text) = text else { return Ok(0) };
+        text
     };
 
     let runtime =
@@ -140,6 +155,8 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     }
     let mut params = vec![0; function.code().param_size as usize];
     let mut buffers = Vec::new();
+    let fixed = function.fixed_shared().map_err(failed("the kernel"))?;
+    let mut local_top = u64::from(fixed);
     let stream = context.stream(0, DefaultStream::Legacy).map_err(failed("the stream"))?;
     for (index, argument) in arguments.iter().enumerate() {
         let given = &args.arguments[index];
@@ -150,8 +167,25 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     for (index, (argument, param)) in arguments.into_iter().zip(declared).enumerate() {
         let bytes = match argument {
             Argument::Value { bytes, scalar: _ } => bytes,
+            Argument::Local { bytes } => {
+                if param.pointee != Some(margay_ir::Space::Shared) {
+                    let given = &args.arguments[index];
+                    return Err(Failure::Usage(format!(
+                        "argument {index} (`{given}`): the kernel's parameter is no pointer to local memory"
+                    )));
+                }
+                // Aligned for any type of OpenCL C.
+                let at = local_top.next_multiple_of(128);
+                local_top = at + u64::from(bytes);
+                at.to_le_bytes().to_vec()
+            }
             Argument::Buffer { scalar, shape, bytes } => {
-                let address = context.mem_alloc(bytes.len() as u64).map_err(failed("a buffer"))?;
+                let size = bytes.len() as u64;
+                let address = match is_opencl {
+                    true => context.buffer(size, 256, "buffer"),
+                    false => context.mem_alloc(size),
+                };
+                let address = address.map_err(failed("a buffer"))?;
                 let from = Side::linear(bytes.as_ptr() as u64, Where::Host);
                 let to = Side::linear(address, Where::Device);
                 context
@@ -177,12 +211,29 @@ pub fn run(args: Args) -> Result<u8, Failure> {
         grid: args.grid,
         block: args.block,
         cluster: None,
-        dynamic_shared: args.shared,
+        dynamic_shared: args.shared + (local_top - u64::from(fixed)) as u32,
         cooperative: args.cooperative,
         params,
     };
-    context.launch(&function, &stream, request).map_err(failed("the launch"))?;
-    context.synchronize().map_err(failed("the kernel"))?;
+    if is_opencl {
+        let dimensions = (1..=3).rev().find(|d| args.grid[d - 1] * args.block[d - 1] > 1);
+        let range = margay_opencl_c::Range {
+            dimensions: dimensions.unwrap_or(1) as u32,
+            offset: [0; 3],
+            global: std::array::from_fn(|d| u64::from(args.grid[d]) * u64::from(args.block[d])),
+            local: args.block,
+        };
+        let environment = range.environment([0; 3]);
+        context.run(&function, request, environment).map_err(|failure| {
+            let text = margay_runtime::report::opencl_failure(&function, &failure);
+            let stopped = text.contains("LAUNCH_TIMEOUT");
+            let what = "the kernel: it did not end well".to_owned();
+            if stopped { Failure::Stopped(what) } else { Failure::Work(what) }
+        })?;
+    } else {
+        context.launch(&function, &stream, request).map_err(failed("the launch"))?;
+        context.synchronize().map_err(failed("the kernel"))?;
+    }
     fetch(&context, &stream, &mut buffers)?;
     print(&args, &name, &buffers);
     for (argument, path) in saves {
@@ -225,7 +276,7 @@ fn mismatch(argument: &Argument, ty: Option<ScalarType>) -> Option<String> {
         Argument::Buffer { .. } if wants_float => {
             return Some("a buffer, and the kernel's parameter is a floating-point number".into());
         }
-        Argument::Buffer { .. } => return None,
+        Argument::Buffer { .. } | Argument::Local { .. } => return None,
     };
     let (is, wants) = match (given.is_float(), wants_float) {
         (true, false) => ("a floating-point number", "an integer or a pointer"),
