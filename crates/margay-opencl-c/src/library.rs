@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use crate::clang::Clang;
 use crate::{BuildError, cache, compile};
 
-/// The sources; each is one translation unit.
+/// The sources; each is one translation unit. Linked in this order, each takes only what those before it
+/// need: a file stands before those whose functions it calls.
 const SOURCES: &[(&str, &str)] = &[
-    ("work_item.cl", include_str!("../library/work_item.cl")),
-    ("math.cl", include_str!("../library/math.cl")),
-    ("atomic.cl", include_str!("../library/atomic.cl")),
-    ("half.cl", include_str!("../library/half.cl")),
-    // `group.cl` calls `scratch.c`, which is linked after it.
     ("group.cl", include_str!("../library/group.cl")),
     ("scratch.c", include_str!("../library/scratch.c")),
+    ("half.cl", include_str!("../library/half.cl")),
+    ("atomic.cl", include_str!("../library/atomic.cl")),
+    ("math.cl", include_str!("../library/math.cl")),
+    ("work_item.cl", include_str!("../library/work_item.cl")),
 ];
 
 /// Bitcode of one library file.
