@@ -14,6 +14,10 @@
 #define VEC3(name) V3(name, 2) V3(name, 3) V3(name, 4) V3(name, 8) V3(name, 16)
 #define V3(name, n) half##n OV name(half##n x, half##n y, half##n z) { half##n r; EACH(n, r, name(x[i], y[i], z[i])); return r; }
 
+// A function that is defined here hides clang's declarations of the same name: those that are called beside it
+// are declared.
+float OV clamp(float, float, float);
+
 // Common functions.
 half OV degrees(half x) { return (half)((float)x * 57.295779513f); }
 half OV radians(half x) { return (half)((float)x * 0.01745329252f); }
@@ -107,7 +111,8 @@ ushort __margay_half_bits(double x, int mode) {
   uint mantissa = (uint)whole + up;
   // A carry out of the mantissa raises the exponent by itself.
   uint base = a < 0x1p-14 ? 0 : ((uint)(e + 15) << 10) - 1024;
-  return sign | (ushort)min(base + mantissa, 0x7c00u);
+  uint bits = base + mantissa;
+  return sign | (ushort)(bits < 0x7c00u ? bits : 0x7c00u);
 }
 #define TO_HALF(T, suffix, mode)                                                      \
   half OV convert_half##suffix(T x) { return as_half(__margay_half_bits((double)x, mode)); } \
@@ -119,6 +124,7 @@ TO_HALF_ALL(long) TO_HALF_ALL(ulong) TO_HALF_ALL(float) TO_HALF_ALL(double) TO_H
 
 // Every half is a float, and the rest is the float's conversion.
 #define FROM_HALF(T, suffix)                                                          \
+  T OV convert_##T##suffix(float x);                                                  \
   T OV convert_##T##suffix(half x) { return convert_##T##suffix((float)x); }          \
   FH(T, suffix, 2) FH(T, suffix, 3) FH(T, suffix, 4) FH(T, suffix, 8) FH(T, suffix, 16)
 #define FH(T, suffix, n) T##n OV convert_##T##n##suffix(half##n x) { T##n r; EACH(n, r, convert_##T##suffix((float)x[i])); return r; }
