@@ -181,7 +181,7 @@ pub struct ProgramInfo {
     pub local_bytes: u32,
     /// Bytes of constant variables of the module.
     pub const_bytes: u32,
-    /// Estimated from register pressure.
+    /// Estimated from what lives at once (`margay_ir::analysis::registers`).
     pub registers: u32,
     pub param_size: u32,
     pub uses_recursion_or_indirect_calls: bool,

@@ -51,7 +51,7 @@ pub(crate) fn link(module: &Arc<LoadedModule>, entry: ir::FuncId) -> Result<Prog
         static_shared: shared.static_size,
         local_bytes: graph.local_bytes(ir, entry),
         const_bytes,
-        registers: estimate_registers(kernel),
+        registers: ir::analysis::registers::estimate(kernel),
         param_size: kernel.param_size,
         uses_recursion_or_indirect_calls: graph.indirect || graph.recursive(),
         uses_grid_sync: decoder.reads_workspace,
@@ -212,17 +212,4 @@ impl SharedLayout {
         all.sort_unstable_by_key(|&(g, at)| (at, g));
         all
     }
-}
-
-/// Registers a thread, guessed from the number of virtual ones: an estimate that only warnings may
-/// rest on.
-fn estimate_registers(f: &ir::Function) -> u32 {
-    let words = |r: &ir::Class| match r {
-        ir::Class::P => 0,
-        ir::Class::W => 1,
-        ir::Class::D => 2,
-    };
-    let all: u32 = f.regs.iter().map(words).sum();
-    // Compilers reuse registers about four times over in long functions.
-    (16 + all / 4).clamp(16, 255)
 }

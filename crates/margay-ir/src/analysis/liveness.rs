@@ -243,12 +243,16 @@ fn crossing(function: &Function) -> (Vec<Reg>, Vec<Option<u32>>) {
 
 /// The greatest number of 32-bit registers that live at once; predicates do not count.
 pub fn register_pressure(function: &Function) -> u32 {
-    let liveness = Liveness::new(function);
-    let words = |r: Reg| match function.regs[r.0 as usize] {
-        Class::P => 0u32,
+    pressure(function, |r| match function.regs[r.0 as usize] {
+        Class::P => 0,
         Class::W => 1,
         Class::D => 2,
-    };
+    })
+}
+
+/// The greatest sum of the weights of registers that live at once.
+pub fn pressure(function: &Function, words: impl Fn(Reg) -> u32) -> u32 {
+    let liveness = Liveness::new(function);
     let mut most = 0;
     let mut live = vec![false; function.regs.len()];
     for (b, block) in function.blocks.iter().enumerate() {

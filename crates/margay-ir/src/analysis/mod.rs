@@ -9,3 +9,4 @@ pub mod cfg;
 pub mod effects;
 pub mod layout;
 pub mod liveness;
+pub mod registers;
