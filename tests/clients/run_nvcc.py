@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Runs programs that NVIDIA's nvcc built, on margay.
 
-    tests/clients/nvcc.py [--cuda-samples CHECKOUT]
+    tests/clients/run_nvcc.py [--cuda-samples CHECKOUT]
 
 nvcc is assembled from wheels of PyPI in a virtual environment (some 400 MB). It builds the examples, the
 contract programs and, from a checkout, programs of cuda-samples, all with `-cudart shared`; `margay run` runs
