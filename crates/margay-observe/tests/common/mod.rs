@@ -100,6 +100,29 @@ impl Bench {
         block: [u32; 3],
         values: &[u64],
     ) {
+        self.run(module, kernel, (grid, block), values, true);
+    }
+
+    /// The same, unobserved.
+    pub fn launch_plain(
+        &self,
+        module: &Arc<LoadedModule>,
+        kernel: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        values: &[u64],
+    ) {
+        self.run(module, kernel, (grid, block), values, false);
+    }
+
+    fn run(
+        &self,
+        module: &Arc<LoadedModule>,
+        kernel: &str,
+        (grid, block): ([u32; 3], [u32; 3]),
+        values: &[u64],
+        observed: bool,
+    ) {
         let id = module.ir.function(kernel).unwrap_or_else(|| panic!("no kernel {kernel}"));
         let program = Arc::new(Program::link(module, id).unwrap_or_else(|e| panic!("{e}")));
         let declared = &module.ir.functions[id.0 as usize].params;
@@ -143,7 +166,7 @@ impl Bench {
             registers_decided: false,
             blocks_per_sm: 2,
         };
-        let observer = self.profiler.launch(&view);
+        let observer = observed.then(|| self.profiler.launch(&view)).flatten();
         let cancel = AtomicBool::new(false);
         let outcome = launch_observed(
             &program,
@@ -155,7 +178,9 @@ impl Bench {
             observer.as_deref(),
         );
         drop(observer);
-        self.profiler.launched(&view, &outcome);
+        if observed {
+            self.profiler.launched(&view, &outcome);
+        }
         outcome.unwrap_or_else(|e| panic!("{kernel}: {e}"));
     }
 

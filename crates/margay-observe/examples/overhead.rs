@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What profiling costs: kernels of `tests/vectors/h200/profile` with and without an observer.
+//!
+//!   cargo run --release -p margay-observe --example overhead
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use common::Bench;
+
+/// Module, kernel, grid, block; every kernel takes two or three buffers and a size.
+const WORK: [(&str, &str, [u32; 3], [u32; 3], usize, u64); 9] = [
+    ("streams", "saxpy", [4096, 1, 1], [256, 1, 1], 2, 1 << 20),
+    ("matrices", "matmul_tile16", [16, 16, 1], [16, 16, 1], 3, 256),
+    ("transposes", "transpose_naive", [32, 32, 1], [32, 8, 1], 2, 1024),
+    ("transposes", "transpose_padded", [32, 32, 1], [32, 8, 1], 2, 1024),
+    ("reductions", "reduce_sequential", [2048, 1, 1], [256, 1, 1], 2, 1 << 19),
+    ("reductions", "histogram_shared", [64, 1, 1], [256, 1, 1], 2, 1 << 20),
+    ("matrices", "nbody", [16, 1, 1], [128, 1, 1], 3, 2048),
+    ("matrices", "stencil_global", [32, 128, 1], [32, 8, 1], 3, 1024),
+    ("streams", "gather", [2048, 1, 1], [256, 1, 1], 2, 1 << 19),
+];
+
+fn main() {
+    let vectors = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/h200/profile");
+    println!(
+        "{:<20}{:>12}{:>12}{:>8}{:>12}{:>8}",
+        "kernel", "plain ms", "1 GPU", "×", "5 GPUs", "×"
+    );
+    let mut product = [1.0, 1.0];
+    for (file, kernel, grid, block, buffers, n) in WORK {
+        let mut best = [f64::INFINITY; 3];
+        for _ in 0..3 {
+            for (way, gpus) in [
+                (0, &["h200"][..]),
+                (1, &["h200"]),
+                (2, &["h200", "8800gtx", "c1060", "c2050", "gtx680"]),
+            ] {
+                let mut bench = Bench::new(gpus);
+                let module = bench.load(&PathBuf::from(vectors).join(format!("{file}.ptx")));
+                let words: Vec<u8> = (0..8u32 << 20)
+                    .scan(1u32, |s, _| {
+                        *s = s.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                        Some((*s >> 24) as u8)
+                    })
+                    .collect();
+                let mut values: Vec<u64> = (0..buffers).map(|_| bench.buffer(&words)).collect();
+                values.push(n);
+                let start = Instant::now();
+                match way {
+                    0 => bench.launch_plain(&module, kernel, grid, block, &values),
+                    _ => bench.launch(&module, kernel, grid, block, &values),
+                }
+                best[way] = f64::min(best[way], start.elapsed().as_secs_f64() * 1e3);
+            }
+        }
+        let [plain, one, five] = best;
+        product[0] *= one / plain;
+        product[1] *= five / plain;
+        println!(
+            "{kernel:<20}{plain:>12.2}{one:>12.2}{:>8.2}{five:>12.2}{:>8.2}",
+            one / plain,
+            five / plain
+        );
+    }
+    let n = WORK.len() as f64;
+    println!("geometric means {:.2} and {:.2}", product[0].powf(1.0 / n), product[1].powf(1.0 / n));
+}
