@@ -15,7 +15,9 @@ function costOf(name, cell, gpu) {
   if (space === "shared") return [cell.wavefronts, cell.wavefronts_ideal, "wavefronts"];
   if (space === "constant" || space === "parameter") return [cell.requests, cell.requests - cell.replays, "requests"];
   if (gpu.global_unit === "sectors") return [cell.sectors, cell.sectors_ideal, "sectors"];
-  return [cell.transactions, null, "transactions"];
+  // Pieces differ in size, so the least is by bytes.
+  const part = cell.bytes_moved > 0 ? Math.min(1, 32 * cell.sectors_ideal / cell.bytes_moved) : 1;
+  return [cell.transactions, cell.transactions * part, "transactions"];
 }
 
 /** Resident warps at each block size or register count, and where the kernel is. */

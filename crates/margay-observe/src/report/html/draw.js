@@ -25,6 +25,11 @@ function dress(node, attributes, children) {
   return node;
 }
 
+/** A sentence in which `names` stand in backticks. */
+function prose(text) {
+  return text.split("`").map((part, n) => n % 2 === 1 ? make("code", {}, part) : part);
+}
+
 const thousands = (n) => Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, ",");
 const plural = (n, one, many = one + "s") => `${thousands(n)} ${n === 1 ? one : many}`;
 

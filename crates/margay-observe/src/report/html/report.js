@@ -102,7 +102,9 @@ function kernelTable() {
 
 /** The kernel's cells, a column for each GPU. */
 function sideBySide(kernel) {
-  const names = [...new Set(kernel.totals.flatMap((t) => Object.keys(t.spaces)))].sort();
+  // Compilers read parameters as operands; only those that lanes index differently cost anything.
+  const told = (t, name) => !name.startsWith("parameter") || t.spaces[name].replays > 0;
+  const names = [...new Set(kernel.totals.flatMap((t) => Object.keys(t.spaces).filter((name) => told(t, name))))].sort();
   const rows = names.map((name) => {
     const costs = report.gpus.map((g, n) => kernel.totals[n].spaces[name] ? costOf(name, kernel.totals[n].spaces[name], g) : null);
     const top = Math.max(1, ...costs.filter(Boolean).map((c) => c[0]));
@@ -142,7 +144,28 @@ function gainBars(cure) {
     make("span", {}, `then ${cure.coverage < 1 ? "about " : ""}${thousands(cure.after)} (−${part} %)`), bar(cure.after, cure.after, top));
 }
 
-function accessCard(kernel, index) {
+/** Accesses of a line that an unrolled loop made of one, as groups in the order of the list. */
+function alike(kernel, list) {
+  const groups = new Map();
+  for (const n of list) {
+    const a = kernel.accesses[n], f = a.gpus[state.gpu].finding;
+    const key = JSON.stringify([a.file, a.line, a.space, a.kind, a.operation, a.width, a.variable, f && f.rule, f && f.cure && f.cure.text]);
+    if (groups.has(key)) groups.get(key).push(n);
+    else groups.set(key, [n]);
+  }
+  return [...groups.values()];
+}
+
+/** The gain of a group: a change of the variable's layout is for all of them at once. */
+function together(kernel, group) {
+  const cures = group.map((n) => kernel.accesses[n].gpus[state.gpu].finding.cure).filter(Boolean);
+  if (cures[0].whole_variable) return cures[0];
+  const sum = (key) => cures.reduce((n, c) => n + c[key], 0);
+  return { ...cures[0], before: sum("before"), after: sum("after") };
+}
+
+function accessCard(kernel, group) {
+  const index = group[0];
   const access = kernel.accesses[index], on = access.gpus[state.gpu], variable = kernel.variables[access.variable];
   const what = `${access.space} ${access.kind}${access.operation ? " " + access.operation : ""} of ${plural(access.width, "byte")}`;
   const source = sourceLine(access.file, access.line);
@@ -152,15 +175,15 @@ function accessCard(kernel, index) {
         : make("div", {}, make("h3", {}, `${g.compute_capability} ${g.card}`), pictures(access, access.gpus[n], g)))))
     : null;
   return make("article", { class: "card", "data-access": index },
-    make("h3", {}, make("code", {}, variable ? variable.name : "?"), ` · ${what} · `,
+    make("h3", {}, make("code", {}, variable ? variable.name : "?"), ` · ${group.length > 1 ? `${group.length} × ` : ""}${what} · `,
       access.line ? make("button", { type: "button", class: "link", onclick: () => openLine(access.file, access.line) }, `${baseName(access.file)}:${access.line}`) : "no line"),
     source ? make("p", {}, make("code", {}, source.trim())) : null,
-    make("p", { class: "soft" }, `${plural(access.executions, "execution")}, ${access.active_lanes.toFixed(1)} lanes active. `,
+    make("p", { class: "soft" }, `${plural(group.reduce((n, g) => n + kernel.accesses[g].executions, 0), "execution")}, ${access.active_lanes.toFixed(1)} lanes active. `,
       make("span", { class: "tag" }, on.machine || access.instruction), " ",
       on.rule.text ? make("span", { class: "tag", title: on.rule.place }, `${on.rule.source}: ${on.rule.text}`) : null,
       access.inlined_at.length ? ` Inlined at ${access.inlined_at.map(baseName).join(", ")}.` : ""),
-    on.finding ? make("p", { class: "cause" }, on.finding.cause) : make("p", { class: "good" }, "This access costs no more than it must."),
-    on.finding && on.finding.cure ? [make("p", { class: "cure" }, on.finding.cure.text), gainBars(on.finding.cure)] : null,
+    on.finding ? make("p", { class: "cause" }, prose(on.finding.cause)) : make("p", { class: "good" }, "This access costs no more than it must."),
+    on.finding && on.finding.cure ? [make("p", { class: "cure" }, prose(on.finding.cure.text)), gainBars(together(kernel, group))] : null,
     pictures(access, on, gpu()),
     access.patterns > 1 ? make("p", { class: "soft" }, `The picture shows the costliest of ${thousands(access.patterns)} address patterns, seen ${plural(access.pattern.count, "time")}.`) : null,
     others);
@@ -198,8 +221,9 @@ function accessSection(kernel) {
       title = "Nothing to gain: how the accesses go";
     }
   }
-  const shown = chosen.slice(0, 8);
-  const rest = chosen.slice(8);
+  const groups = alike(kernel, chosen);
+  const shown = groups.slice(0, 8);
+  const rest = groups.slice(8);
   return make("section", {}, make("h2", {}, title),
     state.line ? make("p", {}, make("button", { type: "button", onclick: () => choose({ line: null }) }, "All of the kernel")) : null,
     shown.length === 0 ? make("p", { class: "soft" }, "No memory is accessed here.") : null,
@@ -208,7 +232,9 @@ function accessSection(kernel) {
 }
 
 function sourceSection(kernel) {
-  const files = [...new Set(kernel.lines.map((l) => l.file))].filter((f) => report.sources[f]);
+  // Headers without accesses say nothing.
+  const work = (f) => kernel.lines.some((l) => l.file === f && l.accesses.length > 0);
+  const files = [...new Set(kernel.lines.map((l) => l.file))].filter((f) => report.sources[f] && work(f));
   if (files.length === 0) return null;
   const section = make("section", {}, make("h2", {}, "Source"),
     make("p", { class: "soft" }, "The warmer a line, the more of the kernel's memory work is on it. Choose one to see its accesses."));
@@ -220,7 +246,7 @@ function sourceSection(kernel) {
       const heat = line ? line.weight[state.gpu] / top : 0;
       const extra = line && line.weight[state.gpu] > 0 ? line.excess[state.gpu] / line.weight[state.gpu] : 0;
       const go = line && line.accesses.length ? () => openLine(file, n + 1) : null;
-      const row = make("tr", { class: [line ? "hot" : "", state.line === `${file}:${n + 1}` ? "open" : ""].join(" ").trim() || null,
+      const row = make("tr", { class: [line ? "hot" : "", heat >= 1 ? "hottest" : "", state.line === `${file}:${n + 1}` ? "open" : ""].join(" ").trim() || null,
         style: heat > 0 ? `background:rgba(var(--heat),${(.06 + .34 * heat).toFixed(3)})` : null,
         tabindex: go ? "0" : null, "data-line": n + 1, "data-weight": line ? line.weight[state.gpu] : null, onclick: go },
         make("td", { class: "n" }, String(n + 1)),
@@ -303,6 +329,10 @@ function draw() {
       sideBySide(kernel)),
     accessSection(kernel), sourceSection(kernel),
     make("section", {}, occupancySection(kernel)), detailTables(kernel), launchSection(), glossary()].filter(Boolean));
+  for (const box of document.querySelectorAll(".source")) {
+    const row = box.querySelector("tr.open") || box.querySelector("tr.hottest");
+    if (row) box.scrollTop = Math.max(0, row.offsetTop - 160);
+  }
   document.body.dataset.ready = "true";
 }
 

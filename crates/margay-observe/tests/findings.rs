@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Causes and cures: what is told, and that the promised gain is what the changed program has.
+
+mod common;
+
+use common::Bench;
+use margay_observe::report::Report;
+use margay_observe::report::schema::{Access, Finding};
+
+const HEAD: &str = ".version 8.3\n.target sm_90\n.address_size 64\n";
+
+/// A kernel of two pointers; `%rd1` and `%rd2` are they, `%r1` the thread, `%rd3` 64-bit work.
+fn kernel(name: &str, before: &str, body: &str) -> String {
+    format!(
+        "{before}\n.visible .entry {name}(.param .u64 a, .param .u64 b) {{\n\
+         .reg .b32 %r<16>; .reg .b64 %rd<16>; .reg .f64 %fd<4>;\n\
+         ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; mov.u32 %r1, %tid.x;\n{body}\nret;\n}}\n"
+    )
+}
+
+fn report(gpus: &[&str], text: &str) -> Report {
+    let mut bench = Bench::new(gpus);
+    let module = bench.load_text(&format!("{HEAD}{text}"));
+    let buffer = vec![0; 1 << 16];
+    let (a, b) = (bench.buffer(&buffer), bench.buffer(&buffer));
+    for f in &module.ir.functions {
+        bench.launch(&module, &f.name, [1; 3], [32, 1, 1], &[a, b]);
+    }
+    bench.report()
+}
+
+fn access<'a>(report: &'a Report, kernel: &str, space: &str) -> &'a Access {
+    let kernel = report.kernels.iter().find(|k| k.symbol == kernel).unwrap();
+    kernel.accesses.iter().find(|a| a.space == space).unwrap()
+}
+
+fn finding<'a>(report: &'a Report, kernel: &str, space: &str, g: usize) -> &'a Finding {
+    access(report, kernel, space).gpus[g].finding.as_ref().unwrap_or_else(|| panic!("{kernel}"))
+}
+
+/// Rule, cure, and what it promises.
+fn told(f: &Finding) -> (&str, &str, u64, u64) {
+    let cure = f.cure.as_ref().unwrap_or_else(|| panic!("{f:?}"));
+    (&f.rule, &cure.kind, cure.before, cure.after)
+}
+
+#[test]
+fn shared_memory() {
+    let tile = ".shared .align 8 .b8 tile[8192];";
+    let column = |step: u32, width: &str| {
+        format!(
+            "mul.lo.u32 %r2, %r1, {step}; mov.u32 %r3, tile; add.u32 %r2, %r2, %r3; ld.shared.{width} %r4, [%r2];"
+        )
+    };
+    let text = format!(
+        "{tile}{}{}{}{}",
+        kernel("column", "", &column(128, "u32")),
+        kernel("pairs", "", &column(8, "u32")),
+        kernel("bytes", "", &column(1, "u8")),
+        kernel(
+            "doubles",
+            "",
+            "mul.lo.u32 %r2, %r1, 8; mov.u32 %r3, tile; add.u32 %r2, %r2, %r3; ld.shared.f64 %fd1, [%r2];"
+        ),
+    );
+    let report = report(&["h200", "c1060"], &text);
+    let new = |k| told(finding(&report, k, "shared", 0));
+    assert_eq!(new("column"), ("bank-conflict", "pad", 32, 1));
+    assert_eq!(new("pairs"), ("bank-conflict", "pad", 2, 1));
+    let cure = finding(&report, "column", "shared", 0).cure.as_ref().unwrap();
+    assert_eq!(cure.text, "pad each row of `tile` by 4 bytes: [64][33] instead of [64][32]");
+    assert!(cure.whole_variable && cure.coverage == 1.0);
+    for fine in ["bytes", "doubles"] {
+        assert_eq!(access(&report, fine, "shared").gpus[0].finding, None, "{fine}");
+    }
+    // 1.x: doubles conflict two ways, and two arrays of words do not; bytes share words.
+    let old = |k| told(finding(&report, k, "shared", 1));
+    assert_eq!(old("doubles"), ("bank-conflict", "split-words", 8, 4));
+    assert_eq!(old("column").1, "pad");
+}
+
+#[test]
+fn global_memory() {
+    let at = |step: u32, from: u32, width: &str| {
+        format!(
+            "mul.wide.u32 %rd3, %r1, {step}; add.u64 %rd3, %rd3, %rd1; ld.global.{width} %r4, [%rd3+{from}];"
+        )
+    };
+    let text = [
+        kernel("far", "", &at(1024, 0, "u32")),
+        kernel("members", "", &at(16, 0, "u32")),
+        kernel("shifted", "", &at(4, 20, "u32")),
+        kernel("straight", "", &at(4, 0, "u32")),
+        kernel("one", "", &at(0, 0, "u32")),
+    ]
+    .concat();
+    let report = report(&["h200", "8800gtx"], &text);
+    let new = |k| told(finding(&report, k, "global", 0));
+    assert_eq!(new("far"), ("strided", "transpose-index", 32, 4));
+    assert_eq!(new("members"), ("strided", "member-arrays", 16, 4));
+    assert_eq!(new("shifted"), ("misaligned", "align", 5, 4));
+    assert_eq!(access(&report, "straight", "global").gpus[0].finding, None);
+    assert_eq!(access(&report, "one", "global").gpus[0].finding, None);
+    // 1.0 coalesces in order and from an aligned start, or not at all; one word for all is not.
+    let old = |k| told(finding(&report, k, "global", 1));
+    assert_eq!(old("shifted"), ("misaligned", "align", 32, 2));
+    assert_eq!(old("one").1, "to-constant");
+    assert_eq!(access(&report, "straight", "global").gpus[1].finding, None);
+}
+
+#[test]
+fn constants_atomics_and_arrays() {
+    let table = ".const .align 4 .b32 table[64];\n.shared .align 4 .b32 count;\n";
+    let text = format!(
+        "{table}{}{}{}{}",
+        kernel(
+            "lookup",
+            "",
+            "mul.wide.u32 %rd3, %r1, 4; mov.u64 %rd4, table; add.u64 %rd3, %rd3, %rd4; ld.const.u32 %r4, [%rd3];"
+        ),
+        kernel("total", "", "atom.global.add.u32 %r2, [%rd1], %r1;"),
+        kernel("number", "", "atom.global.add.u32 %r2, [%rd1], %r1; st.global.u32 [%rd2], %r2;"),
+        kernel(
+            "counter",
+            "",
+            "mov.u32 %r3, count; atom.shared.max.u32 %r4, [%r3], %r1; st.global.u32 [%rd2], %r4;"
+        ),
+    );
+    let report = report(&["h200"], &text);
+    assert_eq!(
+        told(finding(&report, "lookup", "constant", 0)),
+        ("constant-serialisation", "to-shared", 32, 1)
+    );
+    let (rule, cure, before, after) = told(finding(&report, "total", "global", 0));
+    assert_eq!((rule, cure, after), ("atomic-contention", "aggregate", 1));
+    assert!(before > after);
+    // The result of the one is used, that of the other is not.
+    assert_eq!(access(&report, "total", "global").kind, "reduction");
+    assert_eq!(access(&report, "number", "global").kind, "atomic");
+    let shared = told(finding(&report, "counter", "shared", 0));
+    assert_eq!(
+        (shared.0, shared.1, shared.2, shared.3),
+        ("shared-atomic-contention", "aggregate", 32, 1)
+    );
+}
