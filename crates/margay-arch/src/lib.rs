@@ -15,6 +15,7 @@ pub mod capability;
 pub mod card;
 pub mod coalesce;
 pub mod constant;
+pub mod features;
 pub mod figure;
 pub mod gpu;
 pub mod local;
