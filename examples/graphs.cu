@@ -162,6 +162,12 @@ int main() {
   add<<<1, 32, 0, other>>>(data, 1, 1);
   expect_error(cudaStreamEndCapture(other, &none), cudaErrorStreamCaptureUnmatched,
                "ended in another stream");
+  expect_error(cudaStreamEndCapture(stream, &none), cudaErrorStreamCaptureInvalidated,
+               "  which spoils it");
+  CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  CUDA(cudaEventRecord(fork, stream));
+  CUDA(cudaStreamWaitEvent(other, fork, 0));
+  add<<<1, 32, 0, other>>>(data, 1, 1);
   expect_error(cudaStreamEndCapture(stream, &none), cudaErrorStreamCaptureUnjoined,
                "a branch that does not come back");
   CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));

@@ -203,6 +203,8 @@ impl Stream {
         let part = self.part().ok_or(CudaError::IllegalState)?;
         let capture = part.capture;
         if capture.origin != self.handle {
+            // Measured: the attempt spoils the capture.
+            capture.invalidate();
             return Err(CudaError::StreamCaptureUnmatched);
         }
         if capture.mode != Mode::Relaxed && capture.thread != thread::number() {
@@ -283,11 +285,14 @@ impl Stream {
         Ok(())
     }
 
-    /// A destroyed stream leaves its capture, which is spoilt by it.
+    /// A destroyed stream: without the one that it began in a capture cannot end. What another one did
+    /// last must still be joined.
     pub fn leave_capture(&self) {
-        if let Some(part) = self.capture.lock().take() {
+        let part = self.capture.lock();
+        if let Some(part) = part.as_ref().filter(|p| p.capture.origin == self.handle) {
             part.capture.invalidate();
-            runtime::get().captures.0.lock().retain(|(_, s)| s.handle != self.handle);
+            let gone = part.capture.id;
+            runtime::get().captures.0.lock().retain(|(c, _)| c.id != gone);
         }
     }
 }

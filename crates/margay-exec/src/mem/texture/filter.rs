@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::address::{AddressMode, Filter, Sampler, linear, position, texel_index};
 use super::cube;
-use super::format::Texel;
+use super::format::{ChannelKind, Texel};
 use super::image::Image;
 
 /// An image as a texture reads it.
@@ -178,7 +178,7 @@ impl View {
                     return at(level);
                 }
                 let (low, high) = (at(level), at(level + 1));
-                weigh(&[(256 - fraction, low), (fraction, high)])
+                weigh(&[(256 - fraction, low), (fraction, high)], Precision::Single)
             }
         }
     }
@@ -216,7 +216,20 @@ impl View {
             texels.iter_mut().for_each(|t| t.0 += each);
             texels[0].0 += rest;
         }
-        weigh(&texels)
+        weigh(&texels, self.precision())
+    }
+
+    /// What a filter's sum is rounded to.
+    fn precision(&self) -> Precision {
+        match self.image.format.kind {
+            ChannelKind::U8 | ChannelKind::U16 => Precision::Fixed(65535.0),
+            ChannelKind::S8 | ChannelKind::S16 => Precision::Fixed(32767.0),
+            ChannelKind::F16 => Precision::Half,
+            ChannelKind::U32 | ChannelKind::S32 | ChannelKind::F32 => Precision::Single,
+            ChannelKind::Packed565 | ChannelKind::Packed555 | ChannelKind::Packed101010 => {
+                Precision::Fixed(65535.0)
+            }
+        }
     }
 
     /// Layer and texel of an index in every dimension; the last is 1 beyond a cube's corner.
@@ -285,20 +298,45 @@ fn weights(places: &[f64; 3], dims: usize) -> SmallVec<[(u32, [i64; 3]); 8]> {
         out.extend(plane.map(|(w, [i, j])| (w, [i, j, 0])));
         return out;
     }
+    // Measured: x and z first, then y, with ties up at the upper x only.
     let (k, c) = linear(places[2]);
-    for (w, [i, j]) in plane {
-        let upper = (w * c + 128) >> 8;
-        out.push((w - upper, [i, j, k]));
-        out.push((upper, [i, j, k + 1]));
+    let both = (a * c + 128) >> 8;
+    let plane =
+        [(256 + both - a - c, 0, k), (a - both, 1, k), (c - both, 0, k + 1), (both, 1, k + 1)];
+    for (w, right, k) in plane {
+        let upper = (w * b + 127 + right) >> 8;
+        out.push((w - upper, [i + i64::from(right), j, k]));
+        out.push((upper, [i + i64::from(right), j + 1, k]));
     }
     out
 }
 
+/// What the unit computes in: integers stay fixed-point numbers of 16 bits, halves halves (measured;
+/// for signed bytes and packed formats inferred).
+#[derive(Clone, Copy)]
+enum Precision {
+    /// So many steps for 1.
+    Fixed(f64),
+    Half,
+    Single,
+}
+
 /// The sum of float texels, by weights in 1/256: exact, and rounded once.
-fn weigh(texels: &[(u32, Texel)]) -> Texel {
+fn weigh(texels: &[(u32, Texel)], precision: Precision) -> Texel {
     [0, 1, 2, 3].map(|c| {
         let terms = texels.iter().filter(|(w, _)| *w != 0);
-        let sum: f64 = terms.map(|(w, t)| f64::from(*w) * f64::from(f32::from_bits(t[c]))).sum();
-        ((sum / 256.0) as f32).to_bits()
+        let values = terms.map(|(w, t)| (f64::from(*w), f64::from(f32::from_bits(t[c]))));
+        let sum = match precision {
+            Precision::Fixed(one) => {
+                let steps: f64 = values.map(|(w, v)| w * (v * one).round()).sum();
+                (steps / 256.0 + 0.5).floor() / one
+            }
+            Precision::Half => {
+                let sum: f64 = values.map(|(w, v)| w * v).sum();
+                half::f16::from_f64(sum / 256.0).to_f64()
+            }
+            Precision::Single => values.map(|(w, v)| w * v).sum::<f64>() / 256.0,
+        };
+        (sum as f32).to_bits()
     })
 }

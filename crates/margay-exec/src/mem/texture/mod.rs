@@ -16,11 +16,14 @@
 //!
 //! Filtering is an H200's, bit for bit on every recorded row (`texture_filtering.csv`): coordinates
 //! less one half round to 8 bits of fraction; of the four weights one is the product rounded to
-//! 1/256 and the others follow so that they sum to one; the weighted sum is exact and rounds once.
+//! 1/256 and the others follow so that they sum to one; the weighted sum is exact and rounds once;
+//! integers filter in 16-bit fixed point and halves in halves (`texture_reads.csv`).
 //!
 //! Invariant: no address of a texel is formed that its image does not have. Linear images are
 //! checked against the allocations on every access of a warp.
-//! Limit: no block-compressed formats, no multi-sampling, no depth comparison.
+//! Limit: no block-compressed formats, no multi-sampling, no depth comparison. Filters between mip
+//! levels may be off by two units of 1/256; across a cube's edges they read the own face's edge
+//! unless the sampler is seamless, where an H200 does otherwise.
 
 mod address;
 mod cube;

@@ -202,3 +202,106 @@ fn strange_coordinates_stay_inside() {
         }
     }
 }
+
+fn texel(i: u32) -> f32 {
+    (i * 37 % 101) as f32 / 7.0
+}
+
+/// Fills a level as `record/textures.cu` does, from number `from` on.
+fn fill(image: &Image, level: u32, from: u32) {
+    let at = image.levels()[level as usize];
+    let mut i = from;
+    for layer in 0..image.layers() {
+        for z in 0..at.depth {
+            for y in 0..at.height {
+                for x in 0..at.width {
+                    let to = image.texels(level, layer, [x, y, z]).unwrap();
+                    // SAFETY: a texel of the image's format.
+                    unsafe {
+                        match image.format.kind {
+                            ChannelKind::U8 => to.write((i * 37 % 256) as u8),
+                            ChannelKind::S16 => to.cast::<i16>().write((i * 7919) as i16),
+                            ChannelKind::F16 => {
+                                to.cast::<u16>().write((0x3000 + i * 211 % 0x1000) as u16);
+                            }
+                            _ => to.cast::<f32>().write(texel(i)),
+                        }
+                    }
+                    i += 1;
+                }
+            }
+        }
+    }
+}
+
+/// The reads that `record/textures.cu` recorded.
+#[test]
+fn other_recorded_reads_of_an_h200() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/h200/texture_reads.csv");
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut wrong = std::collections::BTreeMap::<&str, (u32, u32, f32)>::new();
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split(',').collect();
+        let number = |f: &str| f32::from_bits(u32::from_str_radix(f, 16).unwrap());
+        let [x, y, z, value] = [1, 2, 3, 4].map(|f: usize| number(fields[f]));
+        let cube = fields[0].starts_with("cube");
+        let (kind, dimensions) = match fields[0] {
+            "line" => (ChannelKind::F32, Dimensions::plain(8, 0, 0)),
+            "volume" => (ChannelKind::F32, Dimensions::plain(8, 4, 4)),
+            "bytes" => (ChannelKind::U8, Dimensions::plain(8, 4, 0)),
+            "shorts" => (ChannelKind::S16, Dimensions::plain(8, 4, 0)),
+            "halves" => (ChannelKind::F16, Dimensions::plain(8, 4, 0)),
+            "mips" => (ChannelKind::F32, Dimensions { levels: 3, ..Dimensions::plain(8, 8, 0) }),
+            "gather" => (ChannelKind::F32, Dimensions::plain(8, 4, 0)),
+            _ => {
+                let plain = Dimensions::plain(4, 4, 0);
+                (ChannelKind::F32, Dimensions { layers: 6, cube: true, ..plain })
+            }
+        };
+        let image = Image::new(dimensions, Format::new(kind, 1).unwrap()).unwrap();
+        (0..dimensions.levels).for_each(|level| fill(&image, level, level * 64));
+        let point = matches!(fields[0], "cube" | "gather");
+        let sampler = Sampler {
+            address: [AddressMode::Wrap; 3],
+            filter: if point { Filter::Point } else { Filter::Linear },
+            normalized: true,
+            mip_filter: Filter::Linear,
+            max_level: if fields[0] == "mips" { 2.0 } else { 0.0 },
+            ..Sampler::default()
+        };
+        let view = View { image, normalized: matches!(fields[0], "bytes" | "shorts") };
+        let lookup = match fields[0] {
+            "line" => at(&[x]),
+            "volume" => at(&[x, y, z]),
+            "mips" => Lookup { detail: Detail::Given(z * 2.0), ..at(&[x, y]) },
+            _ if cube => at(&[x * 2.0 - 1.0, y * 2.0 - 1.0, z * 2.0 - 1.0]),
+            _ => at(&[x, y]),
+        };
+        let read = match fields[0] {
+            "gather" => view.gather(&sampler, &lookup, 0),
+            _ => view.sample(&sampler, &lookup),
+        };
+        let got = f32::from_bits(read[0]);
+        let row = wrong.entry(fields[0]).or_default();
+        row.0 += 1;
+        if got.to_bits() != value.to_bits() {
+            row.1 += 1;
+            row.2 = row.2.max((got - value).abs());
+            if row.1 <= 3 {
+                println!("{line}: {x} {y} {z}: card {value}, margay {got}");
+            }
+        }
+    }
+    println!("{wrong:?}");
+    assert_eq!(wrong.values().map(|w| w.0).sum::<u32>(), 2700);
+    for (kind, (_, different, most)) in wrong {
+        // Two ties of three-dimensional weights, and how two levels' weights round, are not known:
+        // both are one or two units of 1/256. Nor is what a filter reads across a cube's edges.
+        match kind {
+            "volume" => assert!(different <= 2 && most < 0.06, "{different} {most}"),
+            "mips" => assert!(most < 0.07, "{most}"),
+            "cube_linear" => assert!(different < 150, "{different}"),
+            _ => assert_eq!(different, 0, "{kind}"),
+        }
+    }
+}
