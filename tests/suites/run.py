@@ -78,6 +78,20 @@ def cuda_samples(checkout):
         one(concepts, "threadFenceReduction", arguments=["--n=65536"]),
         one(concepts, "reduction", "reduction.cpp", "reduction_kernel.cu", arguments=["--n=65536"]),
         one(concepts, "scalarProd", "scalarProd.cu", "scalarProd_cpu.cpp"),
+        one(intro, "simpleCallback", "simpleCallback.cu", "multithreading.cpp"),
+        one(intro, "simpleZeroCopy"),
+        one(features, "newdelete"),
+        one(features, "simpleCudaGraphs"),
+        one(concepts, "streamOrderedAllocation"),
+        one(intro, "systemWideAtomics"),
+        one(features, "warpAggregatedAtomicsCG"),
+        one(concepts, "reductionMultiBlockCG", arguments=["--n=65536"]),
+        one(intro, "simpleHyperQ"),
+        one(intro, "simpleTexture"),
+        one(intro, "simpleLayeredTexture"),
+        one(intro, "simpleCubemapTexture"),
+        one(intro, "simpleSurfaceWrite"),
+        one(concepts, "dct8x8", "dct8x8.cu", "BmpUtil.cpp", "DCT8x8_Gold.cpp"),
     ]
 
 
