@@ -171,6 +171,18 @@ impl Linker {
         Ok(())
     }
 
+    /// The names that are used and that no input defines yet.
+    pub fn missing(&self) -> Vec<String> {
+        let symbol = |error| match error {
+            LinkError::Undefined { symbol, .. } => Some(symbol),
+            LinkError::Duplicate { .. }
+            | LinkError::Prototype { .. }
+            | LinkError::Size { .. }
+            | LinkError::Kind { .. } => None,
+        };
+        self.undefined().into_iter().filter_map(symbol).collect()
+    }
+
     /// The result, all of whose names are defined.
     pub fn finish(mut self) -> Result<Module, Vec<LinkError>> {
         let undefined = self.undefined();

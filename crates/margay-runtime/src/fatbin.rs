@@ -197,6 +197,19 @@ fn pick(container: &[u8], sm: u32) -> Result<Cow<'_, [u8]>> {
     }
 }
 
+/// Whether a container has PTX that runs on a device.
+pub fn has_ptx_for(container: &[u8], sm: u32) -> bool {
+    let head = u16_at(container, 6).map(usize::from);
+    let mut rest = head.and_then(|head| container.get(head..)).unwrap_or_default();
+    while let Some((entry, next)) = entry(rest) {
+        if entry.kind == KIND_PTX && entry.sm <= sm {
+            return true;
+        }
+        rest = next;
+    }
+    false
+}
+
 fn unpack<'a>(entry: &Entry<'a>) -> Result<Cow<'a, [u8]>> {
     if entry.unpacked > LARGEST {
         return Err(CudaError::InvalidImage);

@@ -5,10 +5,12 @@
 //! where it is loaded: a magic number, the size of it all, the number of inputs, and for each its
 //! register limit (0: none), the sizes of its name and text, name, and text. Numbers are little-endian.
 //!
-//! Limit: host objects, archives and machine code are not read.
+//! Host objects and archives give the containers that they carry. Limit: machine code is not read.
 
 use margay_ir as ir;
 use margay_ir::link::LinkError;
+use object::read::archive::ArchiveFile;
+use object::{Object, ObjectSection};
 
 use crate::error::{CudaError, Result};
 use crate::fatbin::Image;
@@ -72,6 +74,41 @@ impl Linker {
         outcome
     }
 
+    /// As [`Linker::add`], for a host object or an archive of them: all containers that it carries. Those of an
+    /// archive without PTX for the device are passed over, since a linker takes members as needed.
+    pub fn add_host_code(
+        &mut self,
+        name: &str,
+        bytes: &[u8],
+        options: CompileOptions,
+    ) -> std::result::Result<(), LoadFailure> {
+        let refused = || LoadFailure {
+            error: CudaError::InvalidImage,
+            log: format!(
+                "error   : '{name}' is neither an object nor an archive with device code\n"
+            ),
+        };
+        let Ok(archive) = ArchiveFile::parse(bytes) else {
+            let found = carried(bytes).filter(|found| !found.is_empty()).ok_or_else(refused)?;
+            for container in found {
+                self.add(name, &Image::of(container)?, options)?;
+            }
+            return Ok(());
+        };
+        for member in archive.members() {
+            let Ok(member) = member else { return Err(refused()) };
+            let Ok(data) = member.data(bytes) else { return Err(refused()) };
+            for container in carried(data).unwrap_or_default() {
+                if crate::fatbin::has_ptx_for(container, self.sm) {
+                    let member = String::from_utf8_lossy(member.name());
+                    let name = format!("{name}({member})");
+                    self.add(&name, &Image::of(container)?, options)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn try_add(
         &mut self,
         name: &str,
@@ -116,7 +153,9 @@ impl Linker {
             return Err(CudaError::InvalidValue.into());
         }
         if !self.complete {
-            let linked = std::mem::take(&mut self.linker).finish().map_err(|e| failure(&e));
+            let mut linker = std::mem::take(&mut self.linker);
+            let linked = add_device_runtime(&mut linker, self.sm);
+            let linked = linked.and_then(|()| linker.finish().map_err(|e| failure(&e)));
             let linked = linked.and_then(|module| image::verified(&module));
             if let Err(failure) = linked {
                 self.failed = Some(failure.error);
@@ -130,6 +169,21 @@ impl Linker {
         }
         Ok(&self.image)
     }
+}
+
+/// The containers in an object's sections; `None` if it is no object.
+fn carried(object: &[u8]) -> Option<Vec<&[u8]>> {
+    let file = object::File::parse(object).ok()?;
+    let mut found = Vec::new();
+    for section in ["__nv_relfatbin", ".nv_fatbin"] {
+        let data = file.section_by_name(section).and_then(|section| section.data().ok());
+        let mut rest = data.unwrap_or_default();
+        while let Some(Ok(Image::Container(bytes))) = (rest.len() >= 16).then(|| Image::of(rest)) {
+            found.push(bytes);
+            rest = &rest[bytes.len().next_multiple_of(8).min(rest.len())..];
+        }
+    }
+    Some(found)
 }
 
 /// The size of a linked image, from its first 16 bytes; `None` if it makes no sense.
@@ -183,7 +237,24 @@ pub(crate) fn relink(image: &[u8], sm: u32) -> std::result::Result<ir::Module, L
         let module = image::lower_for(input.text, sm, input.options)?;
         linker.add(input.name, module).map_err(|e| failure(&[e]))?;
     }
+    add_device_runtime(&mut linker, sm)?;
     linker.finish().map_err(|e| failure(&e))
+}
+
+/// Functions of the device run time; NVIDIA's own library of them is machine code.
+const DEVICE_RUNTIME: &str = include_str!("device_runtime.ptx");
+
+/// Adds the device run time where the inputs need it and have none.
+fn add_device_runtime(
+    linker: &mut ir::link::Linker,
+    sm: u32,
+) -> std::result::Result<(), LoadFailure> {
+    let here = |name: &String| DEVICE_RUNTIME.contains(&format!(" {name}("));
+    if !linker.missing().iter().any(here) {
+        return Ok(());
+    }
+    let module = image::lower_for(DEVICE_RUNTIME.as_bytes(), sm, CompileOptions::default())?;
+    linker.add("the device run time", module).map_err(|e| failure(&[e]))
 }
 
 #[cfg(test)]
@@ -212,6 +283,30 @@ mod tests {
         let module = image::compile_image(&image, 90, CompileOptions::default()).unwrap();
         let kernel = &module.functions[module.function("k").unwrap().0 as usize];
         assert_eq!(kernel.limits.maxnreg, Some(24));
+    }
+
+    #[test]
+    fn the_device_run_time_is_added_where_it_is_missed() {
+        let calls = format!(
+            "{HEADER}.extern .func (.param .b32 r) cudaCGSynchronize(.param .b64 h, .param .b32 f);\n\
+             .visible .entry k() {{ .param .b64 h; .param .b32 f; .param .b32 r;\n\
+             st.param.b64 [h], 0; st.param.b32 [f], 0;\n\
+             call (r), cudaCGSynchronize, (h, f); ret; }}\n"
+        );
+        let mut linker = Linker::new(90);
+        let plain = CompileOptions::default();
+        linker.add("a", &Image::of(calls.as_bytes()).unwrap(), plain).unwrap();
+        let bytes = linker.complete().unwrap().to_vec();
+        let module = image::compile_image(&Image::of(&bytes).unwrap(), 90, plain).unwrap();
+        let barrier = module.function("cudaCGSynchronize").unwrap();
+        assert!(!module.functions[barrier.0 as usize].blocks.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        let mut linker = Linker::new(90);
+        let refused = linker.add_host_code("x.o", b"junk", CompileOptions::default());
+        assert_eq!(refused.unwrap_err().error, CudaError::InvalidImage);
     }
 
     #[test]

@@ -21,6 +21,8 @@ const HELP: &str = "\
 What to make:  an executable, unless one of
                -c object   -E preprocessed   -ptx   -fatbin   -shared library
                -M -MM dependencies; beside an object: -MD -MMD -MF FILE -MT NAME -MP
+Several files: -rdc=true (-dc: with -c) where device code of one uses another's; the
+               link joins it, or -dlink makes an object for a linker of your own
 Architecture:  -arch=sm_XX|compute_XX|native   -gencode arch=compute_XX,code=sm_XX
                (default: native, the GPU that MARGAY_GPU names, or the H200)
 Language:      -std=c++17   -x cu|c|c++   -D -U -I -include -isystem

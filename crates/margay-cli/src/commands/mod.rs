@@ -9,7 +9,7 @@ pub mod explain;
 pub mod gpu_name;
 pub mod gpus;
 pub mod launch;
-pub mod profile;
 pub mod opencl;
+pub mod profile;
 pub mod ptx;
 pub mod run;

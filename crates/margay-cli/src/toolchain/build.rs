@@ -225,10 +225,13 @@ fn device_passes(
     for arch in &archs {
         let known = device::known_to_clang(session, *arch);
         if known != *arch {
-            eprintln!(
-                "margay: note: clang {} has no {arch}; its PTX is for {known}",
-                session.clang.major
-            );
+            let instead = match device::marked(session, *arch) == *arch {
+                true => {
+                    format!("the code is compiled as for {known}, and may use what {arch} lacks")
+                }
+                false => format!("its PTX is for {known}"),
+            };
+            eprintln!("margay: note: clang {} has no {arch}; {instead}", session.clang.major);
         }
     }
     thread::scope(|scope| {
@@ -240,7 +243,7 @@ fn device_passes(
         let mut failure = None;
         for (arch, pass) in passes {
             match pass.join().expect("a pass does not panic") {
-                Ok(code) => done.push((device::known_to_clang(session, arch), code)),
+                Ok(code) => done.push((device::marked(session, arch), code)),
                 Err(e) => failure = failure.or(Some(e)),
             }
         }

@@ -11,6 +11,10 @@ use super::ptx_edit::{self, Marks};
 use super::{cache, device_link, headers};
 use crate::failure::{At, Failure};
 
+/// The oldest architecture of clang's back end. Code for those before it is compiled for it, with their
+/// `__CUDA_ARCH__`, and marked as theirs: the engine runs it with their limits and their lockstep warps.
+const OLDEST_OF_CLANG: u32 = 20;
+
 /// The result of a device pass: PTX, what clang said, and the files that it read.
 pub struct DeviceCode {
     pub ptx: String,
@@ -80,16 +84,19 @@ pub fn known_to_clang(session: &Session, arch: Arch) -> Arch {
     let newest = session.clang.newest_sm();
     if arch.number > newest {
         Arch { number: newest, suffix: None }
-    } else if arch.number < 20 {
-        Arch { number: 20, suffix: None }
+    } else if arch.number < OLDEST_OF_CLANG {
+        Arch { number: OLDEST_OF_CLANG, suffix: None }
     } else {
         arch
     }
 }
 
-fn command(session: &Session, options: &Options, source: &Path, sm: Arch) -> Command {
+fn command(session: &Session, options: &Options, source: &Path, arch: Arch) -> Command {
     let mut command = Command::new(&session.clang.program);
-    command.args(cuda_arguments(session, options, source, sm));
+    command.args(cuda_arguments(session, options, source, known_to_clang(session, arch)));
+    if arch.number < OLDEST_OF_CLANG {
+        command.args(["-U__CUDA_ARCH__".into(), format!("-D__CUDA_ARCH__={}", arch.number * 10)]);
+    }
     command
         .arg("--cuda-device-only")
         .arg(format!("--cuda-feature={}", session.clang.ptx_feature()));
@@ -139,13 +146,14 @@ pub fn compile(
     let sm = known_to_clang(session, arch);
     let scratch = session.scratch()?;
     let (out, deps) = (scratch.path().join("device.ptx"), scratch.path().join("device.d"));
-    let mut pass = command(session, options, source, sm);
+    let mut pass = command(session, options, source, arch);
     pass.arg("-o").arg(&out).arg("-MD").arg("-MF").arg(&deps);
     let diagnostics = session.run(&mut pass, source)?;
     if options.dry_run {
         return Ok(DeviceCode { ptx: String::new(), diagnostics, dependencies: Vec::new() });
     }
     let ptx = std::fs::read_to_string(&out).at(&out, "cannot read clang's output")?;
+    let ptx = if arch.number < OLDEST_OF_CLANG { marked_as(&ptx, sm, arch) } else { ptx };
     let ptx = if options.relocatable { device_link::with_static_names(&ptx) } else { ptx };
     let dependencies = read_dependencies(&deps)?;
 
@@ -156,7 +164,7 @@ pub fn compile(
         .any(|text| Marks::possible_in(&String::from_utf8_lossy(&text)));
     let marks = if marked {
         let ir = scratch.path().join("device.ll");
-        let mut pass = command(session, options, source, sm);
+        let mut pass = command(session, options, source, arch);
         pass.args(["-emit-llvm", "-w", "-o"]).arg(&ir);
         session.run(&mut pass, source)?;
         Marks::from_ir(&std::fs::read_to_string(&ir).at(&ir, "cannot read clang's output")?)
@@ -166,6 +174,16 @@ pub fn compile(
     let ptx = ptx_edit::apply(&ptx, &marks, options.max_registers)
         .map_err(|what| Failure::Work(format!("{}: {what}", source.display())))?;
     Ok(DeviceCode { ptx, diagnostics, dependencies })
+}
+
+fn marked_as(ptx: &str, compiled: Arch, wanted: Arch) -> String {
+    let target = |arch: Arch| format!(".target {arch}");
+    ptx.replacen(&target(compiled), &target(wanted), 1)
+}
+
+/// The architecture that code for `arch` says it is for.
+pub fn marked(session: &Session, arch: Arch) -> Arch {
+    if arch.number < OLDEST_OF_CLANG { arch } else { known_to_clang(session, arch) }
 }
 
 /// Reads the prerequisites of a dependency file that clang wrote.

@@ -95,8 +95,8 @@ fn input(kind: CUjitInputType, bytes: &[u8]) -> Result<Image<'_>> {
             image @ (Image::Linked(_) | Image::Elf) => Ok(image),
             Image::Ptx(_) | Image::Container(_) => Err(CudaError::InvalidImage),
         },
-        CU_JIT_INPUT_OBJECT => refuse("a host object with device code"),
-        CU_JIT_INPUT_LIBRARY => refuse("an archive of device code"),
+        // `add` takes these.
+        CU_JIT_INPUT_OBJECT | CU_JIT_INPUT_LIBRARY => Err(CudaError::InvalidValue),
         CU_JIT_INPUT_NVVM => refuse("NVVM IR"),
         _ => Err(CudaError::InvalidValue),
     }
@@ -113,7 +113,11 @@ unsafe fn add(
     let mut state = lock(&state);
     let mut compile = options.compile;
     compile.max_registers = compile.max_registers.or(state.options.compile.max_registers);
-    unsafe { state.step(|linker| linker.add(name, &input(kind, bytes)?, compile)) }
+    let step = |linker: &mut Linker| match kind {
+        CU_JIT_INPUT_OBJECT | CU_JIT_INPUT_LIBRARY => linker.add_host_code(name, bytes, compile),
+        _ => linker.add(name, &input(kind, bytes)?, compile),
+    };
+    unsafe { state.step(step) }
 }
 
 #[expect(clippy::too_many_arguments, reason = "cuda.h")]
