@@ -100,8 +100,15 @@ static bool is_in(uint which, const void *p) {
   else __asm__("{ .reg .pred q; isspacep.local q, %1; selp.u32 %0, 1, 0, q; }" : "=r"(r) : "l"(p));
   return r != 0;
 }
-global void *__to_global(void *p) { return is_in(0, p) ? (global void *)p : (global void *)0; }
-local void *__to_local(void *p) { return is_in(1, p) ? (local void *)p : (local void *)0; }
+// In assembly: LLVM would join the two casts of a local pointer to generic to global, and then refuse the one.
+static ulong address_in(uint which, const void *p) {
+  ulong r;
+  if (which == 0) __asm__("cvta.to.global.u64 %0, %1;" : "=l"(r) : "l"(p));
+  else __asm__("cvta.to.shared.u64 %0, %1;" : "=l"(r) : "l"(p));
+  return r;
+}
+global void *__to_global(void *p) { return is_in(0, p) ? (global void *)address_in(0, p) : (global void *)0; }
+local void *__to_local(void *p) { return is_in(1, p) ? (local void *)address_in(1, p) : (local void *)0; }
 private void *__to_private(void *p) { return is_in(2, p) ? (private void *)p : (private void *)0; }
 cl_mem_fence_flags OV get_fence(const void *p) { return is_in(1, p) ? CLK_LOCAL_MEM_FENCE : CLK_GLOBAL_MEM_FENCE; }
 cl_mem_fence_flags OV get_fence(void *p) { return is_in(1, p) ? CLK_LOCAL_MEM_FENCE : CLK_GLOBAL_MEM_FENCE; }

@@ -139,6 +139,10 @@ impl Event {
 
     /// Ends the event. False if it had ended.
     pub fn end(self: &Arc<Self>, status: cl_int) -> bool {
+        // Known to the queue before anybody who waits for this event goes on.
+        if let (Some(queue), true) = (&self.queue, status < 0) {
+            queue.failed(status);
+        }
         let mut state = self.state.lock();
         if state.status <= CL_COMPLETE {
             return false;
@@ -157,7 +161,7 @@ impl Event {
         self.changed.notify_all();
         drop(state);
         if let Some(queue) = &self.queue {
-            queue.ended(self, status);
+            queue.ended(self);
         }
         for (command, explicit) in dependents {
             command.resolved(explicit, status);

@@ -109,7 +109,7 @@ impl Queue {
     }
 
     /// A command of this queue has ended.
-    pub fn ended(&self, event: &Event, status: cl_int) {
+    pub fn ended(&self, event: &Event) {
         let mut state = self.state.lock();
         let is = |e: &Arc<Event>| std::ptr::eq(&**e, event);
         // Dropped outside the lock: the last reference may be one of these.
@@ -117,11 +117,13 @@ impl Queue {
         let removed = at.map(|i| state.pending.remove(i));
         let barrier =
             if state.barrier.as_ref().is_some_and(is) { state.barrier.take() } else { None };
-        if status < 0 {
-            state.failure.get_or_insert(status);
-        }
         drop(state);
         drop((removed, barrier));
+    }
+
+    /// A command of this queue is about to end badly.
+    pub fn failed(&self, status: cl_int) {
+        self.state.lock().failure.get_or_insert(status);
     }
 
     /// Waits for all commands; the first error since the last such call comes out.

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Bad kernels and bad calls: the specified error, and the process lives.
+
+use std::ptr::{null, null_mut};
+
+use crate::cl;
+use crate::common::*;
+
+const PLAIN: &str =
+    "kernel void f(global int *o, local int *l) { o[get_global_id(0)] = 1; l[0] = 1; }";
+
+#[test]
+fn build_errors_are_in_the_log() {
+    let setup = Setup::new(0);
+    let (program, result, log) = setup.build("kernel void f(global int *o) {\n  *o = x;\n}", "");
+    assert_eq!(result, CL_BUILD_PROGRAM_FAILURE);
+    assert!(log.contains("program.cl:2:8: error: use of undeclared identifier 'x'"), "{log}");
+    let mut error = 0;
+    assert!(cl!(clCreateKernel(program, c"f".as_ptr(), &mut error)).is_null());
+    assert_eq!(error, CL_INVALID_PROGRAM_EXECUTABLE);
+    let (_, result, log) = setup.build(PLAIN, "-cl-nonsense");
+    assert_eq!(result, CL_INVALID_BUILD_OPTIONS);
+    assert!(log.contains("-cl-nonsense"), "{log}");
+    let (_, result, log) = setup.build("void g(void); kernel void f(void) { g(); }", "");
+    assert_eq!(result, CL_BUILD_PROGRAM_FAILURE);
+    assert!(log.contains("unresolved extern function 'g'"), "{log}");
+    let (_, result, log) = setup.build("kernel void f(void) { int unused; }", "-Werror -Wall");
+    assert_eq!(result, CL_BUILD_PROGRAM_FAILURE);
+    assert!(log.contains("unused variable"), "{log}");
+}
+
+#[test]
+fn wrong_arguments() {
+    let setup = Setup::new(0);
+    let kernel = setup.kernel(PLAIN, "", "f");
+    let mem = setup.buffer(&[0i32; 64]);
+    assert_eq!(setup.run(kernel, 64, None), CL_INVALID_KERNEL_ARGS);
+    assert_eq!(set(kernel, 2, &mem), CL_INVALID_ARG_INDEX);
+    assert_eq!(set(kernel, 0, &1u32), CL_INVALID_ARG_SIZE);
+    assert_eq!(set(kernel, 0, &0x1234usize), CL_INVALID_MEM_OBJECT);
+    assert_eq!(set(kernel, 0, &mem), 0);
+    assert_eq!(set(kernel, 1, &1u32), CL_INVALID_ARG_VALUE);
+    assert_eq!(cl!(clSetKernelArg(kernel, 1, 0, null())), CL_INVALID_ARG_SIZE);
+    assert_eq!(cl!(clSetKernelArg(kernel, 1, 1 << 20, null())), 0);
+    assert_eq!(setup.run(kernel, 64, None), CL_OUT_OF_RESOURCES);
+    assert_eq!(cl!(clSetKernelArg(kernel, 1, 64, null())), 0);
+    assert_eq!(setup.run(kernel, 64, Some(2048)), CL_INVALID_WORK_ITEM_SIZE);
+    assert_eq!(setup.run(kernel, 64, Some(0)), CL_INVALID_WORK_GROUP_SIZE);
+    assert_eq!(setup.run(kernel, 64, Some(48)), CL_INVALID_WORK_GROUP_SIZE);
+    assert_eq!(setup.run(kernel, 64, Some(32)), 0);
+    assert_eq!(cl!(clFinish(setup.queue)), 0);
+    cl!(clReleaseMemObject(mem));
+    assert_eq!(setup.run(kernel, 64, Some(32)), CL_INVALID_KERNEL_ARGS);
+    assert_eq!(cl!(clReleaseKernel(kernel)), 0);
+    assert_eq!(setup.run(kernel, 64, None), CL_INVALID_KERNEL);
+    assert_eq!(cl!(clFinish(null_mut())), CL_INVALID_COMMAND_QUEUE);
+}
+
+#[test]
+fn a_kernel_out_of_bounds_and_one_after_it() {
+    let setup = Setup::new(0);
+    let source = "kernel void f(global int *o, int at) { o[at] = 1; }";
+    let kernel = setup.kernel(source, "", "f");
+    let mem = setup.buffer(&[0i32; 4]);
+    set(kernel, 0, &mem);
+    set(kernel, 1, &1_000_000i32);
+    assert_eq!(setup.run(kernel, 1, None), 0);
+    assert_eq!(cl!(clFinish(setup.queue)), CL_OUT_OF_RESOURCES);
+    set(kernel, 1, &2i32);
+    assert_eq!(setup.run(kernel, 1, None), 0);
+    assert_eq!(setup.read::<i32>(mem, 4), [0, 0, 1, 0]);
+}
+
+#[test]
+fn division_by_zero_never_traps() {
+    let setup = Setup::new(0);
+    let source = "kernel void f(global int *o, int z) { o[1] = 7 / z; o[2] = 7 % z; o[3] = 1; }";
+    let kernel = setup.kernel(source, "", "f");
+    let mem = setup.buffer(&[0i32; 4]);
+    set(kernel, 0, &mem);
+    set(kernel, 1, &0i32);
+    assert_eq!(setup.run(kernel, 1, None), 0);
+    assert_eq!(setup.read::<i32>(mem, 4)[3], 1);
+}
+
+#[test]
+fn buffers() {
+    let setup = Setup::new(0);
+    let mut error = 0;
+    let mut create = |flags, size, host| {
+        let mem = cl!(clCreateBuffer(setup.context, flags, size, host, &mut error));
+        assert_eq!(mem.is_null(), error != 0);
+        error
+    };
+    let mut byte = 0u8;
+    let host = std::ptr::from_mut(&mut byte).cast();
+    assert_eq!(create(0, 0, null_mut()), CL_INVALID_BUFFER_SIZE);
+    assert_eq!(create(CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY, 4, null_mut()), CL_INVALID_VALUE);
+    assert_eq!(create(CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR, 1, host), CL_INVALID_VALUE);
+    assert_eq!(create(CL_MEM_USE_HOST_PTR, 1, null_mut()), CL_INVALID_HOST_PTR);
+    assert_eq!(create(0, 1, host), CL_INVALID_HOST_PTR);
+    assert_eq!(create(0, usize::MAX, null_mut()), CL_INVALID_BUFFER_SIZE);
+    assert_eq!(create(1 << 40, 4, null_mut()), CL_INVALID_VALUE);
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Random sequences of calls, from fixed seeds: handles may be stale or of another kind, sizes and flags are
+//! anything. No call may crash, hang, or give a code that is none. `MARGAY_FUZZ_SECONDS` makes it longer.
+
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
+use std::time::{Duration, Instant};
+
+use crate::cl;
+use crate::common::*;
+
+/// xorshift64*.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    fn size(&mut self) -> usize {
+        [0, 1, 4, 16, 64, 256, 257, 1 << 20, usize::MAX][self.below(9)]
+    }
+
+    fn pick(&mut self, handles: &[*mut c_void]) -> *mut c_void {
+        match self.below(12) {
+            0 => null_mut(),
+            _ => handles.get(self.below(handles.len().max(1))).copied().unwrap_or(null_mut()),
+        }
+    }
+}
+
+fn check(code: cl_int) {
+    assert!((-72..=0).contains(&code) || code <= -1000, "{code} is no error of OpenCL");
+}
+
+#[test]
+fn call_sequences() {
+    let seconds = std::env::var("MARGAY_FUZZ_SECONDS").ok().and_then(|s| s.parse().ok());
+    let end = Instant::now() + Duration::from_secs(seconds.unwrap_or(3));
+    let setup = Setup::new(0);
+    let source = "kernel void f(global int *o, constant int *c, local int *l, int n) {
+        l[0] = n; o[get_global_id(0)] = c[0] + l[0]; }";
+    let kernel = setup.kernel(source, "", "f");
+    let mut random = Random(0x1234_5678_9abc_def1);
+    // Every kind of handle in one bag, released ones too.
+    let mut bag: Vec<*mut c_void> = vec![setup.context, setup.queue, setup.device, kernel];
+    let mut memory = vec![0u8; 1 << 20];
+    let mut calls = 0;
+    while Instant::now() < end {
+        let (a, b, size, at) = (random.pick(&bag), random.pick(&bag), random.size(), random.size());
+        let host = memory.as_mut_ptr().cast::<c_void>();
+        let inside = size.min(memory.len());
+        let (mut error, mut made) = (0, null_mut());
+        match random.below(14) {
+            0 => {
+                let flags = 1 << random.below(10);
+                let pointer = if random.below(2) == 0 { null_mut() } else { host };
+                made = cl!(clCreateBuffer(a, flags, inside, pointer, &mut error));
+            }
+            1 => {
+                error = cl!(clSetKernelArg(kernel, random.below(5) as u32, inside.min(64), null()))
+            }
+            2 => {
+                let value = std::ptr::from_ref(&a).cast();
+                error = cl!(clSetKernelArg(kernel, random.below(5) as u32, 8, value));
+            }
+            3 => error = set(kernel, 3, &7i32),
+            4 => {
+                let (global, local) = (random.below(300), [1, 7, 32, 4096][random.below(4)]);
+                let (q, none) = (setup.queue, null());
+                error = cl!(clEnqueueNDRangeKernel(
+                    q,
+                    kernel,
+                    1,
+                    none,
+                    &global,
+                    &local,
+                    0,
+                    none.cast(),
+                    &mut made
+                ));
+            }
+            5 => error = cl!(clEnqueueReadBuffer(a, b, 1, at, inside, host, 0, null(), null_mut())),
+            6 => error = cl!(clEnqueueWriteBuffer(a, b, 1, at, inside, host, 0, null(), &mut made)),
+            7 => {
+                error =
+                    cl!(clEnqueueCopyBuffer(setup.queue, a, b, at, 0, size, 0, null(), &mut made))
+            }
+            8 => {
+                let n = [1usize, 2, 3, 16, 128][random.below(5)];
+                error = cl!(clEnqueueFillBuffer(
+                    setup.queue,
+                    a,
+                    host,
+                    n,
+                    at,
+                    size,
+                    0,
+                    null(),
+                    null_mut()
+                ));
+            }
+            9 => {
+                error = cl!(clGetMemObjectInfo(
+                    a,
+                    0x1100 + random.below(12) as u32,
+                    inside,
+                    host,
+                    null_mut()
+                ));
+            }
+            10 => error = cl!(clFinish(a)),
+            11 => error = cl!(clReleaseMemObject(a)),
+            12 => error = cl!(clReleaseEvent(a)),
+            _ => {
+                let region = cl_buffer_region { origin: at, size };
+                let info = std::ptr::from_ref(&region).cast();
+                made = cl!(clCreateSubBuffer(a, 0, CL_BUFFER_CREATE_TYPE_REGION, info, &mut error));
+            }
+        }
+        check(error);
+        calls += 1;
+        if !made.is_null() {
+            bag.push(made);
+        }
+        if bag.len() > 64 {
+            let out = bag.swap_remove(4 + random.below(60));
+            // Whichever it is.
+            cl!(clReleaseMemObject(out));
+            cl!(clReleaseEvent(out));
+        }
+    }
+    assert!(calls > 100, "only {calls} calls");
+    let result = cl!(clFinish(setup.queue));
+    check(result);
+    // After all that a kernel still runs.
+    let (out, constant) = (setup.buffer(&[0i32; 4]), setup.buffer(&[5i32]));
+    assert_eq!((set(kernel, 0, &out), set(kernel, 1, &constant), set(kernel, 3, &2i32)), (0, 0, 0));
+    assert_eq!(cl!(clSetKernelArg(kernel, 2, 16, null())), 0);
+    assert_eq!(setup.run(kernel, 4, Some(4)), 0);
+    assert_eq!(setup.read::<i32>(out, 4), [7; 4]);
+}
