@@ -51,9 +51,9 @@ impl Pattern {
                 differs |= a.wrapping_sub(base) ^ r;
             }
         } else {
-            for l in 0..32 {
+            for (l, (a, r)) in addresses.iter().zip(&self.relative).enumerate() {
                 let lane = ((mask >> l & 1) as u64).wrapping_neg();
-                differs |= (addresses[l].wrapping_sub(base) ^ self.relative[l]) & lane;
+                differs |= (a.wrapping_sub(base) ^ r) & lane;
             }
         }
         differs == 0

@@ -9,6 +9,9 @@ use super::schema::*;
 use super::{arithmetic, causes, metrics, source};
 use crate::profile::raw::{RawBranch, RawKernel, RawLaunch, RawPattern, RawProfile, RawSite, Sums};
 
+/// A symbol's name in the source, with and without parameters.
+pub type Demangle = fn(&str) -> Option<(String, String)>;
+
 /// What the caller knows of the run.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
@@ -16,7 +19,7 @@ pub struct Run {
     /// As in [`Report::ended`].
     pub ended: String,
     /// Turns a symbol into the name in the source, with and without parameters.
-    pub demangle: Option<fn(&str) -> Option<(String, String)>>,
+    pub demangle: Option<Demangle>,
 }
 
 /// Accesses of a kernel that have pictures.

@@ -210,7 +210,7 @@ fn line_text(out: &mut String, report: &Report, kernel: &Kernel, line: &Line, pa
             n => format!("{n} × "),
         };
         // GPUs of one opinion are told together.
-        let mut told: Vec<(&Finding, Option<(u64, u64)>, Vec<&str>)> = Vec::new();
+        let mut told: Vec<Opinion<'_>> = Vec::new();
         for (g, gpu) in report.gpus.iter().enumerate() {
             let Some(finding) = &access.gpus[g].finding else { continue };
             let gain = gain(&group, g);
@@ -252,6 +252,9 @@ fn line_text(out: &mut String, report: &Report, kernel: &Kernel, line: &Line, pa
         wrap(out, "    branch: ", &text, 6);
     }
 }
+
+/// A finding, what its cure brings (before and after), and the GPUs that it is of.
+type Opinion<'a> = (&'a Finding, Option<(u64, u64)>, Vec<&'a str>);
 
 /// Accesses of a line that an unrolled loop made of one: the same but for their place.
 fn alike<'a>(accesses: &[&'a Access]) -> Vec<Vec<&'a Access>> {
