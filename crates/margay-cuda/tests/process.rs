@@ -231,9 +231,8 @@ fn scenario_missing() {
     // SAFETY: pointers to locals.
     unsafe {
         ok(cuInit(0));
-        let mut graph = null_mut();
         for _ in 0..2 {
-            println!("graph {:?}", cuGraphCreate(&mut graph, 0));
+            println!("graphics {:?}", cuGraphicsUnregisterResource(null_mut()));
         }
     }
 }
@@ -245,8 +244,8 @@ fn what_is_missing_says_so_once() {
     }
     let output = child("scenario_missing", &[]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(out.matches("graph CUDA_ERROR_NOT_SUPPORTED").count(), 2, "{out}");
-    assert_eq!(err.matches("cuGraphCreate is not supported").count(), 1, "{err}");
+    assert_eq!(out.matches("graphics CUDA_ERROR_NOT_SUPPORTED").count(), 2, "{out}");
+    assert_eq!(err.matches("cuGraphicsUnregisterResource is not supported").count(), 1, "{err}");
 }
 
 const ASSERTS: &str = "\

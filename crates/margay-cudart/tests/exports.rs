@@ -68,12 +68,12 @@ fn the_last_error_is_peeked_at_and_taken() {
     let library = Library::open();
     let last: Status = library.function(c"cudaGetLastError");
     let peek: Status = library.function(c"cudaPeekAtLastError");
-    let missing: unsafe extern "C" fn(*mut *mut c_void, u32) -> u32 =
-        library.function(c"cudaGraphCreate");
+    let missing: unsafe extern "C" fn(*mut c_void) -> u32 =
+        library.function(c"cudaGraphicsUnregisterResource");
     // SAFETY: the functions have these types.
     unsafe {
         assert_eq!(last(), 0);
-        assert_eq!(missing(std::ptr::null_mut(), 0), 801, "not implemented");
+        assert_eq!(missing(std::ptr::null_mut()), 801, "not implemented");
         assert_eq!((peek(), peek()), (801, 801));
         assert_eq!((last(), last()), (801, 0));
     }
