@@ -102,4 +102,10 @@ Where the bound is absolute or relative, the worst ulp is that of the worst argu
 
 `cargo test -p margay-math --test double -- --nocapture` measures against 40-digit references and
 prints the table.
+
+## Without a formula
+
+Gamma, Bessel and inverse error functions in double precision, `tgammaf`, `lgammaf` and the Bessel functions
+in single precision, remainders, and arithmetic in a given rounding direction are computed lane by lane
+(`margay-exec/src/semantics/libdevice`); `cargo test -p margay-exec --test libdevice_accuracy` measures them.
 ";
