@@ -5,7 +5,7 @@ use std::f32::consts::{FRAC_1_SQRT_2, SQRT_2};
 
 use crate::ops::Ops;
 use crate::single::exponential::{exp_kernel, scale, split_at_ln2};
-use crate::single::logarithm::logf;
+use crate::single::logarithm::logf_in_two;
 use crate::value::F32;
 
 /// erf(x) for |x| up to 0.95.
@@ -166,7 +166,7 @@ fn inverse_kernel<O: Ops>(w: F32<O>) -> (F32<O>, F32<O>) {
 
 #[inline(always)]
 pub fn erfinvf<O: Ops>(x: F32<O>) -> F32<O> {
-    let w = -logf((-x).mul_add(x, 1.0));
+    let w = -logf_in_two((-x).mul_add(x, 1.0));
     let (high, low) = inverse_kernel(w);
     let r = high.mul_add(x, low * x);
     let one = x.abs().equals(1.0);
@@ -177,7 +177,7 @@ pub fn erfinvf<O: Ops>(x: F32<O>) -> F32<O> {
 #[inline(always)]
 pub fn erfcinvf<O: Ops>(y: F32<O>) -> F32<O> {
     let rest = y.k(2.0) - y;
-    let (high, low) = inverse_kernel(-logf(y * rest));
+    let (high, low) = inverse_kernel(-logf_in_two(y * rest));
     let x = y.k(1.0) - y;
     let r = high.mul_add(x, low * x);
     let r = y.equals(0.0).select(y.k(f32::INFINITY), r);
@@ -190,7 +190,7 @@ pub fn erfcinvf<O: Ops>(y: F32<O>) -> F32<O> {
 pub fn normcdfinvf<O: Ops>(p: F32<O>) -> F32<O> {
     let rest = p.k(1.0) - p;
     let x = p.mul_add(-2.0, 1.0) * -SQRT_2;
-    let w = -logf(p * 4.0 * rest);
+    let w = -logf_in_two(p * 4.0 * rest);
     let (high, low) = inverse_kernel(w);
     let r = high.mul_add(x, low * x) + 0.0;
     let r = p.equals(0.0).select(p.k(f32::NEG_INFINITY), r);

@@ -78,6 +78,20 @@ pub fn log10f<O: Ops>(x: F32<O>) -> F32<O> {
     special(x, e.mul_add(std::f32::consts::LOG10_2, low))
 }
 
+/// ln with an error of little more than half a unit, for functions that are made of it.
+#[inline(always)]
+pub(crate) fn logf_in_two<O: Ops>(x: F32<O>) -> F32<O> {
+    let (e, f) = split(x);
+    let square = f * f * -0.5;
+    let lost = (f * -0.5).mul_add(f, -square);
+    let high = f + square;
+    let low = (f - high) + square + (higher_powers(f) * f).mul_add(square * -2.0, lost);
+    // 15 bits of ln 2 times 8: exact.
+    let whole = e * 0.693_145_75;
+    let sum = whole + high;
+    special(x, sum + e.mul_add(1.428_606_8e-6, (whole - sum) + high + low))
+}
+
 /// log2 with an absolute error below 2^-22 where the exponent cancels leading bits.
 #[inline(always)]
 pub(crate) fn log2f_approx<O: Ops>(x: F32<O>) -> F32<O> {
