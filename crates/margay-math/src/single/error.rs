@@ -169,6 +169,8 @@ pub fn erfinvf<O: Ops>(x: F32<O>) -> F32<O> {
     let w = -logf_in_two((-x).mul_add(x, 1.0));
     let (high, low) = inverse_kernel(w);
     let r = high.mul_add(x, low * x);
+    // The sum of two products turns -0 into +0.
+    let r = x.equals(0.0).select(x, r);
     let one = x.abs().equals(1.0);
     let r = one.select(x.k(f32::INFINITY).copysign(x), r);
     x.abs().gt(1.0).select(x.k(f32::NAN), r).canonical()
