@@ -37,6 +37,7 @@ enum Command {
     Ptx(commands::ptx::Args),
     Gpus(commands::gpus::Args),
     Check(commands::check::Args),
+    Lsp(commands::lsp::Args),
     Diff(commands::diff::Args),
     Explain(commands::explain::Args),
 }
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Ptx(args) => commands::ptx::run(args),
         Command::Gpus(args) => commands::gpus::run(args),
         Command::Check(args) => commands::check::run(args),
+        Command::Lsp(args) => commands::lsp::run(args),
         Command::Diff(args) => commands::diff::run(args),
         Command::Explain(args) => commands::explain::run(args),
     };

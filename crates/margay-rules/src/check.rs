@@ -403,3 +403,47 @@ fn without_repeats(all: Vec<Finding>, sources: &Sources) -> Vec<Finding> {
     });
     kept
 }
+
+/// What an access to a shared array does to the banks, in Markdown, if there is one at this byte.
+pub fn banks_at(
+    path: &Path,
+    text: &str,
+    environment: &Environment,
+    settings: &Settings,
+    offset: usize,
+) -> Option<String> {
+    let language = settings.language.or_else(|| Language::of(path))?;
+    let job = || {
+        crate::front::library::attach().ok()?;
+        let (arguments, _) = precompiled::arguments(environment, language, Pass::Device);
+        let unit = Unit::parse(path, Some(text), &arguments).ok()?;
+        let tree = Tree::build(unit, Pass::Device, language);
+        let facts = Facts::new(&tree, environment);
+        let access = facts.device_accesses().into_iter().find(|a| {
+            let place = facts.place(a.node);
+            place.file == path && place.start <= offset && offset <= place.end
+        })?;
+        let banks = facts.banks(&access)?;
+        let [x, y, z] = banks.block;
+        let shape = if banks.assumed {
+            "a warp of 32 threads in x".to_string()
+        } else {
+            format!("its launches' block of {x} × {y} × {z}")
+        };
+        let verdict = match banks.degree() {
+            0 | 1 => "no bank conflict".to_string(),
+            degree => format!("**{degree}-way bank conflict**"),
+        };
+        Some(format!(
+            "`{}`: {verdict} on {} ({} passes, {} without conflicts; {shape})\n",
+            tree.text(access.node),
+            facts.capability(),
+            banks.counts.wavefronts,
+            banks.counts.wavefronts_ideal
+        ))
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, job).ok()?;
+        thread.join().ok().flatten()
+    })
+}

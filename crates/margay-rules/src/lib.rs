@@ -13,6 +13,7 @@ pub mod config;
 pub mod finding;
 pub mod fix;
 pub mod front;
+pub mod lsp;
 pub mod registry;
 pub mod render;
 pub mod rule;

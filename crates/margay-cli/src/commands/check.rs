@@ -16,7 +16,7 @@ use crate::toolchain::clang::Clang;
 use crate::toolchain::{Options, headers};
 
 /// Check the rules of qualifiers, memory spaces and launches in .cu and .cl files.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 #[command(after_help = "\
 Examples:
   margay check saxpy.cu
@@ -71,9 +71,10 @@ pub struct Args {
     flags: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     /// Excerpts with carets.
+    #[default]
     Text,
     /// One JSON object.
     Json,
@@ -87,6 +88,13 @@ enum Format {
 enum LanguageName {
     Cuda,
     Opencl,
+}
+
+impl Args {
+    /// What `margay lsp` has of these.
+    pub fn for_server(gpu: Option<String>, compile_commands: Option<PathBuf>) -> Args {
+        Args { gpu, compile_commands, ..Args::default() }
+    }
 }
 
 /// Checks all files; 0, 1 or 2.
@@ -148,7 +156,7 @@ fn explain(word: &str) -> Result<u8, Failure> {
 }
 
 /// What holds for a file: defaults, then margay.toml, then the compilation database, then the command line.
-fn prepare(args: &Args, file: &Path) -> Result<(Environment, Settings), Failure> {
+pub fn prepare(args: &Args, file: &Path) -> Result<(Environment, Settings), Failure> {
     let mut settings = Settings::default();
     let mut environment = environment()?;
     let folder = file.canonicalize().ok().and_then(|f| f.parent().map(Path::to_path_buf));

@@ -9,6 +9,7 @@ pub mod explain;
 pub mod gpu_name;
 pub mod gpus;
 pub mod launch;
+pub mod lsp;
 pub mod opencl;
 pub mod profile;
 pub mod ptx;
