@@ -12,7 +12,9 @@ use std::time::Instant;
 use common::Bench;
 
 /// Module, kernel, grid, block; every kernel takes two or three buffers and a size.
-const WORK: [(&str, &str, [u32; 3], [u32; 3], usize, u64); 9] = [
+type Launch = (&'static str, &'static str, [u32; 3], [u32; 3], usize, u64);
+
+const WORK: [Launch; 9] = [
     ("streams", "saxpy", [4096, 1, 1], [256, 1, 1], 2, 1 << 20),
     ("matrices", "matmul_tile16", [16, 16, 1], [16, 16, 1], 3, 256),
     ("transposes", "transpose_naive", [32, 32, 1], [32, 8, 1], 2, 1024),
