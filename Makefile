@@ -25,6 +25,7 @@ test: lint build
 	cargo build --workspace
 	cargo test --workspace
 	MARGAY_FUZZ_SECONDS=60 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test -p margay-ir --test fuzz -- --nocapture
+	MARGAY_FUZZ_SECONDS=20 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test -p margay-rules --test fuzz -- --nocapture
 	MARGAY=$(MARGAY) tests/cli/run.sh
 
 bench: build
