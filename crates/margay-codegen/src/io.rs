@@ -47,7 +47,7 @@ pub struct Io {
     /// Lanes that have not exited.
     pub alive: u32,
     /// Masks of lanes that wait elsewhere.
-    pub pending: [u32; 64],
+    pub pending: [u32; crate::PENDING],
     pub shared_window: u64,
     pub local_window: u64,
     pub local: *mut u8,

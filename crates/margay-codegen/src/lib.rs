@@ -28,6 +28,9 @@ pub const VERSION: u32 = 1;
 /// Functions with more instructions are left to the interpreter.
 pub const MAX_INSTS: usize = 20_000;
 
+/// Places at which lanes may wait at once, at most.
+pub const PENDING: usize = 64;
+
 /// Returned by compiled code when every lane has exited.
 pub const DONE: u32 = 0;
 /// Returned by compiled code when a handler faulted: the interpreter's context says where and why.
@@ -135,5 +138,9 @@ pub fn compile(
         return Err(Refused("it is too long"));
     }
     let facts = analysis::Facts::new(function, options);
+    let most = facts.waiting.iter().flatten().map(|w| w.iter().count()).max();
+    if most.is_some_and(|n| n > PENDING) {
+        return Err(Refused("its lanes may wait at too many places"));
+    }
     Ok(emit::emit(function, places, options, &facts, cpu, features))
 }

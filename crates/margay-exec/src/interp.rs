@@ -29,8 +29,8 @@ pub struct Env<'a> {
     pub shared_size: u32,
     pub local_size: u32,
     pub started: std::time::Instant,
-    /// Compiled code of the kernel, if this launch has any.
-    pub jit: Option<crate::jit::LaunchCode>,
+    /// Compiled code of the kernel, once this launch has any.
+    pub jit: std::sync::OnceLock<crate::jit::LaunchCode>,
 }
 
 // SAFETY: the raw pointer is to the launch's own parameter block, which is read only.

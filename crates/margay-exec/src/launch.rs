@@ -152,7 +152,7 @@ pub fn launch_observed(
         0 => 0,
         n => n.saturating_add(LOCAL_START).min(LOCAL_WINDOW as u32 / 2),
     };
-    let mut env = Env {
+    let env = Env {
         program,
         machine,
         config,
@@ -167,10 +167,12 @@ pub fn launch_observed(
             + config.dynamic_shared,
         local_size: local,
         started: Instant::now(),
-        jit: None,
+        jit: std::sync::OnceLock::new(),
     };
-    env.jit = crate::jit::LaunchCode::new(&env);
-    let totals = sched::run(&env, cancel)?;
+    crate::jit::LaunchCode::at_start(&env);
+    let totals = sched::run(&env, cancel);
+    program.kernels.interpreted(&env);
+    let totals = totals?;
     let count = |c: Counter| totals.counters[c as usize];
     Ok(LaunchStats {
         warp_instructions: totals.warp_instructions,

@@ -18,7 +18,7 @@ use crate::block::{Group, Progress};
 use crate::buffer::Pool;
 use crate::fault::{Fault, FaultKind, Spot};
 use crate::interp::{COUNTERS, Cx, Env};
-use crate::jit::{BlockEnd, Fast};
+use crate::jit::{BlockEnd, Fast, LaunchCode};
 use crate::launch::LaunchFailure;
 use crate::mem::Extent;
 
@@ -216,6 +216,10 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
         if begun.iter().all(|b| b.spinning || b.slices >= PATIENCE)
             && let Some(at) = grid.take()
         {
+            if fast.is_none() {
+                LaunchCode::consider(env);
+                fast = Fast::new(&cx, &mut pool);
+            }
             if let Some(fast) = &mut fast {
                 let (ctaid, smid) = (grid.block_at(at), (at % sms) as u32);
                 match fast.run_block(&mut cx, &mut pool, ctaid, smid, &stop) {

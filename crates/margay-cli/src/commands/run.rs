@@ -59,6 +59,9 @@ pub struct Args {
     /// Worker threads of a launch; 0 is one for each core.
     #[arg(long)]
     threads: Option<u32>,
+    /// What runs kernels: the interpreter, compiled code, or compiled code where it pays.
+    #[arg(long, value_parser = ["interp", "jit", "auto"])]
+    engine: Option<String>,
     /// Where an access outside an allocation faults: at its exact end, or at the page's.
     #[arg(long, value_parser = ["exact", "page"])]
     bounds: Option<String>,
@@ -150,6 +153,7 @@ pub fn run(args: Args) -> Result<u8, Failure> {
         ("MARGAY_TIMEOUT", args.timeout.map(|s| s.to_string())),
         ("MARGAY_SEED", args.seed.map(|s| s.to_string())),
         ("MARGAY_THREADS", args.threads.map(|s| s.to_string())),
+        ("MARGAY_ENGINE", args.engine.clone()),
         ("MARGAY_BOUNDS", args.bounds.clone()),
         ("MARGAY_LOG", args.log.clone()),
     ];

@@ -57,6 +57,22 @@ fn int_type(ty: Ty) -> &'static str {
     }
 }
 
+/// Start and length of a bit field, if they are constants and it starts inside the value.
+fn field(inst: &Inst, n: usize) -> Option<(u32, u32)> {
+    match (inst.srcs.get(n), inst.srcs.get(n + 1)) {
+        (Some(Value::Imm(start)), Some(Value::Imm(length))) => {
+            // 32-bit fields are named by bytes, 64-bit ones by words.
+            let cut = |n: u64| match inst.ty.bits() {
+                64 => (n as u32).min(0xff),
+                _ => n as u32 & 0xff,
+            };
+            let (start, length) = (cut(*start), cut(*length));
+            (start < inst.ty.bits()).then_some((start, length))
+        }
+        _ => None,
+    }
+}
+
 /// Ops to which a NaN is a NaN, whatever its bits.
 fn is_transparent(inst: &Inst) -> bool {
     super::float::is_native(inst)
@@ -347,7 +363,9 @@ impl Gen<'_> {
             Op::ShfL | Op::ShfR | Op::Lop3 | Op::Popc | Op::Clz | Op::BRev => true,
             Op::BFindU | Op::BFindS => true,
             Op::ICmp | Op::SExt | Op::ZExt | Op::Trunc => true,
-            Op::Prmt | Op::Fns | Op::BfeS | Op::BfeU | Op::Bfi => false,
+            Op::BfeS | Op::BfeU => field(inst, 1).is_some(),
+            Op::Bfi => field(inst, 2).is_some(),
+            Op::Prmt | Op::Fns => false,
             _ => super::float::has_lowering(inst),
         }
     }
@@ -471,6 +489,29 @@ impl Gen<'_> {
                 // 31 - 32 is the answer for none.
                 let r = self.ins(format!("sub {t} {}, {z}", k(bits as i64 - 1)));
                 return Some(self.resize(&r, bits, 32, wide));
+            }
+            Op::BfeS | Op::BfeU => {
+                let (start, length) = field(inst, 1)?;
+                let (start, end) = (start as i64, (start + length).min(bits) as i64);
+                if length == 0 {
+                    k(0)
+                } else {
+                    // The field goes to the top, and from there to the bottom.
+                    let up = self.ins(format!("shl {t} {x}, {}", k(bits as i64 - end)));
+                    let op = if inst.op == Op::BfeS { "ashr" } else { "lshr" };
+                    self.ins(format!("{op} {t} {up}, {}", k(bits as i64 - (end - start))))
+                }
+            }
+            Op::Bfi => {
+                let (start, length) = field(inst, 2)?;
+                let end = (start + length).min(bits);
+                let ones = |n: u32| if n >= 64 { u64::MAX } else { (1u64 << n) - 1 };
+                let mask = ones(end) & !ones(start);
+                let cut = |m: u64| crate::shape::wrap(m as i64, bits);
+                let moved = self.ins(format!("shl {t} {x}, {}", k(start as i64)));
+                let new = self.ins(format!("and {t} {moved}, {}", k(cut(mask))));
+                let old = self.ins(format!("and {t} {y}, {}", k(cut(!mask))));
+                self.ins(format!("or {t} {new}, {old}"))
             }
             Op::DivS | Op::DivU | Op::RemS | Op::RemU => self.divide(inst.op, bits, &x, &y, wide),
             Op::ICmp => {

@@ -108,6 +108,26 @@ impl Gen<'_> {
         }
         let uniform = matches!(&address, Val::Lin { lin, .. } if lin.is_uniform());
         let once = uniform && loads_once(&mem);
+        if let Some(place) = self.together(n, inst, &access, &address) {
+            for (e, &r) in inst.dsts.iter().enumerate() {
+                let class = self.class(r);
+                let v = match (&place, once) {
+                    (Place::Lin { at, .. }, true) => {
+                        let at = at.clone();
+                        let name = self.load_one(&access, e as u64, &at);
+                        let base = self.register_form(&name, access.size, class, mem.signed, false);
+                        Val::Lin { base, u: None, lin: Rc::new(Lin::uniform()) }
+                    }
+                    _ => {
+                        let name = self.load_lanes(&access, e as u64, &place);
+                        let name = self.register_form(&name, access.size, class, mem.signed, true);
+                        Val::Vec { name, addr: None }
+                    }
+                };
+                self.put(r, v);
+            }
+            return true;
+        }
         let (slow, join) = (self.label(), self.label());
         self.save_for_handler(inst);
         let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
@@ -166,6 +186,13 @@ impl Gen<'_> {
             })
             .unwrap_or(inst.ty.class());
         let values: Vec<Val> = inst.srcs[1..].iter().map(|&v| self.bits(v, class)).collect();
+        if let Some(place) = self.together(n, inst, &access, &address) {
+            for (e, v) in values.iter().enumerate() {
+                self.store_lanes(&access, e as u64, &place, v, class);
+            }
+            self.io_store("i32", "1", io!(changed));
+            return true;
+        }
         let (slow, join) = (self.label(), self.label());
         self.save_for_handler(inst);
         let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
@@ -181,8 +208,76 @@ impl Gen<'_> {
         true
     }
 
+    /// Shared accesses of a block through one linear address register are checked at once, before the
+    /// first: all of them will be made. Where that fails the interpreter goes on from there.
+    fn together(&mut self, n: usize, inst: &Inst, a: &Access, address: &Val) -> Option<Place> {
+        let (Some(&Value::Reg(r)), Val::Lin { base, u, lin }) = (inst.srcs.first(), address) else {
+            return None;
+        };
+        if a.space != Space::Shared || !self.all() {
+            return None;
+        }
+        if !self.checked.contains_key(&r.0) {
+            let f = self.f;
+            let (mut low, mut high, mut widest) = (i64::MAX, i64::MIN, 1i64);
+            for other in &f.blocks[self.block].insts[n..] {
+                if let Attr::Mem(m) = other.attr
+                    && m.space == Space::Shared
+                    && matches!(other.op, Op::Ld | Op::St)
+                    && other.srcs.first() == Some(&Value::Reg(r))
+                    && Self::is_direct(other, &m)
+                {
+                    let access = Self::access(other, &m);
+                    let bytes = access.bytes() as i64;
+                    if m.offset % bytes != 0 || m.offset.abs() > 1 << 24 {
+                        return None;
+                    }
+                    low = low.min(m.offset);
+                    high = high.max(m.offset + bytes);
+                    widest = widest.max(bytes);
+                }
+                if super::must_leave(other.op) || other.dsts.contains(&r) {
+                    break;
+                }
+            }
+            if low >= high || lin.form.pat.iter().any(|p| p % widest != 0) {
+                return None;
+            }
+            let size = self.io_load("i64", io!(shared_size));
+            self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
+            let less = high - low - 1;
+            let lim = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {less})"));
+            let at = self.add64(base, low);
+            let (first, span) = self.range(&at, u.as_deref(), &lin.form);
+            let room = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {lim}, i64 {span})"));
+            let mut ok = self.ins(format!("icmp ult i64 {first}, {room}"));
+            if widest > 1 && !aligned(lin, 0, widest) {
+                let mut bits = base.clone();
+                if let Some(u) = u {
+                    bits = self.ins(format!("or i64 {bits}, {u}"));
+                }
+                let odd = self.ins(format!("and i64 {bits}, {}", widest - 1));
+                let even = self.ins(format!("icmp eq i64 {odd}, 0"));
+                ok = self.ins(format!("and i1 {ok}, {even}"));
+            }
+            if let Some(u) = u {
+                let small = self.ins(format!("add i64 {u}, 1099511627776"));
+                let small = self.ins(format!("icmp ult i64 {small}, 2199023255552"));
+                ok = self.ins(format!("and i1 {ok}, {small}"));
+            }
+            let exit = self.exit(crate::Reason::Interpret, n, None);
+            self.expect(&ok, &exit);
+            let host = self.io_load("i64", io!(shared));
+            let at = self.ins(format!("add i64 {base}, {host}"));
+            self.checked.insert(r.0, at);
+        }
+        let at = self.checked.get(&r.0)?.clone();
+        let at = self.add64(&at, a.offset);
+        Some(Place::Lin { at, u: u.clone(), form: Box::new(lin.form.clone()) })
+    }
+
     /// Reads the registers that the slow path stores, so that their values are known here.
-    fn save_for_handler(&mut self, inst: &Inst) {
+    pub(super) fn save_for_handler(&mut self, inst: &Inst) {
         for &v in &inst.srcs {
             if let Value::Reg(r) = v {
                 let v = self.read(r);
@@ -198,7 +293,7 @@ impl Gen<'_> {
     }
 
     /// Label of the block that is being written.
-    fn here(&mut self) -> String {
+    pub(super) fn here(&mut self) -> String {
         let label = self.label();
         self.line(format!("br label %{label}"));
         self.begin(&label);
@@ -207,7 +302,7 @@ impl Gen<'_> {
 
     /// The handler's way: operands to planes, results from planes. Returns each result's value, and
     /// the label it comes from.
-    fn slow_path(
+    pub(super) fn slow_path(
         &mut self,
         n: usize,
         inst: &Inst,

@@ -13,6 +13,7 @@ mod control;
 mod float;
 mod int;
 mod leave;
+mod math;
 mod memory;
 mod value;
 mod warp;
@@ -51,6 +52,8 @@ pub(crate) struct Gen<'a> {
     cold: String,
     next: u32,
     declares: BTreeSet<String>,
+    /// Constant tables that formulas look up.
+    tables: Vec<&'static [f64]>,
     /// Values of registers since the block began, and which of them the slots do not have yet.
     current: Vec<Option<Val>>,
     dirty: Set,
@@ -92,6 +95,7 @@ pub(crate) fn emit(
         cold: String::new(),
         next: 0,
         declares: BTreeSet::new(),
+        tables: Vec::new(),
         current: vec![None; f.regs.len()],
         dirty: Set::new(f.regs.len()),
         canonical: HashMap::new(),
@@ -332,8 +336,13 @@ impl Gen<'_> {
                     return true;
                 }
             }
+            Op::Builtin => {
+                if self.formula(n, inst) {
+                    return true;
+                }
+            }
             op if is_pure(op) => {
-                if self.pure(n, inst) {
+                if self.formula(n, inst) || self.pure(n, inst) {
                     return true;
                 }
             }
@@ -379,7 +388,7 @@ impl Gen<'_> {
             let less = self.ins(format!("sub i64 {fuel}, {POLL_COST}"));
             self.line(format!("store i64 {less}, ptr %fuel"));
         }
-        self.after_handler(n, &status);
+        self.after_handler(n, &status, waits(inst.op));
         for &r in &inst.dsts {
             let v = self.load_plane(r, true);
             self.put(r, v);
@@ -395,13 +404,12 @@ impl Gen<'_> {
     }
 
     /// Leaves if a handler faulted or did not execute.
-    pub fn after_handler(&mut self, n: usize, status: &str) {
+    pub fn after_handler(&mut self, n: usize, status: &str, waits: bool) {
         let ok = self.ins(format!("icmp eq i32 {status}, 0"));
         let bad = self.label();
         self.expect(&ok, &bad);
         let status = status.to_owned();
-        let has_exit = self.live.contains_key(&n);
-        let exit = if has_exit { Some(self.exit(crate::Reason::Interpret, n, None)) } else { None };
+        let exit = waits.then(|| self.exit(crate::Reason::Interpret, n, None));
         self.aside(|g| {
             g.begin(&bad);
             match exit {
@@ -466,6 +474,16 @@ impl Gen<'_> {
         text.push_str(
             "done:\n  %f1 = load i64, ptr %fuel\n  store i64 %f1, ptr %fuelp\n  ret i32 0\n}\n",
         );
+        for (n, table) in self.tables.iter().enumerate() {
+            let values: Vec<String> =
+                table.iter().map(|v| format!("double 0x{:016X}", v.to_bits())).collect();
+            let _ = writeln!(
+                text,
+                "@table{n} = private constant [{} x double] [{}], align 64",
+                table.len(),
+                values.join(", ")
+            );
+        }
         for d in &self.declares {
             text.push_str(d);
             text.push('\n');
@@ -500,6 +518,21 @@ fn must_leave(op: Op) -> bool {
             | Op::Trap
             | Op::Brkpt
             | Op::Unsupported
+    )
+}
+
+/// Ops that wait for lanes that have not arrived.
+fn waits(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Vote
+            | Op::Ballot
+            | Op::MatchAny
+            | Op::MatchAll
+            | Op::Shfl
+            | Op::Redux
+            | Op::Elect
+            | Op::BarWarp
     )
 }
 
@@ -543,6 +576,10 @@ pub(crate) fn lin_of(shape: &Shape) -> Option<Rc<Lin>> {
 
 /// A constant vector.
 pub(crate) fn vector_of(ty: &str, values: impl IntoIterator<Item = i64>) -> String {
-    let items: Vec<String> = values.into_iter().map(|v| format!("{ty} {v}")).collect();
+    let one = |v: i64| match ty {
+        "i1" => format!("i1 {}", v != 0),
+        _ => format!("{ty} {v}"),
+    };
+    let items: Vec<String> = values.into_iter().map(one).collect();
     format!("<{}>", items.join(", "))
 }

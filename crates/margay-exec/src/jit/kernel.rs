@@ -2,7 +2,9 @@
 //! Compiled functions of a program, made when they are first wanted.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use margay_codegen::{self as codegen, Code, Io, Options, Pattern, Stored};
 use margay_ir as ir;
@@ -10,6 +12,7 @@ use parking_lot::Mutex;
 
 use super::{cache, library, object};
 use crate::handlers::address::SLOT_BITS;
+use crate::interp::Env;
 use crate::program::{DecodedFunction, Program};
 
 /// What the compiled function looks like to the host.
@@ -34,6 +37,20 @@ pub struct Kernel {
 #[derive(Default)]
 pub struct Kernels {
     made: Mutex<Made>,
+    /// Microseconds for which launches were interpreted.
+    interpreted: AtomicU64,
+    looked: AtomicBool,
+    compiled: AtomicBool,
+}
+
+/// How much may be done for code that is not made yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Nothing.
+    Made,
+    /// Load it from the cache.
+    Cached,
+    Compile,
 }
 
 type Made = HashMap<(u32, Options), Option<Arc<Kernel>>>;
@@ -60,15 +77,25 @@ impl codegen::Places for Places<'_> {
 }
 
 impl Kernels {
-    /// The compiled function, made now if it is not yet; `None` if it cannot be.
-    pub fn get(&self, program: &Program, function: u32, options: &Options) -> Option<Arc<Kernel>> {
+    /// The compiled function; `None` if it cannot be made, or would take more than is allowed.
+    pub fn get(
+        &self,
+        program: &Program,
+        function: u32,
+        options: &Options,
+        wait: Wait,
+    ) -> Option<Arc<Kernel>> {
         let mut made = self.made.lock();
         let key = (function, options.clone());
         if let Some(known) = made.get(&key) {
             return known.clone();
         }
-        let kernel = match compile(program, function, options) {
-            Ok(kernel) => Some(Arc::new(kernel)),
+        if wait == Wait::Made {
+            return None;
+        }
+        let kernel = match compile(program, function, options, wait) {
+            Ok(Some(kernel)) => Some(Arc::new(kernel)),
+            Ok(None) => return None,
             Err(why) => {
                 if log() {
                     let name = &program.functions[function as usize].name;
@@ -80,6 +107,28 @@ impl Kernels {
         made.insert(key, kernel.clone());
         kernel
     }
+
+    /// For how long earlier launches were interpreted.
+    pub fn spent(&self) -> Duration {
+        Duration::from_micros(self.interpreted.load(Ordering::Relaxed))
+    }
+
+    /// Whether the cache was not looked at before. Another shape of block looks no second time.
+    pub fn first_look(&self) -> bool {
+        !self.looked.swap(true, Ordering::Relaxed)
+    }
+
+    pub fn first_compile(&self) -> bool {
+        !self.compiled.swap(true, Ordering::Relaxed)
+    }
+
+    /// Counts a launch that has ended.
+    pub fn interpreted(&self, env: &Env<'_>) {
+        if env.jit.get().is_none() {
+            let micros = env.started.elapsed().as_micros() as u64;
+            self.interpreted.fetch_add(micros, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Whether what is compiled, and what is not, is told on stderr (`MARGAY_JIT_LOG=1`).
@@ -88,7 +137,12 @@ pub fn log() -> bool {
     *LOG.get_or_init(|| std::env::var_os("MARGAY_JIT_LOG").is_some_and(|v| v != "0"))
 }
 
-fn compile(program: &Program, function: u32, options: &Options) -> Result<Kernel, String> {
+fn compile(
+    program: &Program,
+    function: u32,
+    options: &Options,
+    wait: Wait,
+) -> Result<Option<Kernel>, String> {
     let jit = library::get()?;
     let started = std::time::Instant::now();
     let decoded = &program.functions[function as usize];
@@ -105,6 +159,7 @@ fn compile(program: &Program, function: u32, options: &Options) -> Result<Kernel
     let key = cache::key(&[&text, &jit.cpu, &jit.features, PASSES]);
     let (found, cached) = match cache::get(&key) {
         Some(bytes) => (bytes, true),
+        None if wait != Wait::Compile => return Ok(None),
         None => (jit.compile(&text, PASSES, 2)?, false),
     };
     let (memory, at) = match object::load(&found, codegen::SYMBOL) {
@@ -140,7 +195,7 @@ fn compile(program: &Program, function: u32, options: &Options) -> Result<Kernel
         .filter(|(n, _)| !(fresh && *n == 0))
         .map(|(n, e)| (e.pc, n as u32))
         .collect();
-    Ok(Kernel { _memory: memory, function, exits, entries, entry_at })
+    Ok(Some(Kernel { _memory: memory, function, exits, entries, entry_at }))
 }
 
 /// Completes planes that an exit left with the lanes that a pattern follows from.

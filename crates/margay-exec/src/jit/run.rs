@@ -3,10 +3,11 @@
 //! the interpreter schedules.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use margay_codegen::{DONE, FAULT, FIRST_EXIT, Io, Options, Reason};
 
-use super::kernel::{Kernel, expand};
+use super::kernel::{Kernel, Wait, expand};
 use super::{Engine, engine, library};
 use crate::block::{Group, local_stride};
 use crate::buffer::{Buffer, Pool};
@@ -24,8 +25,10 @@ const FUEL: i64 = 1_000_000;
 const POLLING_ROUNDS: u32 = 32;
 /// Instructions of a block after which it is handed over.
 const PATIENCE: u64 = 16_000_000;
-/// Threads times a guess of their work from which on a launch is worth code, if nothing is known.
-const WORTH: u64 = 1 << 14;
+/// Time of interpreting after which the cache is looked at.
+const LOOK_AFTER: Duration = Duration::from_millis(1);
+/// Time that compiling takes, by instructions, about.
+const COMPILE_PER_INST: Duration = Duration::from_micros(250);
 
 const _: () = {
     use std::mem::{offset_of, size_of};
@@ -45,41 +48,65 @@ pub struct LaunchCode {
 }
 
 impl LaunchCode {
-    /// Code for a launch, if there is to be any.
-    pub fn new(env: &Env<'_>) -> Option<LaunchCode> {
-        let blocks: u64 = env.config.grid.iter().map(|&n| n as u64).product();
-        let threads: u64 = env.config.block.iter().map(|&n| n as u64).product();
-        let wanted = match engine() {
-            Engine::Interp => false,
-            Engine::Jit => true,
-            Engine::Auto => blocks * threads >= WORTH,
-        };
-        if !wanted || env.observer.is_some() {
-            return None;
+    /// Gives a launch its code before it begins, where that is asked for by name or is there already.
+    pub fn at_start(env: &Env<'_>) {
+        match engine() {
+            Engine::Interp => {}
+            Engine::Jit => LaunchCode::make(env, Wait::Compile),
+            Engine::Auto => LaunchCode::make(env, Wait::Made),
         }
-        if let Err(why) = library::get() {
+    }
+
+    /// Called between blocks: with `auto`, a kernel is compiled once it was interpreted for about as
+    /// long as that takes, and earlier if the compiled object lies in the cache.
+    pub fn consider(env: &Env<'_>) {
+        if engine() != Engine::Auto || env.jit.get().is_some() {
+            return;
+        }
+        let kernels = &env.program.kernels;
+        let spent = env.started.elapsed() + kernels.spent();
+        if spent >= LOOK_AFTER && kernels.first_look() {
+            LaunchCode::make(env, Wait::Cached);
+        }
+        let insts = env.program.code.len() as u32;
+        if spent >= COMPILE_PER_INST * insts && kernels.first_compile() {
+            LaunchCode::make(env, Wait::Compile);
+        }
+    }
+
+    fn make(env: &Env<'_>, wait: Wait) {
+        if env.observer.is_some() {
+            return;
+        }
+        if wait != Wait::Made
+            && let Err(why) = library::get()
+        {
             static ONCE: std::sync::Once = std::sync::Once::new();
             ONCE.call_once(|| {
                 if engine() == Engine::Jit || super::kernel::log() {
                     eprintln!("margay: kernels are interpreted: {why}");
                 }
             });
-            return None;
+            return;
         }
+        let threads: u64 = env.config.block.iter().map(|&n| n as u64).product();
         let warps = threads.div_ceil(WARP as u64);
-        let options = Options {
+        let program = env.program;
+        let options = |full: bool| Options {
             block: env.config.block,
-            full: true,
+            full,
             loops: true,
             independent: env.machine.sm >= 70,
             hold: warps > 1 && super::hold::needed(env),
         };
-        let program = env.program;
-        let part = || program.kernels.get(program, 0, &Options { full: false, ..options.clone() });
-        let hold = options.hold;
-        let full = program.kernels.get(program, 0, &options)?;
-        let part = if threads.is_multiple_of(WARP as u64) { None } else { part() };
-        Some(LaunchCode { full, part, hold })
+        let whole = options(true);
+        let Some(full) = program.kernels.get(program, 0, &whole, wait) else { return };
+        let part = if threads.is_multiple_of(WARP as u64) {
+            None
+        } else {
+            program.kernels.get(program, 0, &Options { full: false, ..whole.clone() }, wait)
+        };
+        let _ = env.jit.set(LaunchCode { full, part, hold: whole.hold });
     }
 }
 
@@ -203,7 +230,7 @@ pub struct Arrived {
 
 /// The entry of compiled code at `pc` for these lanes, if there is one.
 pub fn entry<'a>(cx: &Cx<'a>, pc: u32, mask: u32) -> Option<(&'a Kernel, u32)> {
-    let code = cx.env.jit.as_ref()?;
+    let code = cx.env.jit.get()?;
     if mask & 1 == 0 {
         return None;
     }
@@ -287,7 +314,7 @@ impl Fast {
     /// Sets a worker up, if the launch has code and nothing that only the scheduler does.
     pub fn new(cx: &Cx<'_>, pool: &mut Pool) -> Option<Fast> {
         let env = cx.env;
-        let code = env.jit.as_ref()?;
+        let code = env.jit.get()?;
         let threads: u64 = env.config.block.iter().map(|&n| n as u64).product();
         let alone = env.config.cluster.iter().all(|&n| n <= 1);
         if !alone || cx.interest != Interest::empty() {
@@ -326,7 +353,7 @@ impl Fast {
         stop: &dyn Fn() -> bool,
     ) -> Result<BlockEnd, Box<Fault>> {
         let env = cx.env;
-        let Some(code) = env.jit.as_ref() else { return Ok(BlockEnd::Done) };
+        let Some(code) = env.jit.get() else { return Ok(BlockEnd::Done) };
         let warps = self.masks.len();
         self.shared.clear(self.sizes.0);
         if self.sizes.1 != 0 {
@@ -508,7 +535,7 @@ impl Fast {
                 (_, At::Exit(n) | At::Barrier(n)) => Some(n),
                 (_, At::Start | At::Done) => None,
             };
-            if let (Some(n), Some(code)) = (exit, env.jit.as_ref()) {
+            if let (Some(n), Some(code)) = (exit, env.jit.get()) {
                 let exit = &self.kernel(code, w).exits[n as usize];
                 // SAFETY: the frame is the function's.
                 unsafe { expand(adopted.regs.as_ptr(), &exit.live) };

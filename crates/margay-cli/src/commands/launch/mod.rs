@@ -61,6 +61,9 @@ pub struct Args {
     /// Fixes the order of blocks, warps and atomics.
     #[arg(long)]
     seed: Option<u64>,
+    /// What runs the kernel: the interpreter, compiled code, or compiled code where it pays.
+    #[arg(long, value_parser = ["interp", "jit", "auto"])]
+    engine: Option<String>,
     /// Save the buffer of argument N (from 0) after the launch. May be repeated.
     #[arg(long, value_name = "N=FILE.npy")]
     save: Vec<String>,
@@ -110,6 +113,7 @@ pub fn run(args: Args) -> Result<u8, Failure> {
         ("MARGAY_GPU", args.gpu.clone()),
         ("MARGAY_TIMEOUT", args.timeout.map(|s| s.to_string())),
         ("MARGAY_SEED", args.seed.map(|s| s.to_string())),
+        ("MARGAY_ENGINE", args.engine.clone()),
     ];
     for (name, value) in settings {
         if let Some(value) = value {
