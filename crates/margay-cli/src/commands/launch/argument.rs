@@ -222,7 +222,7 @@ mod tests {
     fn buffer(text: &str) -> Vec<u8> {
         match Argument::parse(text).unwrap() {
             Argument::Buffer { bytes, .. } => bytes,
-            Argument::Value { .. } => panic!("{text} is a buffer"),
+            Argument::Value { .. } | Argument::Local { .. } => panic!("{text} is no buffer"),
         }
     }
 
