@@ -147,6 +147,8 @@ def check(path):
     source = path.read_text()
     launches, params = header(source)
     target = int(re.search(r"\.target\s+sm_(\d+)", source).group(1))
+    if re.search(r"^// (texture|surface) ", source, re.M):
+        return "skipped: it has textures or surfaces, which are arrays on a card"
     if "__nv_" in source:
         return "skipped: it needs a device library"
     card = Card()

@@ -59,7 +59,7 @@ fn parameter_blocks_of_a_wrong_size() {
 
 #[test]
 fn handles_that_have_gone() {
-    let session = Session::new();
+    let session = Session::alone();
     let module = session.load(KERNELS);
     let nothing = session.function(module, "nothing");
     let mut stream = null_mut();

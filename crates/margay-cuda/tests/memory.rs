@@ -30,7 +30,7 @@ fn copies_stay_inside_allocations() {
 
 #[test]
 fn freeing_twice_or_in_the_middle() {
-    let session = Session::new();
+    let session = Session::alone();
     let a = session.alloc(4096);
     // SAFETY: addresses that are checked.
     unsafe {
@@ -112,7 +112,7 @@ fn pitched_and_three_dimensional_copies() {
 
 #[test]
 fn host_memory_is_one_with_the_device_s() {
-    let _session = Session::new();
+    let _session = Session::alone();
     // SAFETY: pointers to locals; the memory is used while it lives.
     unsafe {
         let mut host: *mut c_void = null_mut();
@@ -134,7 +134,7 @@ fn host_memory_is_one_with_the_device_s() {
 
 #[test]
 fn registering_host_memory() {
-    let _session = Session::new();
+    let _session = Session::alone();
     let layout = std::alloc::Layout::from_size_align(8192, 4096).unwrap();
     // SAFETY: the memory outlives its registration.
     unsafe {

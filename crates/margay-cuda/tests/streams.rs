@@ -185,7 +185,7 @@ fn pageable_sources_may_change_after_the_call() {
 
 #[test]
 fn stream_ordered_memory() {
-    let _session = Session::new();
+    let _session = Session::alone();
     let stream = stream(0);
     // SAFETY: pointers to locals, checked addresses.
     unsafe {

@@ -7,9 +7,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use margay_exec::launch::{Host, LaunchConfig, LaunchFailure, LaunchStats, Machine, launch};
+use margay_exec::mem::texture::{
+    AddressMode, ChannelKind, Dimensions, Filter, Format, Image, Object, Sampler, Texture, View,
+};
 use margay_exec::mem::{AddressSpace, AllocKind, Bounds};
 use margay_exec::program::{LinkError, LoadedModule, Program, function_handle};
 use margay_ir as ir;
+
+use crate::directive::ImageParam;
+use crate::element::Element;
 
 /// Why a launch gave no result.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +24,8 @@ pub enum RunError {
     Memory(String),
     #[error("no kernel `{0}`")]
     NoKernel(String),
+    #[error("no texture or surface `{0}`: {1}")]
+    Image(String, String),
     #[error("{given} bytes of parameters for a block of {wanted}")]
     Params { given: u32, wanted: u32 },
     #[error(transparent)]
@@ -51,6 +59,8 @@ pub enum Argument {
     Value(Vec<u8>),
     /// The address of the last buffer before it.
     SameBuffer,
+    /// The handle of a texture or surface over a buffer before it.
+    Image(ImageParam),
 }
 
 /// Device printf goes to a string; the heap is the address space.
@@ -158,6 +168,39 @@ fn allocate(memory: &AddressSpace, size: usize, label: &str) -> Result<u64, RunE
         .map_err(|e| RunError::Memory(e.to_string()))
 }
 
+/// A texture (clamped, in texels, without conversion to fractions) or a surface.
+fn object(wanted: &ImageParam, address: u64) -> Result<Object, RunError> {
+    let wrong = |why: String| RunError::Image(wanted.name.clone(), why);
+    let kind = match wanted.element {
+        Element::U8 => ChannelKind::U8,
+        Element::U16 => ChannelKind::U16,
+        Element::U32 => ChannelKind::U32,
+        Element::S8 => ChannelKind::S8,
+        Element::S16 => ChannelKind::S16,
+        Element::S32 => ChannelKind::S32,
+        Element::F16 => ChannelKind::F16,
+        Element::F32 => ChannelKind::F32,
+        Element::U64 | Element::S64 | Element::Bf16 | Element::F64 => {
+            return Err(wrong(format!("no channel is {}", wanted.element)));
+        }
+    };
+    let format = Format::new(kind, wanted.channels)
+        .ok_or_else(|| wrong(format!("no format has {} channels", wanted.channels)))?;
+    let [width, height, depth] = wanted.dimensions;
+    let image = Image::linear(address, Dimensions::plain(width, height, depth), format, 0, 0)
+        .map_err(|e| wrong(e.to_string()))?;
+    if wanted.surface {
+        return Ok(Object::Surface(image));
+    }
+    let sampler = Sampler {
+        address: [AddressMode::Clamp; 3],
+        filter: if wanted.linear { Filter::Linear } else { Filter::Point },
+        normalized: false,
+        ..Sampler::default()
+    };
+    Ok(Object::Texture(Texture { view: View { image, normalized: false }, sampler }))
+}
+
 /// Loads the module, launches one kernel, and reads its buffers back.
 pub fn run(
     module: Arc<ir::Module>,
@@ -187,6 +230,11 @@ pub fn run(
             Argument::SameBuffer => {
                 let (address, _) = buffers.last().copied().unwrap_or_default();
                 address.to_le_bytes().to_vec()
+            }
+            Argument::Image(wanted) => {
+                let (address, _) = buffers.get(wanted.buffer).copied().unwrap_or_default();
+                let object = object(wanted, address)?;
+                memory.objects().insert(object).to_le_bytes().to_vec()
             }
         };
         let at = param.offset as usize;

@@ -7,10 +7,12 @@
 //! // buffer out sum: u32 = [3, 5*31]
 //! // buffer inout c: s32 = [0] -> [-1]
 //! // scalar n: f32 = 1.5
+//! // texture t: a width=16 height=2 channels=1
+//! // surface s: sum width=32
 //! // print: "hello\n"
 //! ```
 //!
-//! Buffers and scalars are the kernel's parameters, in their order. A list may go on over several
+//! Buffers, scalars, textures and surfaces are the kernel's parameters, in their order. A list may go on over several
 //! comment lines until its bracket closes.
 
 use crate::element::{Element, parse_list};
@@ -31,7 +33,30 @@ pub struct Launch {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Param {
     Buffer(Buffer),
-    Scalar { name: String, element: Element, value: u64 },
+    Scalar {
+        name: String,
+        element: Element,
+        value: u64,
+    },
+    /// The handle of a texture or surface.
+    Image(ImageParam),
+}
+
+/// A texture or surface over a buffer among the parameters before it, whose elements are its
+/// channels; rows lie without gaps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImageParam {
+    pub name: String,
+    /// A surface rather than a texture.
+    pub surface: bool,
+    /// Index among the buffers.
+    pub buffer: usize,
+    pub element: Element,
+    /// Texels; a height or depth of 0 is a dimension that there is not.
+    pub dimensions: [u32; 3],
+    pub channels: u32,
+    /// Read with linear filtering rather than the nearest texel.
+    pub linear: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -150,6 +175,42 @@ fn scalar(text: &str) -> Result<Param, String> {
     Ok(Param::Scalar { name: name.trim().to_string(), element, value })
 }
 
+fn image(surface: bool, text: &str, params: &[Param]) -> Result<ImageParam, String> {
+    let (name, rest) = text.split_once(':').ok_or("a texture has `name: buffer width=n`")?;
+    let mut words = rest.split_whitespace();
+    let wanted = words.next().ok_or("a texture or surface names its buffer")?;
+    let buffers = params.iter().filter_map(|p| match p {
+        Param::Buffer(b) => Some(b),
+        Param::Scalar { .. } | Param::Image(_) => None,
+    });
+    let (buffer, under) = buffers
+        .enumerate()
+        .find(|(_, b)| b.name == wanted)
+        .ok_or_else(|| format!("no buffer `{wanted}` stands above"))?;
+    let name = name.trim().to_string();
+    let element = under.element;
+    let (mut dimensions, mut channels, mut linear) = ([0; 3], 1, false);
+    for word in words {
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        let number = || value.parse::<u32>().map_err(|_| format!("`{word}` is not a number"));
+        match (key, surface) {
+            ("width", _) => dimensions[0] = number()?,
+            ("height", _) => dimensions[1] = number()?,
+            ("depth", _) => dimensions[2] = number()?,
+            ("channels", _) => channels = number()?,
+            ("linear", false) if value.is_empty() => linear = true,
+            _ => return Err(format!("`{word}` is not a property of a texture or surface")),
+        }
+    }
+    let sizes = dimensions.map(|d| u64::from(d.max(1)));
+    let elements = sizes.iter().try_fold(u64::from(channels), |n, d| n.checked_mul(*d));
+    if dimensions[0] == 0 || elements != Some(under.after.len() as u64) {
+        let held = under.after.len();
+        return Err(format!("`{wanted}` has {held} elements, which these sizes do not take up"));
+    }
+    Ok(ImageParam { name, surface, buffer, element, dimensions, channels, linear })
+}
+
 fn print(text: &str) -> Result<String, String> {
     let inner = text
         .trim()
@@ -173,7 +234,7 @@ impl Header {
             };
             at += 1;
             let comment = comment.trim();
-            let words = ["launch:", "buffer ", "scalar ", "print:"];
+            let words = ["launch:", "buffer ", "scalar ", "texture ", "surface ", "print:"];
             let Some(word) = words.into_iter().find(|w| comment.starts_with(w)) else { continue };
             let mut body = comment[word.len()..].to_string();
             while body.matches('[').count() > body.matches(']').count() && at < lines.len() {
@@ -189,6 +250,10 @@ impl Header {
                     header.params.push(Param::Buffer(buffer));
                 }
                 "scalar " => header.params.push(scalar(&body).map_err(wrong)?),
+                "texture " | "surface " => {
+                    let image = image(word == "surface ", &body, &header.params);
+                    header.params.push(Param::Image(image.map_err(wrong)?));
+                }
                 _ => header.print = Some(print(&body).map_err(wrong)?),
             }
         }
@@ -222,6 +287,9 @@ mod tests {
             "\n// buffer in a: u33 = [1]",
             "\n// buffer inout a: u32 = [1] -> [1, 2]",
             "\n// scalar n: u8 = 300",
+            "\n// texture t: a width=2",
+            "// buffer in a: u8 = [1, 2]\n// texture t: a width=3",
+            "// buffer in a: u8 = [1, 2]\n// surface t: a width=2 linear",
         ] {
             assert!(Header::parse(text).unwrap_err().starts_with("line 2"), "{text}");
         }

@@ -116,6 +116,7 @@ fn arguments(header: &Header) -> Vec<Argument> {
                 label: b.name.clone(),
             },
             Param::Scalar { element, value, .. } => Argument::Value(to_bytes(*element, &[*value])),
+            Param::Image(image) => Argument::Image(image.clone()),
         })
         .collect()
 }
@@ -178,7 +179,7 @@ fn differences(header: &Header, outcome: &Outcome) -> String {
     let mut text = String::new();
     let buffers = header.params.iter().filter_map(|p| match p {
         Param::Buffer(b) => Some(b),
-        Param::Scalar { .. } => None,
+        Param::Scalar { .. } | Param::Image(_) => None,
     });
     for (buffer, bytes) in buffers.zip(&outcome.buffers) {
         let values = from_bytes(buffer.element, bytes);
@@ -211,7 +212,7 @@ fn bless(path: &Path, source: &str, header: &Header, outcome: &Outcome) -> Resul
     let mut lines: Vec<Option<String>> = source.lines().map(|l| Some(l.to_string())).collect();
     let buffers = header.params.iter().filter_map(|p| match p {
         Param::Buffer(b) => Some(b),
-        Param::Scalar { .. } => None,
+        Param::Scalar { .. } | Param::Image(_) => None,
     });
     for (buffer, bytes) in buffers.zip(&outcome.buffers) {
         let values = from_bytes(buffer.element, bytes);

@@ -7,6 +7,7 @@
 
 use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub use cudarc::driver::sys::*;
 
@@ -26,14 +27,36 @@ pub const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 pub const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
 pub const NOT_FOUND: CUresult = CUresult::CUDA_ERROR_NOT_FOUND;
 
+/// Held for writing by a test that uses an address after its end: the tests of a file share a
+/// process, and the next allocation of any of them may get that address.
+static STALE: RwLock<()> = RwLock::new(());
+
+/// Keeps [`STALE`] for as long as a test runs.
+enum Turn {
+    Shared(#[expect(dead_code, reason = "held")] RwLockReadGuard<'static, ()>),
+    Alone(#[expect(dead_code, reason = "held")] RwLockWriteGuard<'static, ()>),
+}
+
 /// A context of its own for one test, current in its thread.
 pub struct Session {
     pub context: CUcontext,
     pub device: CUdevice,
+    _turn: Turn,
 }
 
 impl Session {
+    /// One for each test: a second one of the same thread could wait for itself.
     pub fn new() -> Session {
+        // A test that failed leaves nothing here that the others need.
+        Session::with(Turn::Shared(STALE.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// For a test that uses addresses which it has freed: no other test of the file runs meanwhile.
+    pub fn alone() -> Session {
+        Session::with(Turn::Alone(STALE.write().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn with(turn: Turn) -> Session {
         // SAFETY: pointers to locals.
         unsafe {
             ok(cuInit(0));
@@ -41,7 +64,7 @@ impl Session {
             ok(cuDeviceGet(&mut device, 0));
             let mut context = null_mut();
             ok(cuCtxCreate_v2(&mut context, 0, device));
-            Session { context, device }
+            Session { context, device, _turn: turn }
         }
     }
 
