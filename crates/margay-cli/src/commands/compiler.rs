@@ -122,7 +122,8 @@ fn own_option(command: &Command, word: &str) -> Option<bool> {
     let body = word.strip_prefix("--")?;
     let (name, attached) = body.split_once('=').map_or((body, false), |(name, _)| (name, true));
     let option = command.get_arguments().find(|a| a.get_long() == Some(name))?;
-    Some(option.get_action().takes_values() && !attached)
+    // The value of `--profile[=FILE]` is never the next word.
+    Some(option.get_action().takes_values() && !option.is_require_equals_set() && !attached)
 }
 
 #[cfg(test)]
@@ -133,6 +134,7 @@ mod tests {
         let command = Command::new("margay").subcommand(
             Command::new("run")
                 .arg(clap::Arg::new("gpu").long("gpu"))
+                .arg(clap::Arg::new("profile").long("profile").num_args(0..=1).require_equals(true))
                 .arg(clap::Arg::new("json").long("json").action(clap::ArgAction::SetTrue)),
         );
         let words = line.split(' ').map(OsString::from).collect();
@@ -148,6 +150,15 @@ mod tests {
             "margay run --cc=-arch=sm_80 --cc=-I --cc=inc --json --gpu v100 --cc=-O3 x.cu -O3 --gpu k80"
         );
         assert_eq!(gather("margay run --gpu=v100 -- -O3"), "margay run --gpu=v100 -- -O3");
+    }
+
+    #[test]
+    fn an_option_with_an_optional_value_leaves_the_next_word() {
+        assert_eq!(gather("margay run --profile sh -c ls"), "margay run --profile sh -c ls");
+        assert_eq!(
+            gather("margay run --profile=a.json --profile -O3 x.cu -O3"),
+            "margay run --profile=a.json --profile --cc=-O3 x.cu -O3"
+        );
     }
 
     #[test]

@@ -36,13 +36,15 @@ fn the_three_transposes() {
     assert_eq!(got.code, 0, "{}", got.stderr);
     assert_eq!(got.stdout, "transposed 256 x 256 in three ways: OK\n");
     assert!(got.stderr.contains("profile written to t.json"), "{}", got.stderr);
+    // The report is wrapped at the terminal's width: a phrase may go over a line's end.
+    let shown = got.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "Profile for NVIDIA H200 (9.0), GeForce 8800 GTX (1.0), Tesla C2050 (2.0)",
         "column access of `tile`",
-        "[32][33] instead of [32][32]",
+        "cure: pad each row of `tile` by 4 bytes: [32][33] instead of [32][32] (67,584 → 4,096 wavefronts",
         "neighbouring lanes are 1,024 bytes apart in `out`",
     ] {
-        assert!(got.stderr.contains(part), "{part:?} is not in:\n{}", got.stderr);
+        assert!(shown.contains(part), "{part:?} is not in:\n{}", got.stderr);
     }
     let report = read(&place, "t.json");
     assert_eq!(report["schema"], "margay-profile");
@@ -208,10 +210,11 @@ fn differences_and_their_threshold() {
     assert_eq!(json["gpu"], "c2050");
     let rows = json["rows"].as_array().unwrap();
     let row = rows.iter().find(|r| r["counter"] == "global_store transactions").unwrap();
-    assert_eq!((&row["before"], &row["after"]), (&1.into(), &8.into()));
+    // Stores of 2.x go past L1, in segments of 32 bytes: 128 bytes in a row, then one for each lane.
+    assert_eq!((&row["before"], &row["after"]), (&4.into(), &32.into()));
     place.write("x.json", "{}");
     assert_eq!(place.margay(&["diff", "a.json", "x.json"]).code, 2);
     assert_eq!(place.margay(&["diff", "a.json", "none.json"]).code, 125);
-    assert_eq!(place.margay(&["diff", "a.json", "b.json", "--gpu", "9.0a"]).code, 0);
+    assert_eq!(place.margay(&["diff", "a.json", "b.json", "--gpu", "sm_90a"]).code, 0);
     assert_eq!(place.margay(&["diff", "a.json", "b.json", "--gpu", "v100"]).code, 2);
 }
