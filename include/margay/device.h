@@ -45,7 +45,26 @@ typedef uint64_t cuuint64_t;
 #define atomicAdd margay_unused_atomicAdd
 #define atomicAdd_block margay_unused_atomicAdd_block
 #define atomicAdd_system margay_unused_atomicAdd_system
+// Clang 19's header hands the mask to these builtins first, where the instruction has it last.
+#if __clang_major__ <= 19
+#define __nvvm_redux_sync_add(mask, value) __nvvm_redux_sync_add(value, mask)
+#define __nvvm_redux_sync_umin(mask, value) __nvvm_redux_sync_umin(value, mask)
+#define __nvvm_redux_sync_umax(mask, value) __nvvm_redux_sync_umax(value, mask)
+#define __nvvm_redux_sync_min(mask, value) __nvvm_redux_sync_min(value, mask)
+#define __nvvm_redux_sync_max(mask, value) __nvvm_redux_sync_max(value, mask)
+#define __nvvm_redux_sync_and(mask, value) __nvvm_redux_sync_and(value, mask)
+#define __nvvm_redux_sync_or(mask, value) __nvvm_redux_sync_or(value, mask)
+#define __nvvm_redux_sync_xor(mask, value) __nvvm_redux_sync_xor(value, mask)
+#endif
 #include <__clang_cuda_intrinsics.h>
+#undef __nvvm_redux_sync_add
+#undef __nvvm_redux_sync_umin
+#undef __nvvm_redux_sync_umax
+#undef __nvvm_redux_sync_min
+#undef __nvvm_redux_sync_max
+#undef __nvvm_redux_sync_and
+#undef __nvvm_redux_sync_or
+#undef __nvvm_redux_sync_xor
 #undef atomicAdd
 #undef atomicAdd_block
 #undef atomicAdd_system

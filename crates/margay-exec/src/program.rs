@@ -263,11 +263,46 @@ impl Program {
         self.place(near.find(|n| known(n).is_some()).unwrap_or(pc))
     }
 
-    /// The source of the instruction at `pc`.
+    /// The line of the program's own that an instruction belongs to: where it was inlined, if the
+    /// debug information says so (clang 19's does not); else that of who uses its result, or of the
+    /// instruction before. What a header's function does is nearly always part of the statement
+    /// around it.
+    fn own_line(&self, pc: u32) -> Option<ir::SrcLoc> {
+        let module = &self.module.ir;
+        let file = |loc: &ir::SrcLoc| module.files.get(loc.file? as usize);
+        let outwards = |loc: &ir::SrcLoc| module.locs.get(loc.inlined_at? as usize).cloned();
+        let function = self.sites.get(pc as usize)?.function;
+        let line = |pc: u32| {
+            let site = self.sites.get(pc as usize).filter(|s| s.function == function)?;
+            let inner = module.locs.get(site.loc.0 as usize).cloned();
+            // A chain longer than any inlining is a circle in the debug information.
+            std::iter::successors(inner, outwards)
+                .take(64)
+                .find(|l| l.line != 0 && file(l).is_none_or(|f| !is_header(f)))
+        };
+        let results = match self.instruction(pc)?.code {
+            Code::Inst(inst) => inst.dsts.as_slice(),
+            Code::Term(_) | Code::Nothing => &[],
+        };
+        let uses = |n: &u32| match self.instruction(*n).map(|i| i.code) {
+            Some(Code::Inst(inst)) => {
+                inst.srcs.iter().any(|s| matches!(s, ir::Value::Reg(reg) if results.contains(reg)))
+            }
+            Some(Code::Term(_) | Code::Nothing) | None => false,
+        };
+        line(pc)
+            .or_else(|| (pc..pc.saturating_add(64)).filter(uses).find_map(line))
+            .or_else(|| (pc.saturating_sub(16)..pc).rev().find_map(line))
+            .or_else(|| (pc..pc.saturating_add(16)).find_map(line))
+    }
+
+    /// The source of the instruction at `pc`: a line of the program's own, where a device function
+    /// of margay's headers was inlined into it.
     pub fn place(&self, pc: u32) -> Place {
         let Some(site) = self.sites.get(pc as usize) else { return Place::default() };
         let module = &self.module.ir;
-        let loc = module.locs.get(site.loc.0 as usize).cloned().unwrap_or_default();
+        let inner = module.locs.get(site.loc.0 as usize).cloned().unwrap_or_default();
+        let loc = ir::SrcLoc { ptx_line: inner.ptx_line, ..self.own_line(pc).unwrap_or(inner) };
         let function = &self.functions[site.function as usize];
         let block = &module.functions[function.id.0 as usize].blocks[site.block as usize];
         let instruction = match block.insts.get(site.inst as usize) {
@@ -283,6 +318,12 @@ impl Program {
             instruction,
         }
     }
+}
+
+/// Whether a file is one of margay's own headers, or of the compiler's, which nobody debugs.
+fn is_header(file: &str) -> bool {
+    let ours = file.contains("/margay/include") || file.contains("/include/margay/");
+    ours || file.contains("/__clang_cuda_")
 }
 
 /// The handle that device code sees for a function (for tables of function pointers in initialisers).
