@@ -29,6 +29,7 @@ test: lint build
 	MARGAY_FUZZ_SECONDS=60 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test -p margay-ir --test fuzz -- --nocapture
 	MARGAY_FUZZ_SECONDS=20 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test -p margay-rules --test fuzz -- --nocapture
 	MARGAY=$(MARGAY) tests/cli/run.sh
+	tests/checks/run.py --margay $(MARGAY)
 
 bench: build
 	cargo xtask bench

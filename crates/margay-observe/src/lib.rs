@@ -4,12 +4,13 @@
 //!
 //! A [`Tool`] is told of launches, allocations and copies by the runtime and gives an observer to
 //! the engine for each launch that it wants to watch. The [`profile`] counts memory accesses by the
-//! rules of any GPU; [`report`] says what they mean.
+//! rules of any GPU; [`report`] says what they mean. [`sanitize`] has the checks.
 //!
 //! Invariant: nothing here steers. A tool that is absent costs nothing.
 
 pub mod profile;
 pub mod report;
+pub mod sanitize;
 pub mod tool;
 
 pub use tool::Tool;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::graph::NodeWork;
+use crate::handle::Handle;
 use crate::runtime::{self, Runtime};
 use crate::stream::Stream;
 use crate::watch;
@@ -55,11 +56,6 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// In all.
-    fn bytes(&self) -> u64 {
-        self.width * self.height * self.depth
-    }
-
     pub fn linear(bytes: u64) -> Extent {
         Extent { width: bytes, height: 1, depth: 1 }
     }
@@ -114,6 +110,20 @@ fn check_side(rt: &Runtime, side: &Side, extent: Extent) -> Result<bool> {
 }
 
 impl Plan {
+    /// Tells the tools of each row.
+    fn tell(&self, rt: &Runtime, stream: Handle) {
+        if rt.tools.is_empty() {
+            return;
+        }
+        let Extent { width, height, depth } = self.extent;
+        for z in 0..depth {
+            for y in 0..height {
+                let at = |side: &Side| side.address + z * side.slice + y * side.pitch;
+                watch::copied(rt, at(&self.to), Some(at(&self.from)), width, stream);
+            }
+        }
+    }
+
     fn run(&self) {
         for z in 0..self.extent.depth {
             for y in 0..self.extent.height {
@@ -152,8 +162,9 @@ impl Context {
         self.wait_turn(stream);
         self.fifo.flush();
         self.check()?;
-        watch::copied(rt, to.address, Some(from.address), extent.bytes(), stream.handle);
-        Plan { to, from, extent }.run();
+        let plan = Plan { to, from, extent };
+        plan.tell(rt, stream.handle);
+        plan.run();
         Ok(())
     }
 
@@ -190,8 +201,7 @@ impl Context {
             let pageable = (false, staged.is_some());
             match plan.still_valid(runtime::get(), pageable) {
                 true => {
-                    let (to, from) = (plan.to.address, Some(plan.from.address));
-                    watch::copied(runtime::get(), to, from, plan.extent.bytes(), handle);
+                    plan.tell(runtime::get(), handle);
                     plan.run();
                 }
                 false => context.fail(CudaError::IllegalAddress),
@@ -272,8 +282,8 @@ impl Context {
             if !plan.still_valid(runtime::get(), (false, true)) {
                 return context.fail(CudaError::IllegalAddress);
             }
-            watch::copied(runtime::get(), address, None, extent.bytes(), handle);
             for y in 0..height {
+                watch::copied(runtime::get(), address + y * pitch, None, width, handle);
                 value.fill(address + y * pitch, width);
             }
         };

@@ -5,11 +5,13 @@
 //! understood is reported on stderr and the default is used, except for `MARGAY_GPU`, where an
 //! unknown name leaves no device (running on another GPU than asked would mislead).
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use margay_arch::Gpu;
 use margay_exec::mem::space::Bounds;
+use margay_observe::sanitize::finding::Check;
 
 /// The GPU that is emulated when nothing is asked for.
 pub const DEFAULT_GPU: &str = "h200";
@@ -36,6 +38,10 @@ pub struct Settings {
     pub eager_loading: bool,
     /// `MARGAY_PROFILE`: the directory that the process's profile is written into.
     pub profile: Option<PathBuf>,
+    /// `MARGAY_CHECK`: the checks, and `MARGAY_CHECK_DIR`: where their findings go.
+    pub check: Option<(BTreeSet<Check>, PathBuf)>,
+    /// `MARGAY_CHECK_KERNELS`: only kernels whose name contains this are checked.
+    pub check_kernels: Option<String>,
     /// `MARGAY_MODELS`: GPUs beside the program's own that the profile counts for.
     pub models: Vec<Gpu>,
 }
@@ -120,6 +126,8 @@ impl Settings {
             threads: number("MARGAY_THREADS").unwrap_or(0).min(1024) as usize,
             timeout,
             seed: number("MARGAY_SEED"),
+            check: checks(&var, &warn),
+            check_kernels: var("MARGAY_CHECK_KERNELS").filter(|v| !v.is_empty()),
             profile: var("MARGAY_PROFILE").filter(|v| !v.is_empty()).map(PathBuf::from),
             models,
             eager_loading: var("CUDA_MODULE_LOADING")
@@ -174,6 +182,22 @@ fn uuid_text(uuid: &[u8; 16]) -> String {
         text.push_str(&format!("{byte:02x}"));
     }
     text
+}
+
+/// The checks that the environment asks for.
+fn checks(
+    var: &dyn Fn(&str) -> Option<String>,
+    warn: &dyn Fn(&str, &str, &str),
+) -> Option<(BTreeSet<Check>, PathBuf)> {
+    let directory = var("MARGAY_CHECK_DIR").filter(|v| !v.is_empty())?;
+    let text = var("MARGAY_CHECK")?;
+    match Check::parse_list(&text) {
+        Ok(checks) => Some((checks, directory.into())),
+        Err(_) => {
+            warn("MARGAY_CHECK", &text, "memory, race, init, sync or all");
+            None
+        }
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use margay_exec::launch::{
 use margay_exec::mem::AddressSpace;
 use margay_exec::program::Program;
 use margay_observe::profile::Profiler;
+use margay_observe::sanitize::Checks;
 use margay_observe::tool::{self, CopyEvent, LaunchView, Tool};
 
 use crate::handle::Handle;
@@ -29,6 +30,9 @@ pub fn tools(settings: &Settings) -> Vec<Arc<dyn Tool>> {
             }
         }
         tools.push(Profiler::start(directory, gpus));
+    }
+    if let Some((wanted, directory)) = &settings.check {
+        tools.push(Checks::start(directory, wanted.clone(), settings.check_kernels.clone()));
     }
     tools
 }

@@ -3,6 +3,7 @@
 
 pub mod cc;
 pub mod check;
+mod child;
 pub mod compiler;
 pub mod diff;
 pub mod explain;
@@ -14,3 +15,4 @@ pub mod opencl;
 pub mod profile;
 pub mod ptx;
 pub mod run;
+mod sanitize;

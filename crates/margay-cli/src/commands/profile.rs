@@ -8,12 +8,11 @@ use std::io::{IsTerminal, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
-use std::sync::atomic::{AtomicI32, Ordering};
 
 use margay_observe::profile::raw::{FORMAT, RawProfile};
 use margay_observe::report::{self, Report, build, text};
 
-use super::gpu_name;
+use super::{child, gpu_name};
 use crate::failure::{At, Failure};
 
 /// What `--profile` and its relatives say.
@@ -79,18 +78,6 @@ fn output(text: &str) -> Result<Output, Failure> {
     }
 }
 
-/// The child's process, for the handler of signals.
-static CHILD: AtomicI32 = AtomicI32::new(0);
-
-/// Passes a signal on. The terminal sends SIGINT to the child by itself.
-extern "C" fn pass_on(signal: libc::c_int) {
-    let child = CHILD.load(Ordering::Relaxed);
-    if signal != libc::SIGINT && child > 0 {
-        // SAFETY: a system call, allowed in a handler.
-        unsafe { libc::kill(child, signal) };
-    }
-}
-
 impl Profile {
     /// Sets the program's environment up.
     pub fn prepare(&self, command: &mut Command) {
@@ -100,32 +87,11 @@ impl Profile {
         }
     }
 
-    /// Runs the program to its end and reports. The exit code is the program's, unless there was
-    /// nothing to profile.
-    pub fn run(
-        &self,
-        mut command: Command,
-        name: &OsStr,
-        arguments: &[std::ffi::OsString],
-    ) -> Result<u8, Failure> {
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-            // SAFETY: the handler calls only what may be called in one.
-            unsafe { libc::signal(signal, pass_on as *const () as libc::sighandler_t) };
-        }
-        let program = PathBuf::from(command.get_program());
-        let failed = |error| Failure::Start { program: program.clone(), error };
-        let mut child = match command.spawn() {
-            Ok(child) => child,
-            Err(error) => return Err(failed(error)),
-        };
-        CHILD.store(child.id() as i32, Ordering::Relaxed);
-        let status = child.wait().map_err(failed)?;
-        CHILD.store(0, Ordering::Relaxed);
-        let mut words = vec![name.to_string_lossy().into_owned()];
-        words.extend(arguments.iter().map(|a| a.to_string_lossy().into_owned()));
-        let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
-        let code = u8::try_from(code & 0xff).unwrap_or(1);
-        match self.report(words, status)? {
+    /// Reports on the program that ended with `status`. The exit code is the program's, unless there
+    /// was nothing to profile.
+    pub fn finish(&self, words: &[String], status: ExitStatus) -> Result<u8, Failure> {
+        let code = child::code(status);
+        match self.report(words.to_vec(), status)? {
             true => Ok(code),
             false if code != 0 => {
                 eprintln!("margay: the program launched no kernel: there is nothing to profile");

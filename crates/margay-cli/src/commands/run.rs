@@ -14,8 +14,9 @@ use std::{env, fs};
 use object::{Object, ObjectSection};
 
 use super::compiler::CompilerArgs;
-use super::gpu_name;
-use super::profile::ProfileArgs;
+use super::profile::{Profile, ProfileArgs};
+use super::sanitize::{Sanitize, SanitizeArgs};
+use super::{child, gpu_name};
 use crate::failure::{At, Failure};
 use crate::toolchain::options::{Kind, kind_of};
 use crate::toolchain::{self, cache, libraries};
@@ -71,6 +72,8 @@ pub struct Args {
     #[command(flatten)]
     profile: ProfileArgs,
     #[command(flatten)]
+    check: SanitizeArgs,
+    #[command(flatten)]
     compiler: CompilerArgs,
     /// Run as a child process; its end is the last line of standard error, as a JSON object: program,
     /// exit_code or signal (the other is null), and wall_s, the seconds from its start.
@@ -103,6 +106,13 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     if profile.is_some() && args.json {
         return Err(Failure::Usage(
             "--json tells of the program's end, --profile=FILE.json of its accesses: choose one"
+                .into(),
+        ));
+    }
+    let check = args.check.wanted()?;
+    if check.is_some() && args.json {
+        return Err(Failure::Usage(
+            "--json tells of the program's end, --check-format json of the findings: choose one"
                 .into(),
         ));
     }
@@ -162,13 +172,42 @@ pub fn run(args: Args) -> Result<u8, Failure> {
             command.env(variable, value);
         }
     }
-    if let Some(profile) = profile {
-        profile.prepare(&mut command);
-        profile.run(command, &name, arguments)
+    if profile.is_some() || check.is_some() {
+        watched(command, &name, arguments, profile, check)
     } else if args.json {
         summarised(command, &program)
     } else {
         Err(Failure::Start { error: command.exec(), program })
+    }
+}
+
+/// Runs a program that is profiled, or checked, or both.
+fn watched(
+    mut command: Command,
+    name: &OsString,
+    arguments: &[OsString],
+    profile: Option<Profile>,
+    check: Option<Sanitize>,
+) -> Result<u8, Failure> {
+    if let Some(profile) = &profile {
+        profile.prepare(&mut command);
+    }
+    if let Some(check) = &check {
+        check.prepare(&mut command);
+    }
+    let mut status = child::run(&mut command)?;
+    if let Some(check) = &check {
+        status = check.more_schedules(&mut command, status)?;
+    }
+    let mut words = vec![name.to_string_lossy().into_owned()];
+    words.extend(arguments.iter().map(|a| a.to_string_lossy().into_owned()));
+    let mut code = child::code(status);
+    if let Some(profile) = &profile {
+        code = profile.finish(&words, status)?;
+    }
+    match &check {
+        Some(check) => check.finish(code),
+        None => Ok(code),
     }
 }
 

@@ -10,7 +10,7 @@ mod collector;
 mod pattern;
 pub mod raw;
 pub(crate) mod site;
-mod variables;
+pub mod variables;
 mod watch;
 
 pub use collector::Profiler;

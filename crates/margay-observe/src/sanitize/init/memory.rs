@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which bytes have been written: a bit each.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use margay_exec::mem::{AllocKind, AllocationInfo};
+use parking_lot::RwLock;
+
+/// Bytes of a range, a bit each: 1 is "never written". Changed by several threads at once.
+#[derive(Debug)]
+pub struct Bits {
+    words: Vec<AtomicU64>,
+    bytes: u64,
+}
+
+impl Bits {
+    /// `bytes` bytes, none of them written.
+    pub fn unwritten(bytes: u64) -> Bits {
+        let words = (0..bytes.div_ceil(64)).map(|_| AtomicU64::new(u64::MAX)).collect();
+        Bits { words, bytes }
+    }
+
+    /// Bytes of the range.
+    pub fn size(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Bits of up to eight bytes from `at`: bit n is set if byte n was never written. Bytes beyond
+    /// the range count as written.
+    pub fn get(&self, at: u64, bytes: u32) -> u8 {
+        let wanted = (((1u32 << bytes.min(8)) - 1) & 0xff) as u8;
+        let left = self.bytes.saturating_sub(at).min(8);
+        let wanted = wanted & (((1u32 << left) - 1) & 0xff) as u8;
+        let (word, bit) = ((at / 64) as usize, at % 64);
+        let Some(low) = self.words.get(word) else { return 0 };
+        let mut found = low.load(Ordering::Relaxed) >> bit;
+        if bit > 56
+            && let Some(high) = self.words.get(word + 1)
+        {
+            found |= high.load(Ordering::Relaxed) << (64 - bit);
+        }
+        found as u8 & wanted
+    }
+
+    /// Sets the bits of up to eight bytes from `at`.
+    pub fn put(&self, at: u64, bytes: u32, unwritten: u8) {
+        for n in 0..u64::from(bytes.min(8)) {
+            let (byte, set) = (at + n, unwritten >> n & 1 != 0);
+            let Some(word) = self.words.get((byte / 64) as usize) else { return };
+            let bit = 1 << (byte % 64);
+            match set {
+                true => word.fetch_or(bit, Ordering::Relaxed),
+                false if word.load(Ordering::Relaxed) & bit != 0 => {
+                    word.fetch_and(!bit, Ordering::Relaxed)
+                }
+                false => 0,
+            };
+        }
+    }
+
+    /// All bytes of `at..at + bytes` are written.
+    fn write(&self, at: u64, bytes: u64) {
+        let end = at.saturating_add(bytes).min(self.bytes);
+        let mut at = at;
+        while at < end {
+            let Some(word) = self.words.get((at / 64) as usize) else { return };
+            let bits = (end - at).min(64 - at % 64);
+            let mask = (u64::MAX >> (64 - bits)) << (at % 64);
+            word.fetch_and(!mask, Ordering::Relaxed);
+            at += bits;
+        }
+    }
+}
+
+/// Memory that API calls allocate and nothing fills. What the host can write by itself (managed and
+/// pinned memory) counts as written, as does everything that is not here.
+#[derive(Default)]
+pub struct Globals {
+    ranges: RwLock<BTreeMap<u64, (u64, Arc<Bits>)>>,
+}
+
+impl Globals {
+    pub fn allocated(&self, allocation: &AllocationInfo) {
+        let unwritten = match allocation.kind {
+            AllocKind::Device => allocation.label.starts_with("cu"),
+            AllocKind::Buffer => true,
+            AllocKind::Managed
+            | AllocKind::HostPinned
+            | AllocKind::HostRegistered
+            | AllocKind::Constant
+            | AllocKind::Param
+            | AllocKind::Heap => false,
+        };
+        if unwritten {
+            let bits = Arc::new(Bits::unwritten(allocation.size));
+            self.ranges.write().insert(allocation.base, (allocation.size, bits));
+        }
+    }
+
+    pub fn freed(&self, base: u64) {
+        self.ranges.write().remove(&base);
+    }
+
+    /// The range that an address is in, and where it starts.
+    pub fn find(&self, address: u64) -> Option<(u64, Arc<Bits>)> {
+        let ranges = self.ranges.read();
+        let (&base, (size, bits)) = ranges.range(..=address).next_back()?;
+        (address - base < *size).then(|| (base, bits.clone()))
+    }
+
+    /// A call wrote `bytes` bytes, copied from `from` if that is the device's own memory.
+    pub fn copied(&self, to: u64, from: Option<u64>, bytes: u64) {
+        let Some((base, bits)) = self.find(to) else { return };
+        match from.and_then(|from| Some((from, self.find(from)?))) {
+            Some((from, (source, other))) => {
+                let mut done = 0;
+                while done < bytes {
+                    let part = (bytes - done).min(8) as u32;
+                    bits.put(to - base + done, part, other.get(from - source + done, part));
+                    done += u64::from(part);
+                }
+            }
+            None => bits.write(to - base, bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_cross_words_and_end_with_the_range() {
+        let bits = Bits::unwritten(70);
+        assert_eq!(bits.get(60, 8), 0xff);
+        bits.put(60, 8, 0b1010_0000);
+        assert_eq!(bits.get(60, 8), 0b1010_0000);
+        assert_eq!(bits.get(66, 8), 0x0f & bits.get(66, 4));
+        assert_eq!(bits.get(68, 8), 0b11);
+        bits.write(0, 70);
+        assert_eq!(bits.get(60, 8), 0);
+        assert_eq!(bits.get(1000, 8), 0);
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! memcheck: what the engine's own bounds stop, as findings, and what is never freed.
+//!
+//! Every access is held to the exact bytes of its allocation anyway; this names the allocation and
+//! how far off the access was.
+
+use margay_exec::fault::{Access, Fault, FaultKind};
+use margay_exec::launch::LaunchFailure;
+use margay_exec::mem::{AllocKind, AllocationInfo};
+use margay_ir::Space;
+
+use super::finding::{Actor, Check, Finding, Severity};
+
+/// The finding for a launch that ended in a fault of memory.
+pub fn failure(failure: &LaunchFailure) -> Option<Finding> {
+    let LaunchFailure::Fault(fault) = failure else { return None };
+    let (code, action, space, address, bytes, cure) = match &fault.kind {
+        FaultKind::IllegalAddress { space, address, bytes, access, nearest, .. } => {
+            let code = match space {
+                Space::Const | Space::Param if *access != Access::Read => "memory/read-only",
+                Space::Global | Space::Generic | Space::Const | Space::Param => {
+                    "memory/out-of-bounds"
+                }
+                Space::Shared => "memory/shared-out-of-bounds",
+                Space::Local => "memory/local-out-of-bounds",
+            };
+            let cure = match nearest {
+                Some(near) => distance(near, *address, *bytes),
+                None if *address < 4096 => {
+                    "the pointer is null: was the allocation checked, and was it passed?".to_owned()
+                }
+                None => "the address is in no allocation of the device: is it a host pointer, or \
+                         freed memory?"
+                    .to_owned(),
+            };
+            (code, verb(*access), Some(*space), Some(*address), Some(*bytes), cure)
+        }
+        FaultKind::Misaligned { space, address, bytes, access } => (
+            "memory/misaligned",
+            verb(*access),
+            Some(*space),
+            Some(*address),
+            Some(*bytes),
+            format!("an access of {bytes} bytes needs an address that {bytes} divides"),
+        ),
+        FaultKind::StackOverflow { .. } => (
+            "memory/stack-overflow",
+            "call",
+            Some(Space::Local),
+            None,
+            None,
+            "raise cudaLimitStackSize, or make the recursion or the arrays smaller".to_owned(),
+        ),
+        FaultKind::InvalidAddressSpace { address, .. } => (
+            "memory/address-space",
+            "access",
+            None,
+            Some(*address),
+            None,
+            "the operation does not work on that memory space".to_owned(),
+        ),
+        FaultKind::InvalidPc { .. }
+        | FaultKind::IllegalInstruction { .. }
+        | FaultKind::Trap
+        | FaultKind::Assert { .. }
+        | FaultKind::Timeout { .. }
+        | FaultKind::Deadlock { .. } => return None,
+    };
+    Some(Finding {
+        check: Check::Memory,
+        severity: Severity::Error,
+        code: code.to_owned(),
+        kernel: fault.kernel.clone(),
+        message: fault.kind.to_string(),
+        cure,
+        space: space.map(|s| format!("{s:?}").to_lowercase()),
+        address,
+        bytes,
+        object: None,
+        actors: vec![actor(action, fault)],
+        count: 1,
+    })
+}
+
+fn actor(action: &str, fault: &Fault) -> Actor {
+    Actor {
+        action: action.to_owned(),
+        block: fault.block,
+        thread: Some(fault.thread),
+        source: fault.place.clone().into(),
+    }
+}
+
+fn verb(access: Access) -> &'static str {
+    match access {
+        Access::Read => "read",
+        Access::Write => "write",
+        Access::Atomic => "atomic",
+    }
+}
+
+fn distance(near: &AllocationInfo, address: u64, bytes: u32) -> String {
+    let end = near.base + near.size;
+    let what = format!("the {} bytes of `{}`", near.size, near.label);
+    if address >= end {
+        format!("{} bytes past the end of {what}: check the index against the size", address - end)
+    } else if address + u64::from(bytes) > end {
+        format!("{} of the bytes lie past the end of {what}", address + u64::from(bytes) - end)
+    } else {
+        format!("inside {what}, where it is not allowed")
+    }
+}
+
+/// The finding for memory that is still allocated when the process ends; `None` for what the
+/// program did not ask for.
+pub fn leak(allocation: &AllocationInfo) -> Option<Finding> {
+    let asked = match allocation.kind {
+        AllocKind::Device | AllocKind::Managed | AllocKind::HostPinned | AllocKind::Buffer => {
+            allocation.label.starts_with("cu") || allocation.label.starts_with("cl")
+        }
+        AllocKind::HostRegistered | AllocKind::Constant | AllocKind::Param | AllocKind::Heap => {
+            false
+        }
+    };
+    asked.then(|| Finding {
+        check: Check::Memory,
+        severity: Severity::Note,
+        code: "memory/leak".to_owned(),
+        kernel: String::new(),
+        message: format!("{} bytes of {} are never freed", allocation.size, allocation.label),
+        cure: "free them before the program ends".to_owned(),
+        space: None,
+        address: Some(allocation.base),
+        bytes: None,
+        object: Some(format!("{}, {} bytes", allocation.label, allocation.size)),
+        actors: Vec::new(),
+        count: 1,
+    })
+}

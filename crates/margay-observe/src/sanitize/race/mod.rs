@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! racecheck: two accesses to one place, at least one of them a write, that nothing orders.
+//!
+//! Happens-before after FastTrack (Flanagan and Freund, PLDI 2009) with clocks made for grids
+//! ([`order`]) and marks of constant size ([`shadow`]); scopes as in ScoRD and the PTX memory model.
+//! The verdict does not depend on which access came first, nor on whether the two threads really
+//! met: only on how barriers, fences and strong accesses ordered them.
+//!
+//! Limits: what runs at the same time in other streams, and plain accesses of the host, are not
+//! seen; a copy by `cp.async` counts as done when it is issued.
+
+pub mod order;
+pub mod shadow;
+mod watch;
+
+pub use watch::RaceObserver;

@@ -1,0 +1,642 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What happens before what: logical clocks of the threads of a grid.
+//!
+//! The order is that of the PTX memory model ("Memory Consistency Model", causality order): program
+//! order, barriers, and release patterns that an acquire pattern has read from, each with its scope.
+//! A thread's accesses carry the *stamp* of its warp; the stamp moves on at each synchronising
+//! instruction, and one counter of the launch gives all stamps. What a thread *knows* of another is
+//! the last stamp up to which the other's accesses happen before its own next one.
+//!
+//! Clocks are kept by warp as long as a warp's lanes know the same, and by lane where they differ.
+//!
+//! Limit: across warps, a barrier that only some lanes of a warp have reached counts for all of them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use imbl::OrdMap;
+use margay_ir::{Scope, Sem};
+use smallvec::SmallVec;
+
+/// Logical time. 0 is before the launch.
+pub type Tick = u32;
+
+const LANES: usize = 32;
+
+/// A thread of the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// Linear index of the block.
+    pub block: u32,
+    pub warp: u16,
+    pub lane: u8,
+}
+
+/// What is known of a warp's accesses.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// Of every lane up to here,
+    all: Tick,
+    /// and of these lanes up to there.
+    lanes: SmallVec<[(u8, Tick); 1]>,
+}
+
+impl Known {
+    fn covers(&self, lane: u8, stamp: Tick) -> bool {
+        stamp <= self.all || self.lanes.iter().any(|&(l, t)| l == lane && stamp <= t)
+    }
+
+    fn join(&mut self, other: &Known) {
+        self.all = self.all.max(other.all);
+        for &(lane, tick) in &other.lanes {
+            match self.lanes.iter_mut().find(|(l, _)| *l == lane) {
+                Some((_, own)) => *own = tick.max(*own),
+                None => self.lanes.push((lane, tick)),
+            }
+        }
+        let all = self.all;
+        self.lanes.retain(|&mut (_, tick)| tick > all);
+    }
+}
+
+/// Knowledge of blocks, warp by warp. Cheap to copy and to add to.
+#[derive(Clone, Debug, Default)]
+pub struct Knowledge(OrdMap<u32, Arc<[Known]>>);
+
+impl Knowledge {
+    fn covers(&self, thread: Thread, stamp: Tick) -> bool {
+        let warps = self.0.get(&thread.block);
+        warps.is_some_and(|w| {
+            w.get(thread.warp as usize).is_some_and(|k| k.covers(thread.lane, stamp))
+        })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn add(&mut self, block: u32, warps: &Arc<[Known]>) {
+        match self.0.get(&block) {
+            None => {
+                self.0.insert(block, warps.clone());
+            }
+            Some(own) if Arc::ptr_eq(own, warps) => {}
+            Some(own) => {
+                let joined: Arc<[Known]> = own
+                    .iter()
+                    .zip(warps.iter())
+                    .map(|(a, b)| {
+                        let mut k = a.clone();
+                        k.join(b);
+                        k
+                    })
+                    .collect();
+                self.0.insert(block, joined);
+            }
+        }
+    }
+
+    fn join(&mut self, other: &Knowledge) {
+        if self.is_empty() {
+            *self = other.clone();
+            return;
+        }
+        if self.0.len() < other.0.len() {
+            let mut larger = other.clone();
+            for (&block, warps) in &self.0 {
+                larger.add(block, warps);
+            }
+            *self = larger;
+            return;
+        }
+        for (&block, warps) in &other.0 {
+            self.add(block, warps);
+        }
+    }
+}
+
+/// A fence that lanes have executed: what they knew then is released by their next strong write.
+#[derive(Clone, Debug)]
+struct Fenced {
+    scope: Scope,
+    at: Tick,
+    known: Knowledge,
+}
+
+/// What was read from a synchronising variable and is not acquired yet.
+#[derive(Clone, Debug)]
+struct Acquiring {
+    known: Knowledge,
+    /// All of it was released within the reader's block.
+    same_block: bool,
+}
+
+/// The clock of a warp.
+#[derive(Debug)]
+struct Warp {
+    stamp: Tick,
+    /// Lanes that there are in the block's shape.
+    exist: u32,
+    /// Of each warp of the block.
+    known: Vec<Tick>,
+    /// Every lane knows every other lane of the warp up to here.
+    lanes_all: Tick,
+    /// Where lanes know more: `[u][v]` is what lane u knows of lane v.
+    lanes: Option<Box<[[Tick; LANES]; LANES]>>,
+    /// Of other blocks, and of this one by other ways than barriers.
+    foreign: Knowledge,
+    lane_foreign: Vec<(u8, Knowledge)>,
+    fenced: Vec<(u8, Arc<Fenced>)>,
+    acquiring: Vec<(u8, Acquiring)>,
+    /// Stamps with which marks were widened: of plain accesses, and of strong ones, which poll at
+    /// times that nobody else knows of. See [`super::shadow`].
+    used: [Stamps; 2],
+}
+
+/// Stamps that lanes of a warp used for widened marks, ascending, with the lanes.
+#[derive(Clone, Debug, Default)]
+pub struct Stamps(Vec<(Tick, u32)>);
+
+impl Stamps {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Notes a stamp of a lane. Returns whether that is new.
+    pub fn add(&mut self, stamp: Tick, lane: u8) -> bool {
+        let at = self.0.partition_point(|&(t, _)| t < stamp);
+        match self.0.get_mut(at) {
+            Some((tick, lanes)) if *tick == stamp => {
+                let new = *lanes >> lane & 1 == 0;
+                *lanes |= 1 << lane;
+                new
+            }
+            Some(_) | None => {
+                self.0.insert(at, (stamp, 1 << lane));
+                true
+            }
+        }
+    }
+
+    /// Whether `known` holds for the last stamp up to `last` of every lane.
+    fn all(&self, last: Tick, mut known: impl FnMut(u8, Tick) -> bool) -> bool {
+        let end = self.0.partition_point(|&(t, _)| t <= last);
+        let mut seen = 0u32;
+        for &(stamp, lanes) in self.0[..end].iter().rev() {
+            let fresh = lanes & !seen;
+            if !(0..LANES as u8).filter(|l| fresh >> l & 1 != 0).all(|l| known(l, stamp)) {
+                return false;
+            }
+            seen |= lanes;
+            if seen == u32::MAX {
+                break;
+            }
+        }
+        true
+    }
+}
+
+/// The clocks of a block.
+#[derive(Debug)]
+pub struct Block {
+    pub id: u32,
+    warps: Vec<Warp>,
+    arrivals: Vec<Vec<Arrival>>,
+    foreign: Knowledge,
+    /// Of its cluster: released by arrivals at the cluster's barrier, to be joined after the wait.
+    waits: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    warp: u16,
+    mask: u32,
+    /// Set for `arrive`, which does not wait.
+    at: Option<Tick>,
+}
+
+/// Counts ticks.
+#[derive(Debug)]
+pub struct Time(AtomicU32);
+
+impl Default for Time {
+    fn default() -> Time {
+        Time(AtomicU32::new(1))
+    }
+}
+
+impl Time {
+    fn now(&self) -> Tick {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// A tick later than all before.
+    fn next(&self) -> Tick {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+/// A variable through which threads synchronise.
+#[derive(Debug, Default)]
+pub struct SyncVariable {
+    /// Released with a scope wider than a block.
+    wide: Knowledge,
+    /// Released for the block of the releasing thread only.
+    narrow: Vec<(u32, Knowledge)>,
+    /// The one block that released, if it was one.
+    only: Option<u32>,
+    released: bool,
+}
+
+/// A strong access to memory, as far as order goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Strong {
+    pub sem: Sem,
+    pub scope: Scope,
+    pub reads: bool,
+    pub writes: bool,
+}
+
+fn acquires(sem: Sem) -> bool {
+    match sem {
+        Sem::Acquire | Sem::AcqRel | Sem::SeqCst => true,
+        Sem::Weak | Sem::Volatile | Sem::Relaxed | Sem::Release | Sem::Mmio => false,
+    }
+}
+
+fn releases(sem: Sem) -> bool {
+    match sem {
+        Sem::Release | Sem::AcqRel | Sem::SeqCst => true,
+        Sem::Weak | Sem::Volatile | Sem::Relaxed | Sem::Acquire | Sem::Mmio => false,
+    }
+}
+
+impl Block {
+    pub fn new(id: u32, threads: u32, time: &Time) -> Block {
+        let count = threads.div_ceil(LANES as u32) as usize;
+        let warp = |w: usize| {
+            let left = threads - (w * LANES) as u32;
+            Warp {
+                stamp: time.now(),
+                exist: if left >= 32 { u32::MAX } else { (1 << left) - 1 },
+                known: vec![0; count],
+                lanes_all: 0,
+                lanes: None,
+                foreign: Knowledge::default(),
+                lane_foreign: Vec::new(),
+                fenced: Vec::new(),
+                acquiring: Vec::new(),
+                used: Default::default(),
+            }
+        };
+        Block {
+            id,
+            warps: (0..count).map(warp).collect(),
+            arrivals: vec![Vec::new(); 16],
+            foreign: Knowledge::default(),
+            waits: 0,
+        }
+    }
+
+    pub fn warps(&self) -> usize {
+        self.warps.len()
+    }
+
+    /// The stamp of what a warp does now.
+    pub fn stamp(&self, warp: u16) -> Tick {
+        self.warps[warp as usize].stamp
+    }
+
+    /// Notes that a mark of a lane was widened. Returns whether that is new.
+    pub fn use_stamp(&mut self, warp: u16, lane: u8, stamp: Tick, strong: bool) -> bool {
+        self.warps[warp as usize].used[usize::from(strong)].add(stamp, lane)
+    }
+
+    /// Whether the access of `other` with this stamp happens before what `me` does now.
+    pub fn knows(&self, me: Thread, other: Thread, stamp: Tick) -> bool {
+        let warp = &self.warps[me.warp as usize];
+        if other.block == self.id {
+            if other.warp != me.warp {
+                if stamp <= warp.known[other.warp as usize] {
+                    return true;
+                }
+            } else if other.lane == me.lane || stamp <= warp.lanes_all {
+                return true;
+            } else if let Some(lanes) = &warp.lanes
+                && stamp <= lanes[me.lane as usize][other.lane as usize]
+            {
+                return true;
+            }
+        }
+        self.foreign.covers(other, stamp)
+            || warp.foreign.covers(other, stamp)
+            || warp.lane_foreign.iter().any(|(l, k)| *l == me.lane && k.covers(other, stamp))
+    }
+
+    /// As [`Block::knows`], for all lanes of a warp of this block and what they used up to `last`.
+    pub fn knows_lanes(&self, me: Thread, warp: u16, last: Tick, strong: bool) -> bool {
+        self.warps[warp as usize].used[usize::from(strong)]
+            .all(last, |lane, stamp| self.knows(me, Thread { block: self.id, warp, lane }, stamp))
+    }
+
+    /// As [`Block::knows_lanes`], for all warps of this block.
+    pub fn knows_warps(&self, me: Thread, last: Tick, strong: bool) -> bool {
+        (0..self.warps.len()).all(|w| self.knows_lanes(me, w as u16, last, strong))
+    }
+
+    /// As [`Block::knows_warps`], for another block, whose warps used these stamps.
+    pub fn knows_block(
+        &self,
+        me: Thread,
+        block: u32,
+        used: &[[Stamps; 2]],
+        last: Tick,
+        strong: bool,
+    ) -> bool {
+        used.iter().enumerate().all(|(w, used)| {
+            used[usize::from(strong)].all(last, |lane, stamp| {
+                self.knows(me, Thread { block, warp: w as u16, lane }, stamp)
+            })
+        })
+    }
+
+    /// What lane `lane` of `warp` knows now, with its own accesses so far.
+    fn knowledge(&self, warp: u16, lane: u8) -> Knowledge {
+        let own = &self.warps[warp as usize];
+        let mut known = self.foreign.clone();
+        if !own.foreign.is_empty() {
+            known.join(&own.foreign);
+        }
+        for (l, k) in &own.lane_foreign {
+            if *l == lane {
+                known.join(k);
+            }
+        }
+        let entry: Arc<[Known]> = (0..self.warps.len())
+            .map(|w| {
+                if w != warp as usize {
+                    return Known { all: own.known[w], lanes: SmallVec::new() };
+                }
+                let mut lanes: SmallVec<[(u8, Tick); 1]> = SmallVec::new();
+                if let Some(matrix) = &own.lanes {
+                    for (other, &tick) in matrix[lane as usize].iter().enumerate() {
+                        if tick > own.lanes_all && other != lane as usize {
+                            lanes.push((other as u8, tick));
+                        }
+                    }
+                }
+                lanes.push((lane, own.stamp));
+                Known { all: own.lanes_all, lanes }
+            })
+            .collect();
+        known.add(self.id, &entry);
+        known
+    }
+
+    /// Lanes of a warp meet at `bar.warp.sync`.
+    pub fn warp_barrier(&mut self, warp: u16, mask: u32, time: &Time) {
+        let own = &mut self.warps[warp as usize];
+        let now = own.stamp;
+        if mask & own.exist == own.exist {
+            own.lanes_all = now;
+            own.lanes = None;
+        } else {
+            let all = own.lanes_all;
+            let matrix = own.lanes.get_or_insert_with(|| Box::new([[all; LANES]; LANES]));
+            let mut joined = [0; LANES];
+            for l in (0..LANES).filter(|l| mask >> l & 1 != 0) {
+                for (j, &t) in joined.iter_mut().zip(&matrix[l]) {
+                    *j = t.max(*j);
+                }
+            }
+            for l in (0..LANES).filter(|l| mask >> l & 1 != 0) {
+                joined[l] = now;
+            }
+            for l in (0..LANES).filter(|l| mask >> l & 1 != 0) {
+                matrix[l] = joined;
+            }
+        }
+        let mut shared = Knowledge::default();
+        for (lane, known) in &own.lane_foreign {
+            if mask >> lane & 1 != 0 {
+                shared.join(known);
+            }
+        }
+        if !shared.is_empty() {
+            if mask & own.exist == own.exist {
+                own.foreign.join(&shared);
+                own.lane_foreign.clear();
+            } else {
+                own.lane_foreign.retain(|(lane, _)| mask >> lane & 1 == 0);
+                let lanes = (0..LANES as u8).filter(|l| mask >> l & 1 != 0);
+                own.lane_foreign.extend(lanes.map(|lane| (lane, shared.clone())));
+            }
+        }
+        own.stamp = time.next();
+    }
+
+    /// Lanes of a warp arrive at barrier `id`. `waits` is false for `bar.arrive`.
+    pub fn arrive(&mut self, id: usize, warp: u16, mask: u32, waits: bool, time: &Time) {
+        let at = (!waits).then(|| time.now());
+        if !waits {
+            self.warps[warp as usize].stamp = time.next();
+        }
+        if let Some(arrivals) = self.arrivals.get_mut(id) {
+            arrivals.push(Arrival { warp, mask, at });
+        }
+    }
+
+    /// Barrier `id` is complete.
+    pub fn open(&mut self, id: usize, time: &Time) {
+        let Some(arrivals) = self.arrivals.get_mut(id) else { return };
+        let arrivals = std::mem::take(arrivals);
+        let now = time.now();
+        let count = self.warps.len();
+        let (mut base, mut masks) = (vec![0; count], vec![0u32; count]);
+        let mut waiting = vec![false; count];
+        let mut foreign = Knowledge::default();
+        for arrival in &arrivals {
+            let w = arrival.warp as usize;
+            let warp = &self.warps[w];
+            masks[w] |= arrival.mask;
+            waiting[w] |= arrival.at.is_none();
+            for (b, &k) in base.iter_mut().zip(&warp.known) {
+                *b = k.max(*b);
+            }
+            foreign.join(&warp.foreign);
+            for (lane, known) in &warp.lane_foreign {
+                if arrival.mask >> lane & 1 != 0 {
+                    foreign.join(known);
+                }
+            }
+        }
+        for arrival in &arrivals {
+            let w = arrival.warp as usize;
+            base[w] = arrival.at.unwrap_or(now).max(base[w]);
+        }
+        let everyone = waiting.iter().all(|&w| w);
+        let stamp = time.next();
+        for w in (0..count).filter(|&w| waiting[w]) {
+            self.warp_barrier(w as u16, masks[w], time);
+            let warp = &mut self.warps[w];
+            for (k, &b) in warp.known.iter_mut().zip(&base) {
+                *k = b.max(*k);
+            }
+            warp.stamp = stamp.max(warp.stamp);
+            if !everyone && !foreign.is_empty() {
+                warp.foreign.join(&foreign);
+            }
+        }
+        if everyone && !foreign.is_empty() {
+            self.foreign.join(&foreign);
+            for warp in &mut self.warps {
+                warp.foreign = Knowledge::default();
+            }
+        }
+    }
+
+    /// Lanes of a warp execute a fence.
+    pub fn fence(&mut self, warp: u16, mask: u32, scope: Scope, time: &Time) {
+        let mut acquired = Vec::new();
+        let own = &mut self.warps[warp as usize];
+        own.acquiring.retain(|(lane, what)| {
+            let takes = mask >> lane & 1 != 0 && (scope != Scope::Cta || what.same_block);
+            if takes {
+                acquired.push((*lane, what.known.clone()));
+            }
+            !takes
+        });
+        for (lane, known) in acquired {
+            self.learn(warp, lane, &known);
+        }
+        for lane in (0..LANES as u8).filter(|l| mask >> l & 1 != 0) {
+            let known = self.knowledge(warp, lane);
+            let own = &mut self.warps[warp as usize];
+            let fenced = Arc::new(Fenced { scope, at: own.stamp, known });
+            // A wider fence before this one still stands for what came before it.
+            own.fenced.retain(|(l, f)| *l != lane || (f.scope > scope && f.at == own.stamp));
+            own.fenced.push((lane, fenced));
+        }
+        self.warps[warp as usize].stamp = time.next();
+    }
+
+    fn learn(&mut self, warp: u16, lane: u8, known: &Knowledge) {
+        let own = &mut self.warps[warp as usize];
+        match own.lane_foreign.iter_mut().find(|(l, _)| *l == lane) {
+            Some((_, k)) => k.join(known),
+            None => own.lane_foreign.push((lane, known.clone())),
+        }
+    }
+
+    /// Whether lane `lane` of `warp` has anything that a strong write would release.
+    pub fn may_release(&self, warp: u16, lane: u8, sem: Sem) -> bool {
+        releases(sem) || self.warps[warp as usize].fenced.iter().any(|(l, _)| *l == lane)
+    }
+
+    /// A strong access of one lane to a synchronising variable.
+    pub fn synchronise(
+        &mut self,
+        warp: u16,
+        lane: u8,
+        access: Strong,
+        variable: &mut SyncVariable,
+        time: &Time,
+    ) {
+        let id = self.id;
+        if access.reads && variable.released {
+            let mut known = Knowledge::default();
+            if access.scope != Scope::Cta || variable.only == Some(id) {
+                known.join(&variable.wide);
+            }
+            for (block, narrow) in &variable.narrow {
+                if *block == id {
+                    known.join(narrow);
+                }
+            }
+            if !known.is_empty() {
+                if acquires(access.sem) {
+                    self.learn(warp, lane, &known);
+                }
+                let same_block = variable.only == Some(id);
+                let own = &mut self.warps[warp as usize];
+                match own.acquiring.iter_mut().find(|(l, _)| *l == lane) {
+                    Some((_, what)) => {
+                        what.known.join(&known);
+                        what.same_block &= same_block;
+                    }
+                    None => own.acquiring.push((lane, Acquiring { known, same_block })),
+                }
+            }
+        }
+        if !access.writes {
+            return;
+        }
+        // A plain store, however strong, begins a new sequence; a read-modify-write goes on.
+        if !access.reads {
+            *variable = SyncVariable::default();
+        }
+        let mut release = |scope: Scope, known: &Knowledge| {
+            let scope = scope.min(access.scope);
+            if scope == Scope::Cta {
+                match variable.narrow.iter_mut().find(|(block, _)| *block == id) {
+                    Some((_, k)) => k.join(known),
+                    None => variable.narrow.push((id, known.clone())),
+                }
+            } else {
+                variable.wide.join(known);
+            }
+            variable.only = match variable.released {
+                false => Some(id),
+                true => variable.only.filter(|&b| b == id),
+            };
+            variable.released = true;
+        };
+        for (l, fenced) in &self.warps[warp as usize].fenced {
+            if *l == lane {
+                release(fenced.scope, &fenced.known);
+            }
+        }
+        if releases(access.sem) {
+            let known = self.knowledge(warp, lane);
+            release(access.scope, &known);
+            self.warps[warp as usize].stamp = time.next();
+        }
+    }
+
+    /// What a warp gives to its cluster when it arrives at the cluster's barrier.
+    pub fn cluster_arrive(&mut self, warp: u16, mask: u32, time: &Time) -> Knowledge {
+        let mut known = Knowledge::default();
+        for lane in (0..LANES as u8).filter(|l| mask >> l & 1 != 0) {
+            known.join(&self.knowledge(warp, lane));
+        }
+        self.warps[warp as usize].stamp = time.next();
+        known
+    }
+
+    /// A warp waits at the cluster's barrier: [`Block::cluster_joins`] is due before it goes on.
+    pub fn cluster_wait(&mut self, warp: u16) {
+        self.waits |= 1 << warp;
+    }
+
+    /// Whether the warp has waited and not learnt yet.
+    pub fn cluster_due(&self, warp: u16) -> bool {
+        self.waits >> warp & 1 != 0
+    }
+
+    pub fn cluster_joins(&mut self, warp: u16, known: &Knowledge) {
+        self.waits &= !(1 << warp);
+        let own = &mut self.warps[warp as usize];
+        own.foreign.join(known);
+        if let Some(entry) = known.0.get(&self.id) {
+            for (k, other) in own.known.iter_mut().zip(entry.iter()) {
+                let lanes = other.lanes.iter().map(|&(_, t)| t).max().unwrap_or(0);
+                *k = (*k).max(other.all).max(lanes);
+            }
+        }
+    }
+
+    /// Adds to what a cluster's blocks have released.
+    pub fn join_into(total: &mut Knowledge, part: &Knowledge) {
+        total.join(part);
+    }
+}

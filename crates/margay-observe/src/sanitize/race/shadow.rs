@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Shadow memory: for each word, who wrote it last and who has read it since.
+//!
+//! A cell has two marks. When a second thread reads (or atomically changes) a word before the first
+//! is known to be done, the mark is *widened*: to the lanes of a warp, the warps of a block, or the
+//! blocks of the grid. A widened mark keeps the greatest stamp; which stamps its threads really used
+//! is in their clocks ([`super::order`]). So a cell never grows: 32 bytes for 4.
+//!
+//! Where a program reads or writes less than whole words, a page turns to a cell for each byte.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use margay_ir::Scope;
+use parking_lot::Mutex;
+
+use super::order::{Thread, Tick};
+
+/// Bytes that a page shadows.
+pub const PAGE: u64 = 4096;
+
+/// Which threads a mark stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Width {
+    #[default]
+    Thread,
+    Lanes,
+    Warps,
+    Blocks,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    #[default]
+    Read,
+    Write,
+    Atomic,
+}
+
+impl Kind {
+    pub fn writes(self) -> bool {
+        match self {
+            Kind::Read => false,
+            Kind::Write | Kind::Atomic => true,
+        }
+    }
+}
+
+/// An access, as a cell keeps it.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Mark {
+    pub block: u32,
+    /// 0: there was none.
+    pub stamp: Tick,
+    /// Address of the instruction in the program's code.
+    pub pc: u32,
+    /// Lane 0–4, warp 5–9, kind 10–11, width 12–13, strong 14, wide scope 15, value 16–31.
+    bits: u32,
+}
+
+impl Mark {
+    pub fn new(thread: Thread, stamp: Tick, pc: u32, kind: Kind, strong: Option<Scope>) -> Mark {
+        let wide = strong.is_some_and(|scope| scope > Scope::Cta);
+        let bits = thread.lane as u32
+            | (thread.warp as u32) << 5
+            | (kind as u32) << 10
+            | (strong.is_some() as u32) << 14
+            | (wide as u32) << 15;
+        Mark { block: thread.block, stamp, pc, bits }
+    }
+
+    /// Remembers (a hash of) the value that was written; 0 stands for unknown.
+    pub fn with_value(mut self, hash: u16) -> Mark {
+        self.bits = self.bits & 0xffff | (hash as u32) << 16;
+        self
+    }
+
+    pub fn value(self) -> u16 {
+        (self.bits >> 16) as u16
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.stamp == 0
+    }
+
+    pub fn thread(self) -> Thread {
+        Thread {
+            block: self.block,
+            warp: (self.bits >> 5 & 31) as u16,
+            lane: (self.bits & 31) as u8,
+        }
+    }
+
+    pub fn kind(self) -> Kind {
+        match self.bits >> 10 & 3 {
+            0 => Kind::Read,
+            1 => Kind::Write,
+            _ => Kind::Atomic,
+        }
+    }
+
+    pub fn width(self) -> Width {
+        match self.bits >> 12 & 3 {
+            0 => Width::Thread,
+            1 => Width::Lanes,
+            2 => Width::Warps,
+            _ => Width::Blocks,
+        }
+    }
+
+    pub fn strong(self) -> bool {
+        self.bits >> 14 & 1 != 0
+    }
+
+    /// Whether both are strong, each with a scope that has the other's thread in it: such accesses
+    /// never race (PTX ISA, "Morally strong operations").
+    pub fn morally_strong(self, other: Mark) -> bool {
+        let wide = |m: Mark| m.bits >> 15 & 1 != 0;
+        let near = self.block == other.block && self.width() < Width::Blocks;
+        self.strong() && other.strong() && (near || wide(self) && wide(other))
+    }
+
+    /// Both strong, with scopes too narrow for each other.
+    pub fn scopes_too_narrow(self, other: Mark) -> bool {
+        self.strong() && other.strong() && !self.morally_strong(other)
+    }
+
+    /// This mark and a later one as one; the later one represents both.
+    pub fn widen(self, later: Mark) -> Mark {
+        let (a, b) = (self.thread(), later.thread());
+        let span = if a.block != b.block {
+            Width::Blocks
+        } else if a.warp != b.warp {
+            Width::Warps
+        } else if a.lane != b.lane {
+            Width::Lanes
+        } else {
+            Width::Thread
+        };
+        let width = span.max(self.width()).max(later.width());
+        let both = self.bits & later.bits & 0xc000;
+        let bits = later.bits & 0x0fff | (width as u32) << 12 | both;
+        Mark { bits, stamp: self.stamp.max(later.stamp), ..later }
+    }
+}
+
+/// The shadow of a word or a byte.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cell {
+    pub write: Mark,
+    pub read: Mark,
+}
+
+/// The cells of a page: by words until a narrow access comes, then by bytes.
+#[derive(Debug)]
+pub struct Page {
+    cells: Vec<Cell>,
+    by_bytes: bool,
+}
+
+impl Page {
+    fn new(bytes: u64) -> Page {
+        Page { cells: vec![Cell::default(); bytes.div_ceil(4) as usize], by_bytes: false }
+    }
+
+    /// Calls `each` on the cells of the bytes `from..from + bytes` of the page.
+    #[inline]
+    pub fn cells(&mut self, from: u64, bytes: u64, mut each: impl FnMut(&mut Cell)) {
+        if !self.by_bytes {
+            if from.is_multiple_of(4) && bytes.is_multiple_of(4) {
+                let first = (from / 4) as usize;
+                let last = (first + (bytes / 4) as usize).min(self.cells.len());
+                for cell in &mut self.cells[first.min(last)..last] {
+                    each(cell);
+                }
+                return;
+            }
+            self.cells = self.cells.iter().flat_map(|&cell| [cell; 4]).collect();
+            self.by_bytes = true;
+        }
+        let last = ((from + bytes) as usize).min(self.cells.len());
+        for cell in &mut self.cells[(from as usize).min(last)..last] {
+            each(cell);
+        }
+    }
+}
+
+const SHARDS: usize = 64;
+
+/// The shadow of global memory, shared by the workers of a launch.
+pub struct Shadow {
+    shards: Vec<Mutex<HashMap<u64, Arc<Mutex<Page>>>>>,
+}
+
+impl Default for Shadow {
+    fn default() -> Shadow {
+        Shadow { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
+    }
+}
+
+impl Shadow {
+    pub fn page(&self, number: u64) -> Arc<Mutex<Page>> {
+        let mut shard = self.shards[number as usize % SHARDS].lock();
+        shard.entry(number).or_insert_with(|| Arc::new(Mutex::new(Page::new(PAGE)))).clone()
+    }
+}
+
+/// The shadow of a block's shared memory.
+pub fn of_shared(bytes: u32) -> Page {
+    Page::new(u64::from(bytes).next_multiple_of(4))
+}

@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Watches a launch for races.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use margay_exec::fault::Access;
+use margay_exec::observe::{
+    AccessEvent, BarrierEvent, BlockEvent, EventPlace, Interest, Observer, Watch,
+};
+use margay_exec::program::Code;
+use margay_ir::{Attr, BarKind, Op, Scope, Sem, Space};
+use parking_lot::{Mutex, RwLock};
+
+use super::order::{Block, Knowledge, Stamps, Strong, SyncVariable, Thread, Time};
+use super::shadow::{self, Cell, Kind, Mark, PAGE, Page, Shadow, Width};
+use crate::sanitize::finding::{Actor, Check, Finding, Severity};
+use crate::sanitize::view::View;
+
+/// What an instruction at an address of the code does to the order.
+#[derive(Clone, Copy, Debug)]
+struct Role {
+    sem: Sem,
+    scope: Scope,
+    atomic: bool,
+}
+
+/// Which stamps the warps of a block used for widened marks.
+type Used = Arc<RwLock<Vec<[Stamps; 2]>>>;
+
+/// A pair of accesses that was reported.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Pair {
+    first: u32,
+    second: u32,
+    space: Space,
+}
+
+const SYNC_SHARDS: usize = 64;
+
+/// Watches one launch.
+pub struct RaceObserver<'a> {
+    view: View<'a>,
+    roles: Vec<Option<Role>>,
+    /// From compute capability 7.0 on, lanes of a warp are not ordered by being in one.
+    independent: bool,
+    time: Time,
+    shadow: Shadow,
+    blocks: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
+    used: RwLock<HashMap<u32, Used>>,
+    variables: Vec<Mutex<HashMap<(u32, u64), SyncVariable>>>,
+    clusters: Mutex<HashMap<u32, Knowledge>>,
+    reported: Mutex<HashSet<Pair>>,
+}
+
+/// A block that runs.
+struct State {
+    clock: Block,
+    shared: Page,
+    used: Used,
+}
+
+impl<'a> RaceObserver<'a> {
+    pub fn new(view: View<'a>) -> RaceObserver<'a> {
+        let program = view.program;
+        let role = |pc| {
+            let Code::Inst(inst) = program.instruction(pc)?.code else { return None };
+            let (mem, atomic) = match &inst.attr {
+                Attr::Mem(mem) => (mem, false),
+                Attr::Atom { mem, .. } => (mem, true),
+                _ => return None,
+            };
+            Some(Role { sem: mem.sem, scope: mem.scope, atomic })
+        };
+        RaceObserver {
+            roles: (0..program.code_len()).map(role).collect(),
+            independent: view.sm >= 70,
+            view,
+            time: Time::default(),
+            shadow: Shadow::default(),
+            blocks: Mutex::default(),
+            used: RwLock::default(),
+            variables: (0..SYNC_SHARDS).map(|_| Mutex::default()).collect(),
+            clusters: Mutex::default(),
+            reported: Mutex::default(),
+        }
+    }
+
+    fn state(&self, block: u32) -> Arc<Mutex<State>> {
+        let mut blocks = self.blocks.lock();
+        let make = || {
+            let clock = Block::new(block, self.view.threads(), &self.time);
+            let used: Used = Arc::new(RwLock::new(vec![Default::default(); clock.warps()]));
+            let shared = shadow::of_shared(self.view.shared_bytes);
+            Arc::new(Mutex::new(State { clock, shared, used }))
+        };
+        blocks.entry(block).or_insert_with(make).clone()
+    }
+
+    /// Whether what `mark` stands for happens before what `me` does now.
+    fn ordered(&self, state: &State, me: Thread, mark: Mark) -> bool {
+        let clock = &state.clock;
+        let other = mark.thread();
+        if other == me && mark.width() == Width::Thread {
+            return true;
+        }
+        let lockstep = !self.independent && other.block == me.block && other.warp == me.warp;
+        match mark.width() {
+            Width::Thread => lockstep || clock.knows(me, other, mark.stamp),
+            Width::Lanes if other.block == me.block => {
+                lockstep || clock.knows_lanes(me, other.warp, mark.stamp, mark.strong())
+            }
+            Width::Lanes => {
+                (0..32).all(|lane| clock.knows(me, Thread { lane, ..other }, mark.stamp))
+            }
+            Width::Warps if other.block == me.block => {
+                clock.knows_warps(me, mark.stamp, mark.strong())
+            }
+            Width::Warps => self.knows_block(state, me, other.block, mark),
+            Width::Blocks => {
+                let blocks: Vec<u32> = self.used.read().keys().copied().collect();
+                clock.knows_warps(me, mark.stamp, mark.strong())
+                    && blocks.iter().all(|&b| b == me.block || self.knows_block(state, me, b, mark))
+            }
+        }
+    }
+
+    fn knows_block(&self, state: &State, me: Thread, block: u32, mark: Mark) -> bool {
+        let used = self.used.read().get(&block).cloned();
+        used.is_none_or(|used| {
+            state.clock.knows_block(me, block, &used.read(), mark.stamp, mark.strong())
+        })
+    }
+
+    /// Looks at one cell and brings it up to date. Returns the mark that races, if one does.
+    #[inline]
+    fn visit(&self, state: &mut State, cell: &mut Cell, me: Thread, mark: Mark) -> Option<Mark> {
+        let mut found = None;
+        let kind = mark.kind();
+        let (write, read) = (cell.write, cell.read);
+        let after_write = write.is_empty() || self.ordered(state, me, write);
+        if !after_write && !write.morally_strong(mark) {
+            found = Some(write);
+        }
+        if !kind.writes() {
+            let alone = read.is_empty() || self.ordered(state, me, read);
+            cell.read = if alone { mark } else { self.widened(state, read, mark) };
+            return found;
+        }
+        let after_read = read.is_empty() || self.ordered(state, me, read);
+        if !after_read && found.is_none() && !read.morally_strong(mark) {
+            found = Some(read);
+        }
+        if after_read {
+            cell.read = Mark::default();
+        }
+        let joins = !after_write && write.morally_strong(mark);
+        cell.write = if joins { self.widened(state, write, mark) } else { mark };
+        found
+    }
+
+    fn widened(&self, state: &mut State, old: Mark, new: Mark) -> Mark {
+        for mark in [old, new] {
+            // Those that a widened mark stands for were noted when it was widened.
+            if mark.width() != Width::Thread {
+                continue;
+            }
+            let Thread { block, warp, lane } = mark.thread();
+            let strong = usize::from(mark.strong());
+            if block != state.clock.id {
+                if let Some(used) = self.used.read().get(&block) {
+                    used.write()[warp as usize][strong].add(mark.stamp, lane);
+                }
+            } else if state.clock.use_stamp(warp, lane, mark.stamp, mark.strong()) {
+                state.used.write()[warp as usize][strong].add(mark.stamp, lane);
+            }
+        }
+        old.widen(new)
+    }
+
+    fn report(
+        &self,
+        event: &AccessEvent<'_>,
+        lane: usize,
+        me: Mark,
+        other: Mark,
+        same_value: bool,
+    ) {
+        let (first, second) = (other.pc.min(me.pc), other.pc.max(me.pc));
+        let fresh = self.reported.lock().insert(Pair { first, second, space: event.space });
+        if !fresh {
+            return self.view.sink.again(Check::Race, self.view.kernel(), first, second);
+        }
+        let name = |kind: Kind| match kind {
+            Kind::Read => "read",
+            Kind::Write => "write",
+            Kind::Atomic => "atomic",
+        };
+        let (mine, theirs) = (me.kind(), other.kind());
+        let narrow = me.scopes_too_narrow(other);
+        let code = if narrow {
+            "race/scope"
+        } else if mine == Kind::Atomic || theirs == Kind::Atomic {
+            "race/atomic-plain"
+        } else if mine.writes() && theirs.writes() {
+            "race/write-write"
+        } else {
+            "race/read-write"
+        };
+        let (a, b) = (me.thread(), other.thread());
+        // A widened mark's own thread may be any of several, this one too.
+        let place = if a.block != b.block || other.width() == Width::Blocks {
+            "two blocks"
+        } else if a.warp != b.warp || other.width() == Width::Warps {
+            "two warps of a block"
+        } else {
+            "two lanes of a warp"
+        };
+        let actor = |mark: Mark, thread: Thread, known: bool| Actor {
+            action: name(mark.kind()).to_owned(),
+            block: self.view.ctaid(thread.block),
+            thread: known.then(|| self.view.tid(thread.warp, thread.lane)),
+            source: self.view.source(mark.pc),
+        };
+        let address = event.addresses[lane];
+        let mut message =
+            format!("{} and {} by {place}, and nothing orders them", name(theirs), name(mine),);
+        if same_value {
+            message += "; both write the same value, which is harmless on today's GPUs and undefined \
+                        by the language";
+        }
+        self.view.sink.add(
+            Finding {
+                check: Check::Race,
+                severity: if same_value { Severity::Note } else { Severity::Error },
+                code: if same_value { "race/same-value" } else { code }.to_owned(),
+                kernel: self.view.kernel().to_owned(),
+                message,
+                cure: self.cure(narrow, event.space, a, b, mine, theirs),
+                space: Some(self.view.space_name(event.space).to_owned()),
+                address: Some(address),
+                bytes: Some(event.bytes),
+                object: self.view.object(event.space, address),
+                actors: vec![actor(me, a, true), actor(other, b, other.width() == Width::Thread)],
+                count: 1,
+            },
+            Some((first, second)),
+        );
+    }
+
+    fn cure(
+        &self,
+        narrow: bool,
+        space: Space,
+        a: Thread,
+        b: Thread,
+        mine: Kind,
+        theirs: Kind,
+    ) -> String {
+        let words = if self.view.opencl {
+            [
+                "barrier(CLK_LOCAL_MEM_FENCE)",
+                "sub_group_barrier",
+                "a kernel boundary",
+                "atomic_add and its like",
+            ]
+        } else {
+            [
+                "__syncthreads()",
+                "__syncwarp()",
+                "a kernel boundary or grid.sync()",
+                "atomicAdd and its like",
+            ]
+        };
+        if narrow {
+            return "the atomics' scope is a block, and the threads are in different blocks: use the \
+                    device scope (without `_block`)"
+                .to_owned();
+        }
+        if mine == Kind::Atomic || theirs == Kind::Atomic {
+            return format!("make the plain access atomic too, or put {} between", words[0]);
+        }
+        if a.block != b.block {
+            return format!(
+                "let each block write its own part, or order them by {}, or by __threadfence() and an \
+                 atomic flag of device scope",
+                words[2]
+            );
+        }
+        if a.warp == b.warp {
+            return format!(
+                "put {} between: from compute capability 7.0 on the lanes of a warp run apart",
+                words[1]
+            );
+        }
+        match space {
+            Space::Shared => format!("put {} between the two accesses", words[0]),
+            _ => format!("put {} between the two accesses, or use {}", words[0], words[3]),
+        }
+    }
+}
+
+impl Observer for RaceObserver<'_> {
+    fn interest(&self) -> Interest {
+        Interest::ACCESSES
+            | Interest::BARRIERS
+            | Interest::FENCES
+            | Interest::BLOCKS
+            | Interest::VALUES
+            | Interest::WARP_SYNCS
+    }
+
+    fn worker(&self) -> Box<dyn Watch + '_> {
+        Box::new(RaceWatch { all: self, block: None, pages: HashMap::new() })
+    }
+}
+
+/// Watches a worker.
+struct RaceWatch<'w, 'a> {
+    all: &'w RaceObserver<'a>,
+    /// The block that ran last.
+    block: Option<(u32, Arc<Mutex<State>>)>,
+    pages: HashMap<u64, Arc<Mutex<Page>>>,
+}
+
+impl RaceWatch<'_, '_> {
+    fn state(&mut self, block: u32) -> Arc<Mutex<State>> {
+        match &self.block {
+            Some((id, state)) if *id == block => state.clone(),
+            _ => {
+                let state = self.all.state(block);
+                self.block = Some((block, state.clone()));
+                state
+            }
+        }
+    }
+
+    fn page(&mut self, number: u64) -> Arc<Mutex<Page>> {
+        if self.pages.len() > 512 {
+            self.pages.clear();
+        }
+        let shadow = &self.all.shadow;
+        self.pages.entry(number).or_insert_with(|| shadow.page(number)).clone()
+    }
+
+    /// Lets strong accesses acquire and release.
+    fn synchronise(&mut self, state: &mut State, event: &AccessEvent<'_>, role: Role, me: Thread) {
+        let lane = me.lane as usize;
+        let access = Strong {
+            sem: role.sem,
+            scope: role.scope,
+            reads: event.access != Access::Write,
+            writes: event.access != Access::Read,
+        };
+        let owner = if event.space == Space::Shared { me.block } else { u32::MAX };
+        let key = (owner, event.addresses[lane]);
+        let shard = (key.1 >> 2) as usize % SYNC_SHARDS;
+        let mut variables = self.all.variables[shard].lock();
+        let releases = access.writes && state.clock.may_release(me.warp, me.lane, role.sem);
+        if !releases && !variables.contains_key(&key) {
+            return;
+        }
+        let variable = variables.entry(key).or_default();
+        state.clock.synchronise(me.warp, me.lane, access, variable, &self.all.time);
+    }
+
+    fn cluster(&mut self, state: &mut State, warp: u16) {
+        if state.clock.cluster_due(warp) {
+            let cluster = self.all.view.cluster(state.clock.id);
+            let known = self.all.clusters.lock().get(&cluster).cloned().unwrap_or_default();
+            state.clock.cluster_joins(warp, &known);
+        }
+    }
+}
+
+impl Watch for RaceWatch<'_, '_> {
+    fn access(&mut self, event: &AccessEvent<'_>) {
+        let shared = match event.space {
+            Space::Shared => true,
+            Space::Global => false,
+            Space::Const | Space::Local | Space::Param | Space::Generic => return,
+        };
+        let all = self.all;
+        let block = all.view.linear(event.at.ctaid);
+        let state = self.state(block);
+        let state = &mut *state.lock();
+        let warp = event.at.warp as u16;
+        self.cluster(state, warp);
+        let role = all.roles[event.at.pc as usize];
+        let kind = match (event.access, role) {
+            (Access::Read, _) => Kind::Read,
+            (Access::Write, _) => Kind::Write,
+            (Access::Atomic, _) => Kind::Atomic,
+        };
+        let strong = role.filter(|r| r.atomic || r.sem != Sem::Weak);
+        let scope = strong.map(|r| if r.sem == Sem::Volatile { Scope::Sys } else { r.scope });
+        let lanes = (0..32usize).filter(|l| event.mask >> l & 1 != 0);
+        let values = event.values;
+        // Reading lanes acquire before the access counts; a release stands before it too, as the
+        // strong write itself is not released.
+        if let Some(role) = strong {
+            for lane in lanes.clone() {
+                let me = Thread { block, warp, lane: lane as u8 };
+                self.synchronise(state, event, role, me);
+            }
+        }
+        let mut page: Option<(u64, Arc<Mutex<Page>>)> = None;
+        for lane in lanes {
+            let me = Thread { block, warp, lane: lane as u8 };
+            let stamp = state.clock.stamp(warp);
+            let mut mark = Mark::new(me, stamp, event.at.pc, kind, scope);
+            if let Some(values) = values {
+                mark = mark.with_value(hash(values[lane]));
+            }
+            let address = event.addresses[lane];
+            let mut raced = None;
+            let mut each = |state: &mut State, cell: &mut Cell| {
+                let found = all.visit(state, cell, me, mark);
+                raced = raced.or(found);
+            };
+            if shared {
+                if address >= 1 << 24 {
+                    // Another block of the cluster's: its own clock watches it.
+                    continue;
+                }
+                let mut own = std::mem::replace(&mut state.shared, shadow::of_shared(0));
+                own.cells(address, event.bytes.into(), |cell| each(state, cell));
+                state.shared = own;
+            } else {
+                let (mut at, end) = (address, address.saturating_add(event.bytes.into()));
+                while at < end {
+                    let number = at / PAGE;
+                    let bytes = (end - at).min(PAGE - at % PAGE);
+                    if page.as_ref().is_none_or(|(n, _)| *n != number) {
+                        page = Some((number, self.page(number)));
+                    }
+                    let (_, cells) = page.as_ref().expect("just set");
+                    cells.lock().cells(at % PAGE, bytes, |cell| each(state, cell));
+                    at += bytes;
+                }
+            }
+            if let Some(other) = raced {
+                let same = kind == Kind::Write
+                    && other.kind() == Kind::Write
+                    && mark.value() != 0
+                    && mark.value() == other.value();
+                all.report(event, lane, mark, other, same);
+            }
+        }
+    }
+
+    fn barrier(&mut self, event: &BarrierEvent) {
+        let block = self.all.view.linear(event.at.ctaid);
+        let state = self.state(block);
+        let state = &mut *state.lock();
+        let warp = event.at.warp as u16;
+        let (arrives, waits) = match event.kind {
+            BarKind::Arrive => (true, false),
+            BarKind::Wait => (false, true),
+            BarKind::Sync | BarKind::RedPopc | BarKind::RedAnd | BarKind::RedOr => (true, true),
+        };
+        match event.id {
+            Some(id) => state.clock.arrive(id as usize, warp, event.mask, waits, &self.all.time),
+            None => {
+                self.cluster(state, warp);
+                if arrives {
+                    let known = state.clock.cluster_arrive(warp, event.mask, &self.all.time);
+                    let cluster = self.all.view.cluster(block);
+                    let mut clusters = self.all.clusters.lock();
+                    Block::join_into(clusters.entry(cluster).or_default(), &known);
+                }
+                if waits {
+                    state.clock.cluster_wait(warp);
+                }
+            }
+        }
+    }
+
+    fn barrier_opens(&mut self, ctaid: [u32; 3], id: u32) {
+        let state = self.state(self.all.view.linear(ctaid));
+        state.lock().clock.open(id as usize, &self.all.time);
+    }
+
+    fn warp_barrier(&mut self, at: EventPlace, mask: u32) {
+        let state = self.state(self.all.view.linear(at.ctaid));
+        state.lock().clock.warp_barrier(at.warp as u16, mask, &self.all.time);
+    }
+
+    fn fence(&mut self, at: EventPlace, mask: u32) {
+        let Some(code) = self.all.view.program.instruction(at.pc).map(|i| i.code) else { return };
+        let Code::Inst(inst) = code else { return };
+        if inst.op != Op::Fence {
+            return;
+        }
+        let Attr::Fence { scope, .. } = inst.attr else { return };
+        let state = self.state(self.all.view.linear(at.ctaid));
+        state.lock().clock.fence(at.warp as u16, mask, scope, &self.all.time);
+    }
+
+    fn block_begins(&mut self, block: &BlockEvent) {
+        let id = self.all.view.linear(block.ctaid);
+        let state = self.all.state(id);
+        let used = state.lock().used.clone();
+        self.all.used.write().insert(id, used);
+        self.block = Some((id, state));
+    }
+
+    fn block_ends(&mut self, block: &BlockEvent) {
+        let id = self.all.view.linear(block.ctaid);
+        self.all.blocks.lock().remove(&id);
+        self.block = None;
+        // Most blocks never widened a mark: nothing is kept of them.
+        let mut used = self.all.used.write();
+        if used.get(&id).is_some_and(|u| u.read().iter().flatten().all(Stamps::is_empty)) {
+            used.remove(&id);
+        }
+    }
+}
+
+/// 16 bits of a value, never 0.
+fn hash(value: u64) -> u16 {
+    let mixed = value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
+    (mixed as u16).max(1)
+}

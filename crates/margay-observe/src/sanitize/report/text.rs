@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Findings in rustc's manner: what happened, both sides with their source, and the likely cure.
+
+use std::collections::BTreeMap;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+
+use super::who;
+use crate::sanitize::finding::{Actor, Finding, Severity};
+
+/// Sources by path; empty where a file cannot be read.
+type Sources = BTreeMap<String, String>;
+
+/// All findings. `colour` adds terminal escapes.
+pub fn text(findings: &[Finding], colour: bool) -> String {
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    let mut sources = Sources::new();
+    for actor in findings.iter().flat_map(|f| &f.actors) {
+        if let Some(file) = &actor.source.file {
+            let read = || std::fs::read_to_string(file).unwrap_or_default();
+            sources.entry(file.clone()).or_insert_with(read);
+        }
+    }
+    let mut out = String::new();
+    for finding in findings {
+        out += &one(finding, &sources, &renderer);
+        out += "\n\n";
+    }
+    out
+}
+
+/// The bytes of a line from its column on, without the blanks at its ends.
+fn span(text: &str, line: u32, column: u32) -> Option<std::ops::Range<usize>> {
+    let mut start = 0;
+    for (n, whole) in text.split_inclusive('\n').enumerate() {
+        if n + 1 == line as usize {
+            let body = whole.trim_end();
+            let blank = body.len() - body.trim_start().len();
+            let at = (column.saturating_sub(1) as usize).min(body.len());
+            let from = if body.is_char_boundary(at) { at.max(blank) } else { blank };
+            let from = if column == 0 { blank } else { from };
+            // A column names where an expression begins: its first word is enough to find it.
+            let word =
+                body[from..].find([' ', ';', ')', ',']).map_or(body.len(), |n| from + n.max(1));
+            return (from < body.len()).then(|| start + from..start + word);
+        }
+        start += whole.len();
+    }
+    None
+}
+
+fn label(actor: &Actor) -> String {
+    format!("{} by {}", actor.action, who(actor.block, actor.thread))
+}
+
+fn place(actor: &Actor) -> String {
+    let s = &actor.source;
+    match &s.file {
+        Some(file) => format!("{file}:{}:{}", s.line, s.column),
+        None if s.ptx_line != 0 => format!("PTX line {} of {}", s.ptx_line, s.function),
+        None => s.function.clone(),
+    }
+}
+
+fn one(finding: &Finding, sources: &Sources, renderer: &Renderer) -> String {
+    let level = match finding.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
+    };
+    let title = level.primary_title(&finding.message).id(&finding.code);
+    let labels: Vec<String> = finding.actors.iter().map(label).collect();
+    let places: Vec<String> = finding.actors.iter().map(place).collect();
+    let mut elements: Vec<(usize, Option<Snippet<'_, _>>)> = Vec::new();
+    for (n, actor) in finding.actors.iter().enumerate() {
+        let shown = actor.source.file.as_ref().and_then(|file| {
+            let text = sources.get(file).filter(|t| !t.is_empty())?;
+            let range = span(text, actor.source.line, actor.source.column)?;
+            let kind = if n == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+            let annotation = kind.span(range).label(&labels[n]);
+            Some(Snippet::source(text.as_str()).path(file.as_str()).annotation(annotation))
+        });
+        elements.push((n, shown));
+    }
+    let mut group = Group::with_title(title);
+    for (n, snippet) in elements {
+        group = match snippet {
+            Some(snippet) => group.element(snippet),
+            None => group
+                .element(Origin::path(places[n].as_str()))
+                .element(Level::NOTE.message(&labels[n])),
+        };
+    }
+    let mut facts = Vec::new();
+    if !finding.kernel.is_empty() {
+        facts.push(format!("in kernel {}", finding.kernel));
+    }
+    match (&finding.space, &finding.object) {
+        (Some(space), Some(object)) => facts.push(format!("{space} memory: {object}")),
+        (Some(space), None) => facts.push(format!("{space} memory")),
+        (None, Some(object)) => facts.push(object.clone()),
+        (None, None) => {}
+    }
+    if finding.count > 1 {
+        facts.push(format!("{} times at this place", finding.count));
+    }
+    let facts = facts.join("; ");
+    if !facts.is_empty() {
+        group = group.element(Level::NOTE.message(facts.as_str()));
+    }
+    group = group.element(Level::HELP.message(finding.cure.as_str()));
+    renderer.render(&[group])
+}

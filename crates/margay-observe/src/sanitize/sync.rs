@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! synccheck: barriers that not all reach, and member masks that do not fit.
+//!
+//! CUDA C++ Programming Guide, "Synchronization Functions": `__syncthreads()` may stand in
+//! conditional code only if the condition is the same in the whole block; each lane of a `.sync` op
+//! must be in its own member mask, and all lanes that the mask names must execute the op with that mask.
+
+use std::collections::HashMap;
+
+use margay_exec::fault::FaultKind;
+use margay_exec::launch::LaunchFailure;
+use margay_exec::observe::{
+    AccessEvent, BarrierEvent, BlockEvent, EventPlace, Interest, Observer, WarpSyncEvent, Watch,
+};
+use margay_exec::program::Code;
+use margay_ir::Attr;
+use parking_lot::Mutex;
+
+use super::finding::{Actor, Check, Finding, Severity};
+use super::view::View;
+
+/// Watches one launch.
+pub struct SyncObserver<'a> {
+    view: View<'a>,
+    /// Open rounds of the barriers, by block and number.
+    rounds: Mutex<HashMap<u32, HashMap<u32, Round>>>,
+}
+
+/// A round of a barrier that waits for the whole block.
+struct Round {
+    first: EventPlace,
+    warps: HashMap<u32, Arrival>,
+}
+
+/// The lanes of a warp that have arrived.
+struct Arrival {
+    at: EventPlace,
+    mask: u32,
+    /// Lanes that had not exited when the first arrived,
+    alive: u32,
+    /// and those that touched memory since, and did not arrive before they did.
+    busy: u32,
+}
+
+impl<'a> SyncObserver<'a> {
+    pub fn new(view: View<'a>) -> SyncObserver<'a> {
+        SyncObserver { view, rounds: Mutex::default() }
+    }
+
+    fn actor(&self, action: &str, at: EventPlace, lane: u32) -> Actor {
+        Actor {
+            action: action.to_owned(),
+            block: at.ctaid,
+            thread: Some(self.view.tid(at.warp as u16, lane as u8)),
+            source: self.view.source(at.pc),
+        }
+    }
+
+    fn report(&self, code: &str, message: String, cure: &str, actors: Vec<Actor>) {
+        let finding = Finding {
+            check: Check::Sync,
+            severity: Severity::Error,
+            code: code.to_owned(),
+            kernel: self.view.kernel().to_owned(),
+            message,
+            cure: cure.to_owned(),
+            space: None,
+            address: None,
+            bytes: None,
+            object: None,
+            actors,
+            count: 1,
+        };
+        self.view.sink.add(finding, None);
+    }
+
+    /// Whether two barriers are one in the source: the compiler may have copied it.
+    fn same_barrier(&self, a: EventPlace, b: EventPlace) -> bool {
+        let (x, y) = (self.view.source(a.pc), self.view.source(b.pc));
+        a.pc == b.pc || x.line != 0 && (x.line, x.column, &x.file) == (y.line, y.column, &y.file)
+    }
+
+    fn divergent(&self, arrival: &Arrival, passed: u32) {
+        let name = self.barrier_name();
+        let message = format!(
+            "{} of a warp's {} running threads reach {name}, while {} others go past it",
+            arrival.mask.count_ones(),
+            arrival.alive.count_ones(),
+            passed.count_ones(),
+        );
+        let cure = "move the barrier out of the condition, or make the condition the same for the \
+                    whole block";
+        let here = self.actor("barrier", arrival.at, lowest(arrival.mask));
+        self.report("sync/divergent-barrier", message, cure, vec![here]);
+    }
+
+    fn barrier_name(&self) -> &'static str {
+        if self.view.opencl { "barrier()" } else { "__syncthreads()" }
+    }
+}
+
+impl Observer for SyncObserver<'_> {
+    fn interest(&self) -> Interest {
+        Interest::BARRIERS | Interest::WARP_SYNCS | Interest::BLOCKS | Interest::ACCESSES
+    }
+
+    fn worker(&self) -> Box<dyn Watch + '_> {
+        Box::new(SyncWatch(self))
+    }
+}
+
+struct SyncWatch<'w, 'a>(&'w SyncObserver<'a>);
+
+/// The lowest lane of a mask.
+fn lowest(mask: u32) -> u32 {
+    mask.trailing_zeros() & 31
+}
+
+impl Watch for SyncWatch<'_, '_> {
+    /// Lanes that do something else while others of their warp wait are no early leavers.
+    fn access(&mut self, event: &AccessEvent<'_>) {
+        let block = self.0.view.linear(event.at.ctaid);
+        let mut rounds = self.0.rounds.lock();
+        let Some(open) = rounds.get_mut(&block) else { return };
+        for round in open.values_mut() {
+            if let Some(arrival) = round.warps.get_mut(&event.at.warp) {
+                arrival.busy |= event.mask & !arrival.mask;
+            }
+        }
+    }
+
+    fn barrier(&mut self, event: &BarrierEvent) {
+        let Some(id) = event.id else { return };
+        let all = self.0;
+        let aligned = match all.view.program.instruction(event.at.pc).map(|i| i.code) {
+            Some(Code::Inst(inst)) => matches!(inst.attr, Attr::Barrier { aligned: true, .. }),
+            Some(Code::Term(_) | Code::Nothing) | None => false,
+        };
+        if !aligned || event.count.is_some() {
+            return;
+        }
+        let block = all.view.linear(event.at.ctaid);
+        let mut rounds = all.rounds.lock();
+        let new = || Round { first: event.at, warps: HashMap::new() };
+        let round = rounds.entry(block).or_default().entry(id).or_insert_with(new);
+        let first = round.first;
+        let new = || Arrival { at: event.at, mask: 0, alive: event.alive, busy: 0 };
+        round.warps.entry(event.at.warp).or_insert_with(new).mask |= event.mask;
+        drop(rounds);
+        if !all.same_barrier(first, event.at) {
+            let name = all.barrier_name();
+            let message = format!("threads of a block wait at two different {name}s together");
+            let cure = "let all threads of the block reach the same barrier";
+            let here = all.actor("barrier", event.at, lowest(event.mask));
+            let actors = vec![here, all.actor("barrier", first, 0)];
+            all.report("sync/different-barriers", message, cure, actors);
+        }
+    }
+
+    /// Who was on the way has arrived now, or has left.
+    fn barrier_opens(&mut self, ctaid: [u32; 3], id: u32) {
+        let all = self.0;
+        let block = all.view.linear(ctaid);
+        let Some(round) = all.rounds.lock().get_mut(&block).and_then(|open| open.remove(&id))
+        else {
+            return;
+        };
+        for arrival in round.warps.values() {
+            let passed = arrival.alive & !arrival.mask & arrival.busy;
+            if passed != 0 {
+                all.divergent(arrival, passed);
+            }
+        }
+    }
+
+    fn block_ends(&mut self, block: &BlockEvent) {
+        self.0.rounds.lock().remove(&self.0.view.linear(block.ctaid));
+    }
+
+    fn warp_sync(&mut self, event: &WarpSyncEvent<'_>) {
+        let all = self.0;
+        for lane in (0..32u32).filter(|l| event.mask >> l & 1 != 0) {
+            let named = event.named[lane as usize];
+            if named >> lane & 1 == 0 {
+                let message = format!(
+                    "thread executes a warp-wide operation with the mask {named:#010x}, which does not \
+                     have its own lane {lane}"
+                );
+                let cure = "compute the mask before the condition, by __ballot_sync, or use \
+                            __activemask()'s lanes on purpose";
+                all.report("sync/mask", message, cure, vec![all.actor("sync", event.at, lane)]);
+                return;
+            }
+        }
+        // Lanes beyond the block's last thread do not exist, and nobody can wait for them: naming
+        // them is usual, and right.
+        let threads = all.view.threads();
+        let left = threads.saturating_sub(event.at.warp * 32);
+        let exist = if left >= 32 { u32::MAX } else { (1u32 << left) - 1 };
+        let lane = lowest(event.mask);
+        let named = event.named[lane as usize];
+        let gone = named & exist & !event.alive;
+        if gone != 0 && all.view.sm >= 70 {
+            let message = format!(
+                "the mask {named:#010x} names lanes {gone:#010x}, whose threads have exited"
+            );
+            let cure = "let the threads stay until the operation, or leave them out of the mask";
+            all.report("sync/exited", message, cure, vec![all.actor("sync", event.at, lane)]);
+        }
+    }
+}
+
+/// The finding for a launch that nothing could end.
+pub fn failure(failure: &LaunchFailure) -> Option<Finding> {
+    let LaunchFailure::Fault(fault) = failure else { return None };
+    let FaultKind::Deadlock { who } = &fault.kind else { return None };
+    Some(Finding {
+        check: Check::Sync,
+        severity: Severity::Error,
+        code: "sync/deadlock".to_owned(),
+        kernel: fault.kernel.clone(),
+        message: format!("deadlock: {who}"),
+        cure: "let every thread that a barrier counts reach it, and no block wait for one that is \
+               not resident"
+            .to_owned(),
+        space: None,
+        address: None,
+        bytes: None,
+        object: None,
+        actors: vec![Actor {
+            action: "barrier".to_owned(),
+            block: fault.block,
+            thread: Some(fault.thread),
+            source: fault.place.clone().into(),
+        }],
+        count: 1,
+    })
+}

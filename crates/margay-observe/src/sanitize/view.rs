@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the checks need to know of a launch, and where they hand in what they find.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use margay_exec::program::Program;
+use margay_ir::Space;
+use parking_lot::Mutex;
+
+use super::finding::{Check, Finding, Findings, Source};
+use crate::profile::variables::Variables;
+use crate::tool::LaunchView;
+
+/// Findings of a process; shared by the checks.
+#[derive(Debug, Default)]
+pub struct Sink {
+    state: Mutex<SinkState>,
+}
+
+#[derive(Debug, Default)]
+struct SinkState {
+    findings: Findings,
+    /// Sites of pairs of instructions, so that a finding that comes again is only counted.
+    pairs: HashMap<(Check, String, u32, u32), String>,
+}
+
+impl Sink {
+    /// Adds a finding; `pair` are the addresses of its two instructions in the kernel's code.
+    pub fn add(&self, finding: Finding, pair: Option<(u32, u32)>) {
+        let mut state = self.state.lock();
+        if let Some((a, b)) = pair {
+            let key = (finding.check, finding.kernel.clone(), a, b);
+            state.pairs.insert(key, finding.site());
+        }
+        state.findings.add(finding);
+    }
+
+    /// What was found at these two instructions was found again.
+    pub fn again(&self, check: Check, kernel: &str, a: u32, b: u32) {
+        let mut state = self.state.lock();
+        if let Some(site) = state.pairs.get(&(check, kernel.to_owned(), a, b)).cloned() {
+            state.findings.again(&site);
+        }
+    }
+
+    pub fn list(&self) -> Vec<Finding> {
+        self.state.lock().findings.list().to_vec()
+    }
+}
+
+/// A launch, as the checks see it.
+pub struct View<'a> {
+    pub program: &'a Arc<Program>,
+    /// Compute capability times ten.
+    pub sm: u32,
+    /// Bytes of a block's shared memory.
+    pub shared_bytes: u32,
+    /// The kernel was written in OpenCL C.
+    pub opencl: bool,
+    pub sink: &'a Sink,
+    grid: [u32; 3],
+    block: [u32; 3],
+    cluster: [u32; 3],
+    variables: Mutex<Variables<'a>>,
+}
+
+impl<'a> View<'a> {
+    pub fn new(launch: &'a LaunchView<'a>, sink: &'a Sink) -> View<'a> {
+        let module = &launch.program.module().ir;
+        View {
+            program: launch.program,
+            sm: launch.machine.sm,
+            shared_bytes: launch.program.info().static_shared + launch.config.dynamic_shared,
+            opencl: module.target.contains("nvcl"),
+            sink,
+            grid: launch.config.grid,
+            block: launch.config.block,
+            cluster: launch.config.cluster,
+            variables: Mutex::new(Variables::new(launch)),
+        }
+    }
+
+    pub fn kernel(&self) -> &str {
+        self.program.name()
+    }
+
+    /// Threads of a block.
+    pub fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// Linear index of a block in the grid.
+    pub fn linear(&self, [x, y, z]: [u32; 3]) -> u32 {
+        x + self.grid[0] * (y + self.grid[1] * z)
+    }
+
+    /// The block with this linear index.
+    pub fn ctaid(&self, linear: u32) -> [u32; 3] {
+        let [x, y, _] = self.grid;
+        [linear % x, linear / x % y, linear / x / y]
+    }
+
+    /// Linear index of the first block of a block's cluster.
+    pub fn cluster(&self, block: u32) -> u32 {
+        let id = self.ctaid(block);
+        self.linear(std::array::from_fn(|d| id[d] - id[d] % self.cluster[d].max(1)))
+    }
+
+    /// A thread of a block.
+    pub fn tid(&self, warp: u16, lane: u8) -> [u32; 3] {
+        let linear = u32::from(warp) * 32 + u32::from(lane);
+        let [x, y, _] = self.block;
+        [linear % x, linear / x % y, linear / x / y]
+    }
+
+    /// The line of an instruction.
+    pub fn source(&self, pc: u32) -> Source {
+        self.program.place(pc).into()
+    }
+
+    pub fn space_name(&self, space: Space) -> &'static str {
+        match (space, self.opencl) {
+            (Space::Shared, false) => "shared",
+            (Space::Local, false) => "local",
+            (Space::Shared, true) => "local",
+            (Space::Local, true) => "private",
+            (Space::Global, _) => "global",
+            (Space::Const, _) => "constant",
+            (Space::Param, _) => "parameter",
+            (Space::Generic, _) => "generic",
+        }
+    }
+
+    /// The variable or allocation at an address: "`tile`, byte 128 of 4096".
+    pub fn object(&self, space: Space, address: u64) -> Option<String> {
+        let space = match space {
+            Space::Shared => margay_arch::Space::Shared,
+            Space::Local => margay_arch::Space::Local,
+            Space::Global => margay_arch::Space::Global,
+            Space::Const => margay_arch::Space::Constant,
+            Space::Param => margay_arch::Space::Parameter,
+            Space::Generic => return None,
+        };
+        let found = self.variables.lock().find(space, address);
+        let what = match found.variable.argument {
+            Some(n) => format!("argument {} (`{}`)", n + 1, found.variable.name),
+            None => format!("`{}`", found.variable.name),
+        };
+        Some(match found.hi.checked_sub(found.lo) {
+            Some(size) if found.hi != u64::MAX => {
+                format!("{what}, byte {} of {size}", address.saturating_sub(found.lo))
+            }
+            _ => what,
+        })
+    }
+}

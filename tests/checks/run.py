@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Runs the corpus of the checks and compares findings with the comments in its sources.
+
+`//~ code code` on a line: a finding with one of these codes has a place there.
+`//~? code`: there may be one. `//~ near code`: within two lines, where a device function of a header
+is the statement's end and clang does not say where it was inlined. `// check: race,sync` near the top of a file: only these checks. A finding without any place on such a line is a false accusation.
+Exit code 1 if anything differs, or nothing was checked.
+"""
+import argparse, json, os, pathlib, re, subprocess, sys, tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+MARK = re.compile(r"//~(\??) (.*)$")
+
+
+def marks(path):
+    found = {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if match := MARK.search(line):
+            found[number] = (match[1] == "", set(match[2].split()))
+    return found
+
+
+def check(margay, path, arguments):
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder, "findings.json")
+        header = re.search(r"^// check: (\S+)$", path.read_text(), re.M)
+        checks = header[1] if header else "all"
+        command = [margay, "run", "--check", checks, "--check-format", "json", "--check-output", str(report)]
+        run = subprocess.run(command + arguments + [str(path)], capture_output=True, text=True, timeout=300)
+        if not report.exists():
+            return [f"{path.name}: no findings were written: {run.stderr[-2000:]}"], 0
+        findings = json.loads(report.read_text())["findings"]
+    wanted, problems, met = marks(path), [], set()
+    for finding in findings:
+        if finding["code"] == "memory/leak":
+            continue
+        lines = [a["source"]["line"] for a in finding["actors"] if os.path.basename(a["source"].get("file") or "") == path.name]
+        near = lambda n, line: abs(n - line) <= (2 if "near" in wanted[n][1] else 0)
+        hits = [n for n in wanted if finding["code"] in wanted[n][1] and any(near(n, line) for line in lines)]
+        met.update(hits)
+        if not hits:
+            problems.append(f"{path.name}: not expected: {finding['code']} at lines {lines} in {finding['kernel']}: {finding['message']}")
+    for number, (required, codes) in wanted.items():
+        if required and number not in met:
+            problems.append(f"{path.name}:{number}: not found: {' or '.join(sorted(codes - {'near'}))}")
+    return problems, len(wanted)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--margay", default=os.environ.get("MARGAY", "margay"))
+    parser.add_argument("names", nargs="*", help="sources without .cu; all if none is named")
+    options, rest = parser.parse_known_args()
+    sources = [HERE / f"{n}.cu" for n in options.names] or sorted(HERE.glob("*.cu"))
+    problems, expected = [], 0
+    for source in sources:
+        found, count = check(options.margay, source, rest)
+        problems += found
+        expected += count
+    for problem in problems:
+        print(problem)
+    print(f"{len(sources)} files, {expected} marked lines, {len(problems)} differences")
+    sys.exit(bool(problems) or not expected)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Barriers that not all reach, and member masks that do not fit.
+// check: sync
+#include "corpus.h"
+
+__global__ void half_warp_bug(int *out) {
+    if (threadIdx.x % 32 < 16) __syncthreads(); //~ sync/divergent-barrier
+    out[threadIdx.x] = threadIdx.x;
+}
+__global__ void half_warp_good(int *out) {
+    __syncthreads();
+    if (threadIdx.x % 32 < 16) out[threadIdx.x] = threadIdx.x;
+}
+
+// Both sides have a barrier of their own.
+__global__ void two_sides_bug(int *out) {
+    if (threadIdx.x < 32) {
+        out[threadIdx.x] = 1;
+        __syncthreads(); //~? sync/different-barriers
+    } else {
+        out[threadIdx.x] = 2;
+        __syncthreads(); //~? sync/different-barriers
+        out[threadIdx.x] += out[0];
+    }
+}
+__global__ void two_sides_good(int *out) {
+    out[threadIdx.x] = threadIdx.x < 32 ? 1 : 2;
+    __syncthreads();
+}
+
+// A loop whose trip count differs between the lanes.
+__global__ void trips_bug(int *out) {
+    for (int i = 0; i <= threadIdx.x % 2; i++) {
+        out[threadIdx.x] += i;
+        __syncthreads(); //~ sync/divergent-barrier
+    }
+    out[threadIdx.x] += 1;
+}
+__global__ void trips_good(int *out) {
+    for (int i = 0; i < 2; i++) {
+        if (i <= threadIdx.x % 2) out[threadIdx.x] += i;
+        __syncthreads();
+    }
+}
+
+// Threads that have left are not waited for: this is allowed.
+__global__ void early_exit_good(int *out, int n) {
+    if (threadIdx.x >= n) return;
+    out[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] += out[n - 1 - threadIdx.x] * 0;
+}
+
+// A lane that is not in its own mask.
+__global__ void own_lane_bug(int *out) {
+    if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0xffff0000u, threadIdx.x, 0); //~ sync/mask
+}
+__global__ void own_lane_good(int *out) {
+    if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0x0000ffffu, threadIdx.x, 0);
+}
+
+__global__ void vote_mask_bug(int *out) {
+    if (threadIdx.x >= 16) out[threadIdx.x] = __any_sync(0x0000ffffu, threadIdx.x == 20); //~ sync/mask
+}
+__global__ void vote_mask_good(int *out) {
+    if (threadIdx.x >= 16) out[threadIdx.x] = __any_sync(0xffff0000u, threadIdx.x == 20);
+}
+
+__global__ void syncwarp_mask_bug(int *out) {
+    if (threadIdx.x < 8) {
+        __syncwarp(0xff00u); //~ near sync/mask
+        out[threadIdx.x] = 1;
+    }
+}
+__global__ void syncwarp_mask_good(int *out) {
+    if (threadIdx.x < 8) {
+        __syncwarp(0x00ffu);
+        out[threadIdx.x] = 1;
+    }
+}
+
+// The mask names lanes that have returned.
+__global__ void exited_bug(int *out) {
+    if (threadIdx.x >= 24) return;
+    out[threadIdx.x] = __shfl_down_sync(0xffffffffu, threadIdx.x, 1); //~ sync/exited
+}
+__global__ void exited_good(int *out) {
+    int v = __shfl_down_sync(0xffffffffu, threadIdx.x, 1);
+    if (threadIdx.x < 24) out[threadIdx.x] = v;
+}
+
+// Blocks of fewer than 32 threads name lanes that never were: usual, and allowed.
+__global__ void small_block_good(int *out) {
+    out[threadIdx.x] = __reduce_add_sync(0xffffffffu, 1);
+}
+
+__global__ void match_mask_bug(int *out) {
+    if (threadIdx.x % 2) out[threadIdx.x] = __match_any_sync(0x55555555u, threadIdx.x / 4); //~ sync/mask
+}
+__global__ void match_mask_good(int *out) {
+    if (threadIdx.x % 2) out[threadIdx.x] = __match_any_sync(0xaaaaaaaau, threadIdx.x / 4);
+}
+
+// Waits for more threads than there are.
+__global__ void count_bug(int *out) {
+    asm volatile("bar.sync 1, 128;" ::: "memory"); //~ sync/deadlock
+    out[threadIdx.x] = 1;
+}
+__global__ void count_good(int *out) {
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    out[threadIdx.x] = 1;
+}
+
+// Two warps wait for each other at different named barriers.
+__global__ void crossed_bug(int *out) {
+    if (threadIdx.x < 32) {
+        asm volatile("bar.sync 1, 64;" ::: "memory"); //~? sync/deadlock
+        asm volatile("bar.sync 2, 64;" ::: "memory");
+    } else {
+        asm volatile("bar.sync 2, 64;" ::: "memory"); //~? sync/deadlock
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+    }
+    out[threadIdx.x] = 1;
+}
+__global__ void crossed_good(int *out) {
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    asm volatile("bar.sync 2, 64;" ::: "memory");
+    out[threadIdx.x] = 1;
+}
+
+int main() {
+    int *out = zeros<int>(256);
+    auto again = [&] {
+        if (cudaMemset(out, 0, 1024) != cudaSuccess) out = zeros<int>(256);
+    };
+    RUN(half_warp_bug, 1, 64, out);
+    again();
+    RUN(half_warp_good, 1, 64, out);
+    RUN(two_sides_bug, 1, 64, out);
+    again();
+    RUN(two_sides_good, 1, 64, out);
+    RUN(trips_bug, 1, 64, out);
+    again();
+    RUN(trips_good, 1, 64, out);
+    RUN(early_exit_good, 1, 64, out, 50);
+    RUN(own_lane_bug, 1, 32, out);
+    again();
+    RUN(own_lane_good, 1, 32, out);
+    RUN(vote_mask_bug, 1, 32, out);
+    again();
+    RUN(vote_mask_good, 1, 32, out);
+    RUN(syncwarp_mask_bug, 1, 32, out);
+    again();
+    RUN(syncwarp_mask_good, 1, 32, out);
+    RUN(exited_bug, 1, 32, out);
+    again();
+    RUN(exited_good, 1, 32, out);
+    RUN(small_block_good, 1, 20, out);
+    RUN(match_mask_bug, 1, 32, out);
+    again();
+    RUN(match_mask_good, 1, 32, out);
+    RUN(count_bug, 1, 64, out);
+    again();
+    RUN(count_good, 1, 64, out);
+    RUN(crossed_bug, 1, 64, out);
+    again();
+    RUN(crossed_good, 1, 64, out);
+    cudaFree(out);
+}
