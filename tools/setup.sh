@@ -10,6 +10,8 @@ need() { # command package
 need clang-19 clang-19
 need g++ g++
 need ld binutils
+# The runner of the checks' corpus.
+need python3 python3
 # `margay check` reads programs through libclang; on Debian clang-19 brings it, elsewhere it may not.
 ls /usr/lib/*/libclang-19.so* /usr/lib/llvm-19/lib/libclang*.so* >/dev/null 2>&1 ||
     missing="$missing libclang1-19"
