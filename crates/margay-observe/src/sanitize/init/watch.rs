@@ -271,11 +271,11 @@ impl InitWatch<'_, '_> {
                     state.files.remove(&key);
                 }
             }
-            _ => self.compute(state, pc, inst, key, mask),
+            _ => self.compute(state, inst, key, mask),
         }
     }
 
-    fn compute(&mut self, state: &mut State, _pc: u32, inst: &Inst, key: (u32, FuncId), mask: u32) {
+    fn compute(&mut self, state: &mut State, inst: &Inst, key: (u32, FuncId), mask: u32) {
         let Some(file) = state.files.get(&key) else { return };
         if file.registers.is_empty() {
             return;

@@ -96,7 +96,8 @@ impl Knowledge {
         }
     }
 
-    fn join(&mut self, other: &Knowledge) {
+    /// Adds what `other` knows.
+    pub fn join(&mut self, other: &Knowledge) {
         if self.is_empty() {
             *self = other.clone();
             return;
@@ -633,10 +634,5 @@ impl Block {
                 *k = (*k).max(other.all).max(lanes);
             }
         }
-    }
-
-    /// Adds to what a cluster's blocks have released.
-    pub fn join_into(total: &mut Knowledge, part: &Knowledge) {
-        total.join(part);
     }
 }

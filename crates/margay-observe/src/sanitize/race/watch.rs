@@ -387,10 +387,10 @@ impl Watch for RaceWatch<'_, '_> {
         let warp = event.at.warp as u16;
         self.cluster(state, warp);
         let role = all.roles[event.at.pc as usize];
-        let kind = match (event.access, role) {
-            (Access::Read, _) => Kind::Read,
-            (Access::Write, _) => Kind::Write,
-            (Access::Atomic, _) => Kind::Atomic,
+        let kind = match event.access {
+            Access::Read => Kind::Read,
+            Access::Write => Kind::Write,
+            Access::Atomic => Kind::Atomic,
         };
         let strong = role.filter(|r| r.atomic || r.sem != Sem::Weak);
         let scope = strong.map(|r| if r.sem == Sem::Volatile { Scope::Sys } else { r.scope });
@@ -467,7 +467,7 @@ impl Watch for RaceWatch<'_, '_> {
                     let known = state.clock.cluster_arrive(warp, event.mask, &self.all.time);
                     let cluster = self.all.view.cluster(block);
                     let mut clusters = self.all.clusters.lock();
-                    Block::join_into(clusters.entry(cluster).or_default(), &known);
+                    clusters.entry(cluster).or_default().join(&known);
                 }
                 if waits {
                     state.clock.cluster_wait(warp);
