@@ -66,6 +66,34 @@ __device__ __forceinline__ auto reduce(const coalesced_group &g, T &&value, Op &
   }
   return g.shfl(r, 0);
 }
+
+namespace details {
+template <class A, class V, class Op> MARGAY_CM V apply_by_exchange(A &to, const V &v, const Op &op) {
+  V old = to.load();
+  while (!to.compare_exchange_weak(old, op(old, v))) {
+  }
+  return old;
+}
+} // namespace details
+
+// The group's result goes into an atomic (cuda::atomic, cuda::atomic_ref), by one thread.
+template <class G, class A, class T, class Op>
+__device__ __forceinline__ void reduce_update_async(const G &g, A &to, T &&value, Op &&op) {
+  auto r = reduce(g, value, op);
+  if (g.thread_rank() == 0) (void)details::apply_by_exchange(to, r, op);
+}
+// The group's result goes into memory, by one thread.
+template <class G, class V, class T, class Op>
+__device__ __forceinline__ void reduce_store_async(const G &g, V *to, T &&value, Op &&op) {
+  auto r = reduce(g, value, op);
+  if (g.thread_rank() == 0) *to = r;
+}
+template <class G, class A, class T, class Op>
+__device__ __forceinline__ auto reduce_store_async(const G &g, A &to, T &&value, Op &&op)
+    -> decltype(to.store(value)) {
+  auto r = reduce(g, value, op);
+  if (g.thread_rank() == 0) to.store(r);
+}
 } // namespace cooperative_groups
 #endif
 #endif

@@ -31,6 +31,16 @@
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __inline_hint__
 #define __nv_pure__ __attribute__((pure))
+// nvcc takes `__shared__ alignas(16) int x;`, where clang wants a GNU attribute after a GNU attribute.
+#if defined(__cplusplus) && __cplusplus >= 201103L
+template <class T> __host__ __device__ constexpr decltype(sizeof(0)) margay_alignment() {
+  return alignof(T);
+}
+template <decltype(sizeof(0)) N> __host__ __device__ constexpr decltype(sizeof(0)) margay_alignment() {
+  return N;
+}
+#define alignas(...) __attribute__((aligned(margay_alignment<__VA_ARGS__>())))
+#endif
 #else
 #define __host__
 #define __device__
