@@ -451,10 +451,11 @@ fn liveness(f: &Function, succs: &[Vec<usize>]) -> (Vec<Set>, Vec<Set>) {
 
 /// Whether code is made for this floating-point operation that may leave any NaN.
 pub fn makes_lazy_nan(inst: &Inst) -> bool {
-    crate::emit::float_is_native(inst)
+    // A double's NaN keeps its bits.
+    inst.ty == Ty::F32 && crate::emit::float_is_native(inst)
 }
 
-/// Registers written only by floating-point arithmetic, and by moves between such.
+/// Registers written only by floating-point arithmetic on f32, and by moves between such.
 fn lazy(f: &Function) -> Vec<bool> {
     let mut lazy = vec![false; f.regs.len()];
     let mut wrote = vec![false; f.regs.len()];
@@ -463,7 +464,7 @@ fn lazy(f: &Function) -> Vec<bool> {
         for_each_def(inst, |r| wrote[r.0 as usize] = true);
     }
     for (r, l) in lazy.iter_mut().enumerate() {
-        *l = wrote[r] && f.regs[r] != Class::P;
+        *l = wrote[r] && f.regs[r] == Class::W;
     }
     for r in placed(&f.params).chain(placed(&f.rets)) {
         lazy[r.0 as usize] = false;

@@ -297,10 +297,17 @@ pub fn apply(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
         Op::ShrU | Op::ShrS if wide && !a[0].is_uniform() => shift(a[1]).and_then(|n| {
             // Nothing is carried out of the bits that go.
             low_steps(a[0], n)?;
-            let most = a[0].most >> n;
+            let signed = inst.op == Op::ShrS;
+            // Of a negative number nothing is known.
+            let small = a[0].most <= mask(bits) >> 1;
+            let most = if signed && !small { u64::MAX } else { a[0].most >> n };
+            let shift_right = |c: u64| match signed {
+                true => (wrap(c as i64, bits) >> n) as u64 & mask(bits),
+                false => c >> n,
+            };
             Some(Lin {
                 form: Pattern::UNIFORM,
-                constant: a[0].constant.map(|c| c >> n),
+                constant: a[0].constant.map(shift_right),
                 align: a[0].align.saturating_sub(n),
                 most,
             })

@@ -8,6 +8,7 @@ use crate::buffer::Buffer;
 use crate::decode::LOCAL_START;
 use crate::fault::{Fault, Spot};
 use crate::interp::{Counter, Env};
+use crate::jit::Engine;
 use crate::mem::{AddressSpace, LOCAL_WINDOW};
 use crate::observe::Observer;
 use crate::program::Program;
@@ -54,6 +55,8 @@ pub struct LaunchConfig {
     pub grid_workspace: u64,
     /// `%envreg0` … `%envreg31`, but for the two above: what OpenCL's work-item functions read.
     pub envreg: [u32; 32],
+    /// The engine; `None` is what `MARGAY_ENGINE` says.
+    pub engine: Option<Engine>,
 }
 
 /// Services of the device run time that reach out of the engine.

@@ -198,6 +198,7 @@ fn a_launch_can_be_cancelled() {
         grid_id: 0,
         grid_workspace: 0,
         envreg: [0; 32],
+        engine: None,
     };
     let cancel = AtomicBool::new(false);
     std::thread::scope(|s| {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use margay_exec::jit::Engine;
 use margay_exec::launch::{Host, LaunchConfig, LaunchFailure, LaunchStats, Machine, launch};
 use margay_exec::mem::texture::{
     AddressMode, ChannelKind, Dimensions, Filter, Format, Image, Object, Sampler, Texture, View,
@@ -48,6 +49,10 @@ pub struct Shape {
     pub timeout: Duration,
     /// Fault where a card's pages would, rather than at the end of each allocation.
     pub page_bounds: bool,
+    /// The engine, if not the environment's choice.
+    pub engine: Option<Engine>,
+    /// Fixes the order of blocks and of atomics.
+    pub seed: Option<u64>,
 }
 
 /// A kernel argument.
@@ -266,10 +271,11 @@ pub fn run(
         stack_limit: shape.stack,
         timeout: Some(shape.timeout),
         threads: shape.threads,
-        seed: None,
+        seed: shape.seed,
         grid_id: 1,
         grid_workspace: workspace,
         envreg: [0; 32],
+        engine: shape.engine,
     };
     let host = TestHost { memory: &memory, printed: Mutex::default(), heap: Mutex::default() };
     let stats = launch(&program, &machine, &config, &memory, &host, &AtomicBool::new(false))?;

@@ -9,4 +9,5 @@ pub mod compile;
 pub mod device;
 pub mod directive;
 pub mod element;
+pub mod fuzz;
 pub mod suite;

@@ -136,6 +136,8 @@ fn shapes(launch: &Launch) -> Vec<Shape> {
                 threads,
                 timeout: Duration::from_secs(10),
                 page_bounds: false,
+                engine: None,
+                seed: None,
             });
         }
     }

@@ -148,6 +148,8 @@ pub fn compile(
     text.push(0);
     let buffer = MemoryBuffer::create_from_memory_range_copy(&text, "kernel");
     let module = context.create_module_from_ir(buffer).map_err(|e| e.to_string())?;
+    // Wrong text must not reach the passes: they would crash the process.
+    module.verify().map_err(|e| e.to_string())?;
     module.set_triple(&triple);
     module.set_data_layout(&machine.get_target_data().get_data_layout());
     module.run_passes(passes, &machine, PassBuilderOptions::create()).map_err(|e| e.to_string())?;

@@ -180,6 +180,7 @@ impl Context {
             grid_id: GRIDS.fetch_add(1, Ordering::Relaxed),
             grid_workspace: 0,
             envreg,
+            engine: None,
         };
         let (registers, registers_decided) = function.registers()?;
         let likely_blocks = function.blocks_per_sm(threads, request.dynamic_shared)?;

@@ -132,9 +132,22 @@ impl Gen<'_> {
             let sign = if ty == Ty::F64 { i64::MIN } else { i32::MIN as i64 };
             let (op, k) = if inst.op == Op::FNeg { ("xor", sign) } else { ("and", !sign) };
             let k = if ty == Ty::F32 { k as i32 as i64 } else { k };
-            return Some(self.ins(format!("{op} {it} {}, {}", args[0], constant(int, k, wide))));
+            let signed = self.ins(format!("{op} {it} {}, {}", args[0], constant(int, k, wide)));
+            if ty == Ty::F32 {
+                return Some(signed);
+            }
+            // A double's NaN is quieted and keeps its sign.
+            let x = self.float_of(&args[0], ty, wide);
+            let nan = self.ins(format!("fcmp uno {ft} {x}, {x}"));
+            let quiet = self.quieted(&args[0], wide);
+            return Some(self.ins(format!("select {p} {nan}, {it} {quiet}, {it} {signed}")));
         }
         let f: Vec<String> = args.iter().map(|x| self.float_of(x, ty, wide)).collect();
+        if ty == Ty::F64
+            && let Some(result) = self.double_op(inst.op, &f, wide)
+        {
+            return Some(self.bits_of(&result, ty, wide));
+        }
         let result = match inst.op {
             Op::FAdd => self.ins(format!("fadd {ft} {}, {}", f[0], f[1])),
             Op::FSub => self.ins(format!("fsub {ft} {}, {}", f[0], f[1])),
@@ -159,7 +172,15 @@ impl Gen<'_> {
                 let r = self.ins(format!("select {p} {first}, {it} {}, {it} {}", args[0], args[1]));
                 let equal = self.ins(format!("fcmp oeq {ft} {}, {}", f[0], f[1]));
                 let both = self.ins(format!("{tie} {it} {}, {}", args[0], args[1]));
-                return Some(self.ins(format!("select {p} {equal}, {it} {both}, {it} {r}")));
+                let r = self.ins(format!("select {p} {equal}, {it} {both}, {it} {r}"));
+                if ty == Ty::F32 {
+                    return Some(r);
+                }
+                // Of two NaNs that of the second operand.
+                let x = self.float_of(&r, ty, wide);
+                let nan = self.ins(format!("fcmp uno {ft} {x}, {x}"));
+                let quiet = self.quieted(&args[1], wide);
+                return Some(self.ins(format!("select {p} {nan}, {it} {quiet}, {it} {r}")));
             }
             Op::FCmp => {
                 let Attr::FloatCmp { cmp, .. } = inst.attr else { return None };
@@ -201,6 +222,83 @@ impl Gen<'_> {
             bits = self.bits_of(&r, ty, wide);
         }
         Some(bits)
+    }
+
+    /// The bits of a double with the quiet bit set.
+    fn quieted(&mut self, x: &str, wide: bool) -> String {
+        let (t, quiet) = (typed("i64", wide), constant("i64", 1i64 << 51, wide));
+        self.ins(format!("or {t} {x}, {quiet}"))
+    }
+
+    /// Arithmetic on doubles, whose NaN keeps its bits: a card prefers that of the second operand of a
+    /// sum, difference or product. The host's instructions prefer their first, so operands change
+    /// places, and the instructions are written as such, because LLVM takes sums for commutative and
+    /// NaNs for alike. Of `fma` the first factor's NaN goes before the addend's here, which is the
+    /// other way round on a card.
+    fn double_op(&mut self, op: Op, f: &[String], wide: bool) -> Option<String> {
+        let one = || constant("double", "1.0", wide);
+        let (mnemonic, args) = match op {
+            Op::FAdd => ("vadd", vec![f[1].clone(), f[0].clone()]),
+            Op::FMul => ("vmul", vec![f[1].clone(), f[0].clone()]),
+            Op::FDiv => ("vdiv", vec![f[0].clone(), f[1].clone()]),
+            Op::FRcp => ("vdiv", vec![one(), f[0].clone()]),
+            // b * a + c
+            Op::FFma => ("vfmadd132", vec![f[1].clone(), f[2].clone(), f[0].clone()]),
+            // a - b as -(b * 1) + a, which rounds alike.
+            Op::FSub => ("vfnmadd132", vec![f[1].clone(), f[0].clone(), one()]),
+            _ => return None,
+        };
+        let lanes = match (wide, self.vector_bits) {
+            (false, _) => 1,
+            (true, 512) => 8,
+            (true, _) => 4,
+        };
+        let ty = if wide { format!("<{lanes} x double>") } else { "double".to_owned() };
+        let (suffix, class) = match (wide, lanes) {
+            (false, _) => ("sd", "x"),
+            (true, 8) => ("pd", "v"),
+            (true, _) => ("pd", "x"),
+        };
+        let (text, constraints) = match args.len() {
+            2 => (format!("{mnemonic}{suffix} $2, $1, $0"), format!("={class},{class},{class}")),
+            _ => (format!("{mnemonic}{suffix} $3, $2, $0"), format!("={class},0,{class},{class}")),
+        };
+        if !wide {
+            let list: Vec<String> = args.iter().map(|a| format!("{ty} {a}")).collect();
+            let list = list.join(", ");
+            return Some(self.ins(format!("call {ty} asm \"{text}\", \"{constraints}\"({list})")));
+        }
+        let mut parts = Vec::new();
+        for from in (0..32).step_by(lanes) {
+            let pick = super::vector_of("i32", (from..from + lanes).map(|l| l as i64));
+            let list: Vec<String> = args
+                .iter()
+                .map(|a| {
+                    let part = self.ins(format!(
+                        "shufflevector <32 x double> {a}, <32 x double> poison, <{lanes} x i32> {pick}"
+                    ));
+                    format!("{ty} {part}")
+                })
+                .collect();
+            let list = list.join(", ");
+            parts.push(self.ins(format!("call {ty} asm \"{text}\", \"{constraints}\"({list})")));
+        }
+        // Pairs of parts, until there is one.
+        let mut width = lanes;
+        while parts.len() > 1 {
+            let all = super::vector_of("i32", (0..width * 2).map(|l| l as i64));
+            parts = parts
+                .chunks(2)
+                .map(|pair| {
+                    let t = format!("<{width} x double>");
+                    let (a, b) = (&pair[0], &pair[1]);
+                    let n = width * 2;
+                    self.ins(format!("shufflevector {t} {a}, {t} {b}, <{n} x i32> {all}"))
+                })
+                .collect();
+            width *= 2;
+        }
+        parts.pop()
     }
 
     /// `.ftz` also makes zero what only rounds to the smallest normal as a subnormal would: the same

@@ -114,7 +114,7 @@ impl Gen<'_> {
         }
         let name = self.op(inst, &args, wide)?;
         let lazy = super::destination(inst).is_some_and(|d| self.facts.lazy[d.0 as usize]);
-        if super::float::is_native(inst) && !lazy {
+        if super::float::is_native(inst) && inst.ty == Ty::F32 && !lazy {
             return Some(self.canonical_bits(&name, result_class(inst), wide));
         }
         Some(name)

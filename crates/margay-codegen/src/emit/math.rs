@@ -490,9 +490,12 @@ impl Gen<'_> {
         self.line(format!("br i1 {ok}, label %{join}, label %{other}, !prof !0"));
         let slow_values = self.slow_path(n, inst, &other, &join);
         self.begin(&join);
+        let mut joined = Vec::new();
         for ((&r, fast), (name, block)) in inst.dsts.iter().zip(results).zip(slow_values) {
             let ty = super::value::vector(self.class(r));
-            let name = self.ins(format!("phi {ty} [ {fast}, %{from} ], [ {name}, %{block} ]"));
+            joined.push(self.ins(format!("phi {ty} [ {fast}, %{from} ], [ {name}, %{block} ]")));
+        }
+        for (&r, name) in inst.dsts.iter().zip(joined) {
             self.put(r, Val::Vec { name, addr: None });
         }
         true

@@ -147,14 +147,17 @@ impl Gen<'_> {
         self.line(format!("br label %{join}"));
         let slow_values = self.slow_path(n, inst, &slow, &join);
         self.begin(&join);
+        // All values of the two ways first, as LLVM wants them; registers after that.
+        let mut joined = Vec::new();
         for (i, &r) in inst.dsts.iter().enumerate() {
             let class = self.class(r);
             let ty = if once { scalar(class) } else { vector(class) };
-            let (a, (b, block)) = (&fast[i], &slow_values[i]);
             // The slow path has the register's own form.
-            let b = b.clone();
-            let (a, block) = (a.clone(), block.clone());
-            let name = self.ins(format!("phi {ty} [ {a}, %{from} ], [ {b}, %{block} ]"));
+            let (a, (b, block)) = (&fast[i], &slow_values[i]);
+            let text = format!("phi {ty} [ {a}, %{from} ], [ {b}, %{block} ]");
+            joined.push(self.ins(text));
+        }
+        for (&r, name) in inst.dsts.iter().zip(joined) {
             let v = if once {
                 Val::Lin { base: name, u: None, lin: Rc::new(Lin::uniform()) }
             } else {

@@ -75,6 +75,8 @@ pub(crate) struct Gen<'a> {
     live: HashMap<usize, Set>,
     /// Shared accesses that were checked together.
     checked: HashMap<u32, String>,
+    /// Bits of the processor's vectors.
+    vector_bits: u32,
 }
 
 /// Makes the text of a function.
@@ -110,6 +112,7 @@ pub(crate) fn emit(
         mask_vector: None,
         live: HashMap::new(),
         checked: HashMap::new(),
+        vector_bits: if cpu == "x86-64-v4" || features.contains("+avx512vl") { 512 } else { 256 },
     };
     g.start_entry();
     for b in 0..f.blocks.len() {

@@ -47,10 +47,15 @@ pub struct LaunchCode {
     hold: bool,
 }
 
+/// The engine that a launch asks for.
+fn chosen(env: &Env<'_>) -> Engine {
+    env.config.engine.unwrap_or_else(engine)
+}
+
 impl LaunchCode {
     /// Gives a launch its code before it begins, where that is asked for by name or is there already.
     pub fn at_start(env: &Env<'_>) {
-        match engine() {
+        match chosen(env) {
             Engine::Interp => {}
             Engine::Jit => LaunchCode::make(env, Wait::Compile),
             Engine::Auto => LaunchCode::make(env, Wait::Made),
@@ -60,7 +65,7 @@ impl LaunchCode {
     /// Called between blocks: with `auto`, a kernel is compiled once it was interpreted for about as
     /// long as that takes, and earlier if the compiled object lies in the cache.
     pub fn consider(env: &Env<'_>) {
-        if engine() != Engine::Auto || env.jit.get().is_some() {
+        if chosen(env) != Engine::Auto || env.jit.get().is_some() {
             return;
         }
         let kernels = &env.program.kernels;
@@ -83,7 +88,7 @@ impl LaunchCode {
         {
             static ONCE: std::sync::Once = std::sync::Once::new();
             ONCE.call_once(|| {
-                if engine() == Engine::Jit || super::kernel::log() {
+                if chosen(env) == Engine::Jit || super::kernel::log() {
                     eprintln!("margay: kernels are interpreted: {why}");
                 }
             });

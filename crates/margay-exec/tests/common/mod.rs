@@ -201,6 +201,7 @@ impl Run {
             grid_id: 1,
             grid_workspace: 0,
             envreg: [0; 32],
+            engine: None,
         };
         let cancel = AtomicBool::new(false);
         launch_observed(program, &machine, &config, &device.memory, device, &cancel, observer)

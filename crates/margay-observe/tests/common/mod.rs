@@ -153,6 +153,7 @@ impl Bench {
             grid_id: 1,
             grid_workspace: 0,
             envreg: [0; 32],
+            engine: None,
         };
         let view = LaunchView {
             program: &program,

@@ -177,6 +177,8 @@ fn check(directory: &Path, test: &Test) -> Result<String, String> {
         threads: 1,
         timeout: Duration::from_secs(10),
         page_bounds: false,
+        engine: None,
+        seed: None,
     };
     let kernel = module.functions.iter().find(|f| *f.name == *test.name);
     let wanted = kernel.map_or(0, |f| f.params.len());

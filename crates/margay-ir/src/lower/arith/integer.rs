@@ -37,7 +37,47 @@ fn add(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) ->
         (false, false) => Op::Sub,
         (false, true) => Op::SubSatS,
     };
-    l.element_wise(inst, 2, sty, |_, _, s| (op, s.to_vec(), Attr::None))
+    l.element_wise(inst, 2, sty, |l, element, s| {
+        let wide_op = if inst.opcode() == "add" { Op::Add } else { Op::Sub };
+        match (sat, element.is_signed(), element.bits()) {
+            (true, false, _) | (true, true, 8) => {
+                let v = clamped(l, wide_op, element, s);
+                (Op::Mov, vec![v], Attr::None)
+            }
+            (_, _, 8) => (Op::Mov, vec![on_bytes(l, op, element, s)], Attr::None),
+            _ => (op, s.to_vec(), Attr::None),
+        }
+    })
+}
+
+/// Sources at twice their width.
+fn extended(l: &mut Lower<'_, '_>, element: ScalarType, s: &[Value]) -> Vec<Value> {
+    let extend = if element.is_signed() { Op::SExt } else { Op::ZExt };
+    let (wide, own) = (int_ty(element.bits() * 2), int_ty(element.bits()));
+    s.iter().map(|&x| l.value_from(extend, wide, own, &[x], Attr::None)).collect()
+}
+
+/// An operation on bytes, for which the IR has none.
+fn on_bytes(l: &mut Lower<'_, '_>, op: Op, element: ScalarType, s: &[Value]) -> Value {
+    let s = extended(l, element, s);
+    let r = l.value(op, Ty::I16, &s, Attr::None);
+    l.value_from(Op::Trunc, Ty::I8, Ty::I16, &[r], Attr::None)
+}
+
+/// A sum or difference clamped to the range of its type, at twice the width.
+fn clamped(l: &mut Lower<'_, '_>, op: Op, element: ScalarType, s: &[Value]) -> Value {
+    let bits = element.bits();
+    let (wide, own) = (int_ty(bits * 2), int_ty(bits));
+    let (low, high) = match element.is_signed() {
+        true => (-1i64 << (bits - 1), (1i64 << (bits - 1)) - 1),
+        false => (0, (1i64 << bits) - 1),
+    };
+    let mask = if bits == 32 { u64::MAX } else { (1 << (bits * 2)) - 1 };
+    let s = extended(l, element, s);
+    let r = l.value(op, wide, &s, Attr::None);
+    let r = l.value(Op::MaxS, wide, &[r, Value::Imm(low as u64 & mask)], Attr::None);
+    let r = l.value(Op::MinS, wide, &[r, Value::Imm(high as u64 & mask)], Attr::None);
+    l.value_from(Op::Trunc, own, wide, &[r], Attr::None)
 }
 
 fn plain(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
@@ -50,6 +90,11 @@ fn plain(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) 
         ("abs", _) => (Op::Abs, 1),
         _ => (Op::Neg, 1),
     };
+    if elements(sty).1 > 1 {
+        return l.element_wise(inst, count, sty, |l, element, s| {
+            (Op::Mov, vec![on_bytes(l, op, element, s)], Attr::None)
+        });
+    }
     let srcs = l.sources(inst, count, sty)?;
     l.first(inst, sty, op, int_ty(sty.bits()), &srcs, Attr::None)
 }
@@ -161,6 +206,15 @@ fn minmax(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>)
         (false, false) => Op::MinU,
     };
     l.element_wise(inst, 2, sty, |l, element, s| {
+        if element.bits() == 8 {
+            let s = extended(l, element, s);
+            let mut r = l.value(op, Ty::I16, &s, Attr::None);
+            if relu {
+                r = l.value(Op::MaxS, Ty::I16, &[r, Value::Imm(0)], Attr::None);
+            }
+            let r = l.value_from(Op::Trunc, Ty::I8, Ty::I16, &[r], Attr::None);
+            return (Op::Mov, vec![r], Attr::None);
+        }
         if !relu {
             return (op, s.to_vec(), Attr::None);
         }
