@@ -170,6 +170,7 @@ impl Prepared {
             grid_id: 1,
             grid_workspace: 0,
             envreg: [0; 32],
+            engine: None,
         }
     }
 }
