@@ -18,7 +18,7 @@ __global__ void null_bug(int *data) {
 }
 
 __global__ void freed_bug(int *data) {
-    data[threadIdx.x] = 1; //~ memory/out-of-bounds
+    data[threadIdx.x] = 1; //~ memory/use-after-free
 }
 
 __global__ void host_bug(int *data) {

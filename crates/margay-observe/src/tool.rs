@@ -39,6 +39,26 @@ pub struct CopyEvent {
     pub stream: u64,
 }
 
+/// What an API call wanted to do with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Read or write it: a copy or a fill.
+    Copy,
+    Free,
+}
+
+/// An API call that the runtime refused, for memory that is not the program's to use so.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    pub wanted: Wanted,
+    /// The first byte.
+    pub address: u64,
+    /// 0 for a free.
+    pub bytes: u64,
+    /// The allocation that holds the address, or is next to it.
+    pub nearest: Option<AllocationInfo>,
+}
+
 /// Something that watches a program. Called from the threads that do the work, in each stream's
 /// order.
 pub trait Tool: Send + Sync {
@@ -51,6 +71,8 @@ pub trait Tool: Send + Sync {
     fn allocated(&self, _allocation: &AllocationInfo) {}
     fn freed(&self, _allocation: &AllocationInfo) {}
     fn copied(&self, _copy: &CopyEvent) {}
+    /// An API call failed.
+    fn refused(&self, _refusal: &Refusal) {}
     /// The process ends: the last chance to write anything.
     fn finish(&self) {}
 }

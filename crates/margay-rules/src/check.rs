@@ -14,8 +14,11 @@ use crate::front::{Environment, Language, Pass, Unit, precompiled};
 use crate::registry;
 use crate::rule::Rule;
 use crate::rules::functions::arch_dependent_signature::{self, Signature};
-use crate::rules::functions::{device_called_from_host, device_function_address_on_host};
+use crate::rules::functions::{
+    builtin_variable_written, device_called_from_host, device_function_address_on_host,
+};
 use crate::rules::opencl::{space_changed, string_literal_space};
+use crate::rules::variables::device_variable_at_function_scope;
 use crate::suppress::Allowed;
 use crate::tree::Tree;
 
@@ -156,12 +159,20 @@ fn run_pass(
     let mut findings: Vec<Finding> = Vec::new();
     let mut syntax = None;
     for diagnostic in &said {
-        if is_dropped(&diagnostic.message, environment) {
+        if is_dropped(diagnostic, environment, path, text) {
             continue;
         }
         let stops = diagnostic.level == Level::Fatal
             || (diagnostic.level == Level::Error && diagnostic.category == Category::Syntax);
-        let mut finding = of_clang(diagnostic, language, settings);
+        let mut finding = of_clang(diagnostic, language, settings, environment);
+        if finding.code.is_none()
+            && finding.place.as_ref().is_some_and(|p| {
+                p.file == path && builtin_variable_written::is_builtin(text, p, &finding.message)
+            })
+        {
+            finding.code = Some(builtin_variable_written::RULE.code);
+            finding.help = vec![builtin_variable_written::RULE.summary.to_string()];
+        }
         if finding.code == Some(device_called_from_host::RULE.code)
             && finding.place.as_ref().is_some_and(|p| {
                 p.file == path && device_function_address_on_host::is_address(text, p)
@@ -194,6 +205,11 @@ fn run_pass(
             sources.add(file.path.clone(), file.text.clone());
         }
         let facts = Facts::new(&tree, environment);
+        for finding in &mut findings {
+            if finding.code == Some(device_variable_at_function_scope::RULE.code) {
+                device_variable_at_function_scope::complete(&facts, finding);
+            }
+        }
         for rule in registry::all() {
             let severity = settings.severity(rule);
             let wanted = match rule.group {
@@ -232,9 +248,25 @@ fn run_pass(
 }
 
 /// Messages about clang's own limits, not about the language.
-fn is_dropped(message: &str, environment: &Environment) -> bool {
-    (message == "CUDA device code does not support va_arg"
-        && environment.cuda_version >= crate::rules::functions::variadic_device::FROM)
+fn is_dropped(diagnostic: &Diagnostic, environment: &Environment, path: &Path, text: &str) -> bool {
+    let message = diagnostic.message.as_str();
+    // clang has no launches in device code; nvcc has them with separate compilation.
+    let launches = || {
+        let at = diagnostic.spot.as_ref().filter(|s| s.file == path).map(|s| s.start as usize);
+        let after = at.and_then(|at| text.get(at..)).unwrap_or("");
+        after.split([';', '{', '}']).next().unwrap_or("").contains("<<<")
+    };
+    if environment.relocatable
+        && environment.capability.sm() >= 35
+        && message.starts_with("reference to __global__ function")
+        && launches()
+    {
+        return true;
+    }
+    // Of our headers' section for managed variables; what is wrong with such a variable has a rule.
+    message.contains("causes a section type conflict with")
+        || (message == "CUDA device code does not support va_arg"
+            && environment.cuda_version >= crate::rules::functions::variadic_device::FROM)
         || message == "#pragma once in main file"
 }
 
@@ -252,13 +284,20 @@ fn place_of(spot: &Spot) -> Place {
     Place { file: spot.file.clone(), start: spot.start as usize, end: spot.end as usize }
 }
 
-fn of_clang(diagnostic: &Diagnostic, language: Language, settings: &Settings) -> Finding {
+fn of_clang(
+    diagnostic: &Diagnostic,
+    language: Language,
+    settings: &Settings,
+    environment: &Environment,
+) -> Finding {
     let notes = diagnostic.notes.iter().map(|n| n.message.as_str());
     let full: String =
         std::iter::once(diagnostic.message.as_str()).chain(notes).collect::<Vec<_>>().join("\n");
     let rule = registry::all().find(|r| {
         let opencl = r.group == crate::rule::Group::OpenCl;
-        opencl == (language == Language::OpenCl) && r.claims(&full)
+        opencl == (language == Language::OpenCl)
+            && r.holds.includes(environment.capability)
+            && r.claims(&full)
     });
     let own = match diagnostic.level {
         Level::Fatal | Level::Error => Severity::Error,

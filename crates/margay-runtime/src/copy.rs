@@ -8,6 +8,8 @@
 
 use std::sync::Arc;
 
+use margay_observe::tool::Wanted;
+
 use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::graph::NodeWork;
@@ -81,8 +83,17 @@ struct Plan {
     extent: Extent,
 }
 
-/// Checks one side; `true` if it is pageable host memory.
+/// Checks one side; `true` if it is pageable host memory. The tools are told of what does not pass.
 fn check_side(rt: &Runtime, side: &Side, extent: Extent) -> Result<bool> {
+    let checked = pageable(rt, side, extent);
+    if checked.is_err() {
+        let bytes = extent.span(side).unwrap_or(u64::MAX);
+        watch::refused(rt, Wanted::Copy, side.address, bytes);
+    }
+    checked
+}
+
+fn pageable(rt: &Runtime, side: &Side, extent: Extent) -> Result<bool> {
     let span = extent.span(side)?;
     if extent.height > 1 && side.pitch < extent.width {
         return Err(CudaError::InvalidValue);
@@ -228,12 +239,17 @@ impl Context {
         let pageable = (check_side(rt, &to, extent)?, check_side(rt, &from, extent)?);
         let plan = Plan { to, from, extent };
         let context = self.clone();
+        let handle = stream.handle;
         let work = move || {
             if context.check().is_err() {
                 return;
             }
-            match plan.still_valid(runtime::get(), pageable) {
-                true => plan.run(),
+            let rt = runtime::get();
+            match plan.still_valid(rt, pageable) {
+                true => {
+                    plan.tell(rt, handle);
+                    plan.run();
+                }
                 false => context.fail(CudaError::IllegalAddress),
             }
         };
@@ -283,7 +299,7 @@ impl Context {
                 return context.fail(CudaError::IllegalAddress);
             }
             for y in 0..height {
-                watch::copied(runtime::get(), address + y * pitch, None, width, handle);
+                watch::copied(runtime::get(), address + y * pitch, None, extent.width, handle);
                 value.fill(address + y * pitch, width);
             }
         };

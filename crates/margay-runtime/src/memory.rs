@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use margay_exec::mem::{AllocError, AllocKind};
+use margay_observe::tool::Wanted;
 use parking_lot::{Mutex, RwLock};
 
 use crate::context::Context;
@@ -336,6 +337,15 @@ impl Runtime {
         }
     }
 
+    /// As [`Runtime::take`] for what the program asked to be freed: the tools are told of a refusal.
+    fn take_asked(&self, base: u64, may: impl Fn(&Record) -> bool) -> Result<Record> {
+        let taken = self.take(base, may);
+        if taken.is_err() {
+            watch::refused(self, Wanted::Free, base, 0);
+        }
+        taken
+    }
+
     fn release(&self, record: &Record) {
         watch::freed(self, record.base);
         let result = match record.origin {
@@ -381,14 +391,14 @@ impl Runtime {
         let record = self.allocation(base).filter(|r| r.base == base && freeable(r));
         let record = record.ok_or(CudaError::InvalidValue)?;
         self.wait_for_users(&record);
-        let record = self.take(base, freeable)?;
+        let record = self.take_asked(base, freeable)?;
         self.release(&record);
         Ok(())
     }
 
     /// Frees a [`Context::buffer`] that no work uses any more.
     pub fn release_buffer(&self, base: u64) -> Result<()> {
-        let record = self.take(base, |r| r.origin == Origin::Alloc && !r.dying)?;
+        let record = self.take_asked(base, |r| r.origin == Origin::Alloc && !r.dying)?;
         self.release(&record);
         Ok(())
     }
@@ -408,7 +418,7 @@ impl Runtime {
         let record = self.allocation(base).filter(|r| r.base == base && r.origin == origin);
         let record = record.ok_or(otherwise)?;
         self.wait_for_users(&record);
-        let record = self.take(base, |r| r.origin == origin).map_err(|_| otherwise)?;
+        let record = self.take_asked(base, |r| r.origin == origin).map_err(|_| otherwise)?;
         self.release(&record);
         Ok(())
     }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use margay_arch::Gpu;
 use margay_exec::mem::space::Bounds;
+use margay_observe::sanitize::Filter;
 use margay_observe::sanitize::finding::Check;
 
 /// The GPU that is emulated when nothing is asked for.
@@ -40,8 +41,11 @@ pub struct Settings {
     pub profile: Option<PathBuf>,
     /// `MARGAY_CHECK`: the checks, and `MARGAY_CHECK_DIR`: where their findings go.
     pub check: Option<(BTreeSet<Check>, PathBuf)>,
-    /// `MARGAY_CHECK_KERNELS`: only kernels whose name contains this are checked.
-    pub check_kernels: Option<String>,
+    /// Which launches are checked: `MARGAY_CHECK_KERNELS`, a part of the kernel's name, and
+    /// `MARGAY_CHECK_LAUNCHES`, numbers from 1 as in `1,5-8,20-`.
+    pub check_filter: Filter,
+    /// `MARGAY_DESTROY_ON_DEVICE_ERROR=kernel`: a fault ends its kernel, and the context stays usable.
+    pub faults_end_kernels: bool,
     /// `MARGAY_MODELS`: GPUs beside the program's own that the profile counts for.
     pub models: Vec<Gpu>,
 }
@@ -118,6 +122,16 @@ impl Settings {
                 Bounds::Exact
             }
         };
+        let mut check_filter = Filter {
+            kernels: var("MARGAY_CHECK_KERNELS").filter(|v| !v.is_empty()),
+            launches: None,
+        };
+        if let Some(text) = var("MARGAY_CHECK_LAUNCHES").filter(|v| !v.trim().is_empty()) {
+            match Filter::parse_launches(&text) {
+                Some(ranges) => check_filter.launches = Some(ranges),
+                None => warn("MARGAY_CHECK_LAUNCHES", &text, "numbers from 1, as in 1,5-8,20-"),
+            }
+        }
         Settings {
             gpus,
             bounds,
@@ -127,7 +141,9 @@ impl Settings {
             timeout,
             seed: number("MARGAY_SEED"),
             check: checks(&var, &warn),
-            check_kernels: var("MARGAY_CHECK_KERNELS").filter(|v| !v.is_empty()),
+            check_filter,
+            faults_end_kernels: var("MARGAY_DESTROY_ON_DEVICE_ERROR")
+                .is_some_and(|v| v.trim() == "kernel"),
             profile: var("MARGAY_PROFILE").filter(|v| !v.is_empty()).map(PathBuf::from),
             models,
             eager_loading: var("CUDA_MODULE_LOADING")

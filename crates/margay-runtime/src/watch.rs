@@ -11,7 +11,7 @@ use margay_exec::mem::AddressSpace;
 use margay_exec::program::Program;
 use margay_observe::profile::Profiler;
 use margay_observe::sanitize::Checks;
-use margay_observe::tool::{self, CopyEvent, LaunchView, Tool};
+use margay_observe::tool::{self, CopyEvent, LaunchView, Refusal, Tool, Wanted};
 
 use crate::handle::Handle;
 use crate::runtime::{self, Runtime};
@@ -32,7 +32,7 @@ pub fn tools(settings: &Settings) -> Vec<Arc<dyn Tool>> {
         tools.push(Profiler::start(directory, gpus));
     }
     if let Some((wanted, directory)) = &settings.check {
-        tools.push(Checks::start(directory, wanted.clone(), settings.check_kernels.clone()));
+        tools.push(Checks::start(directory, wanted.clone(), settings.check_filter.clone()));
     }
     tools
 }
@@ -123,5 +123,16 @@ pub fn freed(rt: &Runtime, base: u64) {
 pub fn copied(rt: &Runtime, to: u64, from: Option<u64>, bytes: u64, stream: Handle) {
     for tool in &rt.tools {
         tool.copied(&CopyEvent { to, from, bytes, stream });
+    }
+}
+
+/// An API call is about to fail for the memory that it names. `bytes` is 0 for a free.
+pub fn refused(rt: &Runtime, wanted: Wanted, address: u64, bytes: u64) {
+    if rt.tools.is_empty() {
+        return;
+    }
+    let nearest = rt.memory.find(address).or_else(|| rt.memory.nearest(address));
+    for tool in &rt.tools {
+        tool.refused(&Refusal { wanted, address, bytes, nearest: nearest.clone() });
     }
 }

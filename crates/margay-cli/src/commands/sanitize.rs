@@ -8,9 +8,9 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-use margay_observe::sanitize::CheckReport;
 use margay_observe::sanitize::finding::{Check, Finding, Findings, Severity};
 use margay_observe::sanitize::report;
+use margay_observe::sanitize::{CheckReport, Filter};
 
 use super::child;
 use crate::failure::{At, Failure};
@@ -33,6 +33,14 @@ pub struct SanitizeArgs {
     /// With --check: only kernels whose name contains this.
     #[arg(long, value_name = "TEXT", requires = "check")]
     kernel_filter: Option<String>,
+    /// With --check: only these launches, by number from 1: 1,5-8,20-. Those that --kernel-filter leaves
+    /// out do not count.
+    #[arg(long, value_name = "NUMBERS", requires = "check")]
+    launch_filter: Option<String>,
+    /// With --check: what a device error ends: the context, as on a card, or only its kernel, so that what
+    /// comes after is checked too.
+    #[arg(long, value_parser = ["context", "kernel"], default_value = "context", requires = "check")]
+    destroy_on_device_error: String,
     /// With --check: findings that this file lists are left out.
     #[arg(long, value_name = "FILE", requires = "check")]
     suppressions: Option<PathBuf>,
@@ -52,6 +60,8 @@ pub struct Sanitize {
     output: Option<PathBuf>,
     error_exitcode: u8,
     kernel_filter: Option<String>,
+    launch_filter: Option<String>,
+    destroy: String,
     suppressed: Vec<Suppression>,
     save: Option<PathBuf>,
     schedules: u32,
@@ -104,6 +114,13 @@ impl SanitizeArgs {
         let checks = Check::parse_list(text).map_err(|word| {
             Failure::Usage(format!("--check: `{word}` is none of memory, race, init, sync, all"))
         })?;
+        if let Some(text) = &self.launch_filter
+            && Filter::parse_launches(text).is_none()
+        {
+            return Err(Failure::Usage(format!(
+                "--launch-filter {text}: expected numbers from 1, as in 1,5-8,20-"
+            )));
+        }
         let suppressed = match &self.suppressions {
             Some(path) => suppressions(path)?,
             None => Vec::new(),
@@ -116,6 +133,8 @@ impl SanitizeArgs {
             output: self.check_output.clone(),
             error_exitcode: self.error_exitcode,
             kernel_filter: self.kernel_filter.clone(),
+            launch_filter: self.launch_filter.clone(),
+            destroy: self.destroy_on_device_error.clone(),
             suppressed,
             save: self.save_suppressions.clone(),
             schedules: self.schedules,
@@ -132,6 +151,10 @@ impl Sanitize {
         if let Some(filter) = &self.kernel_filter {
             command.env("MARGAY_CHECK_KERNELS", filter);
         }
+        if let Some(filter) = &self.launch_filter {
+            command.env("MARGAY_CHECK_LAUNCHES", filter);
+        }
+        command.env("MARGAY_DESTROY_ON_DEVICE_ERROR", &self.destroy);
     }
 
     /// Runs the program again with other schedules; returns the first end that was not 0, or `first`.
@@ -174,7 +197,7 @@ impl Sanitize {
         if launches == 0 {
             let why = match filtered {
                 0 => "the program launched no kernel on margay's GPU".to_owned(),
-                n => format!("--kernel-filter left out all {n} launches"),
+                n => format!("the filters left out all {n} launches"),
             };
             eprintln!("margay: checked nothing: {why}");
             return Ok(if code == 0 { 125 } else { code });

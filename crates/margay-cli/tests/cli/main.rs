@@ -5,11 +5,13 @@
 //! that need clang, or the libraries that `cargo build --workspace` makes, say on standard error that
 //! they are skipped where those are missing.
 
+mod check;
 mod compile;
 mod explain;
 mod gpus;
 mod help;
 mod launch;
+mod lsp;
 mod profile;
 mod run;
 mod separate;

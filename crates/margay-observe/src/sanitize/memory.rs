@@ -10,13 +10,21 @@ use margay_exec::mem::{AllocKind, AllocationInfo};
 use margay_ir::Space;
 
 use super::finding::{Actor, Check, Finding, Severity};
+use crate::tool::{Refusal, Wanted};
 
-/// The finding for a launch that ended in a fault of memory.
-pub fn failure(failure: &LaunchFailure) -> Option<Finding> {
+/// The finding for a launch that ended in a fault of memory. `freed` tells which allocation was at an
+/// address before it was freed.
+pub fn failure(
+    failure: &LaunchFailure,
+    freed: &dyn Fn(u64) -> Option<AllocationInfo>,
+) -> Option<Finding> {
     let LaunchFailure::Fault(fault) = failure else { return None };
     let (code, action, space, address, bytes, cure) = match &fault.kind {
         FaultKind::IllegalAddress { space, address, bytes, access, nearest, .. } => {
+            let global = matches!(space, Space::Global | Space::Generic);
+            let gone = if global { freed(*address) } else { None };
             let code = match space {
+                Space::Global | Space::Generic if gone.is_some() => "memory/use-after-free",
                 Space::Const | Space::Param if *access != Access::Read => "memory/read-only",
                 Space::Global | Space::Generic | Space::Const | Space::Param => {
                     "memory/out-of-bounds"
@@ -24,14 +32,21 @@ pub fn failure(failure: &LaunchFailure) -> Option<Finding> {
                 Space::Shared => "memory/shared-out-of-bounds",
                 Space::Local => "memory/local-out-of-bounds",
             };
-            let cure = match nearest {
-                Some(near) => distance(near, *address, *bytes),
-                None if *address < 4096 => {
+            let cure = match (&gone, nearest) {
+                (Some(gone), _) => format!(
+                    "byte {} of the {} bytes of `{}` that were freed: free them after their last use",
+                    address - gone.base,
+                    gone.size,
+                    gone.label
+                ),
+                (None, Some(near)) => distance(near, *address, *bytes),
+                (None, None) if *address < 4096 => {
                     "the pointer is null: was the allocation checked, and was it passed?".to_owned()
                 }
-                None => "the address is in no allocation of the device: is it a host pointer, or \
-                         freed memory?"
-                    .to_owned(),
+                (None, None) => {
+                    "the address is in no allocation of the device: is it a host pointer?"
+                        .to_owned()
+                }
             };
             (code, verb(*access), Some(*space), Some(*address), Some(*bytes), cure)
         }
@@ -108,6 +123,71 @@ fn distance(near: &AllocationInfo, address: u64, bytes: u32) -> String {
         format!("{} of the bytes lie past the end of {what}", address + u64::from(bytes) - end)
     } else {
         format!("inside {what}, where it is not allowed")
+    }
+}
+
+/// The finding for an API call that was refused, with the freed allocation that its address was in.
+pub fn refused(refusal: &Refusal, freed: Option<&AllocationInfo>) -> Finding {
+    let Refusal { wanted, address, bytes, ref nearest } = *refusal;
+    let near = nearest.as_ref();
+    let holds = |n: &&AllocationInfo| (n.base..n.base + n.size.max(1)).contains(&address);
+    let (code, message, cure) = match (wanted, freed) {
+        (Wanted::Free, Some(gone)) if gone.base == address => (
+            "memory/double-free",
+            format!("{address:#x} is freed a second time"),
+            format!("the {} bytes of `{}` were there: free them once", gone.size, gone.label),
+        ),
+        (Wanted::Free, _) => (
+            "memory/invalid-free",
+            format!("{address:#x} is freed, where no allocation begins"),
+            match near.filter(holds) {
+                Some(n) if n.base != address => format!(
+                    "it is byte {} of the {} bytes of `{}`: pass the address that was allocated",
+                    address - n.base,
+                    n.size,
+                    n.label
+                ),
+                Some(n) => {
+                    format!("it is of `{}`: free it by the call that goes with that", n.label)
+                }
+                None => "pass the address that the allocation gave".to_owned(),
+            },
+        ),
+        (Wanted::Copy, Some(gone)) => (
+            "memory/use-after-free",
+            format!("a copy or fill of {bytes} bytes at {address:#x}, which was freed"),
+            format!("the {} bytes of `{}` were there: free them later", gone.size, gone.label),
+        ),
+        (Wanted::Copy, None) => (
+            "memory/invalid-copy",
+            match near.filter(holds) {
+                Some(n) => format!(
+                    "a copy or fill of {bytes} bytes, where {} are left of the {} of `{}`",
+                    n.base + n.size - address,
+                    n.size,
+                    n.label
+                ),
+                None => format!(
+                    "a copy or fill of {bytes} bytes at {address:#x}, which is in no allocation"
+                ),
+            },
+            "check the size against that of the allocation, and which side the pointer is of"
+                .to_owned(),
+        ),
+    };
+    Finding {
+        check: Check::Memory,
+        severity: Severity::Error,
+        code: code.to_owned(),
+        kernel: String::new(),
+        message,
+        cure,
+        space: None,
+        address: Some(address),
+        bytes: u32::try_from(bytes).ok().filter(|b| *b > 0),
+        object: near.map(|n| format!("{}, {} bytes", n.label, n.size)),
+        actors: Vec::new(),
+        count: 1,
     }
 }
 

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use self::finding::{Check, Finding};
 use self::view::{Sink, View};
-use crate::tool::{CopyEvent, LaunchView, Tool, together};
+use crate::tool::{CopyEvent, LaunchView, Refusal, Tool, together};
 
 /// What a process hands over, as JSON in a file of the check directory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -39,17 +39,62 @@ pub struct CheckReport {
     pub findings: Vec<Finding>,
 }
 
+/// Which launches are checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// A part of the kernel's name.
+    pub kernels: Option<String>,
+    /// Numbers of launches, first to last, from 1 in the order in which they start; those of kernels that
+    /// the name leaves out do not count.
+    pub launches: Option<Vec<(u64, u64)>>,
+}
+
+impl Filter {
+    /// Reads `1,5-8,20-`; `None` if the text is not like that.
+    pub fn parse_launches(text: &str) -> Option<Vec<(u64, u64)>> {
+        text.split(',')
+            .map(|part| {
+                let part = part.trim();
+                let number = |t: &str| t.trim().parse::<u64>().ok().filter(|n| *n > 0);
+                let (first, last) = match part.split_once('-') {
+                    None => (number(part)?, number(part)?),
+                    Some((first, "")) => (number(first)?, u64::MAX),
+                    Some((first, last)) => (number(first)?, number(last)?),
+                };
+                (first <= last).then_some((first, last))
+            })
+            .collect()
+    }
+
+    fn names(&self, kernel: &str) -> bool {
+        self.kernels.as_ref().is_none_or(|f| kernel.contains(f.as_str()))
+    }
+
+    fn numbers(&self, launch: u64) -> bool {
+        let within = |r: &Vec<(u64, u64)>| r.iter().any(|&(a, b)| (a..=b).contains(&launch));
+        self.launches.as_ref().is_none_or(within)
+    }
+}
+
+/// Freed allocations that are remembered, to name what is used after it was freed.
+const MOST_FREED: usize = 4096;
+
 /// Runs the checks over a process.
 pub struct Checks {
     directory: PathBuf,
     wanted: BTreeSet<Check>,
-    /// Only kernels whose name contains this are watched.
-    kernel_filter: Option<String>,
+    filter: Filter,
+    /// Launches that the filter's name let through.
+    named: AtomicU64,
+    /// Launches that run and are watched, by the address of their view.
+    watched: Mutex<BTreeSet<usize>>,
     sink: Sink,
     launches: AtomicU64,
     filtered: AtomicU64,
     /// Allocations that live, by number.
     live: Mutex<BTreeMap<u64, AllocationInfo>>,
+    /// Allocations that were freed, by address, unless something else is there now.
+    freed: Mutex<BTreeMap<u64, AllocationInfo>>,
     /// Which bytes of global memory were ever written.
     globals: init::memory::Globals,
     owner: u32,
@@ -57,19 +102,18 @@ pub struct Checks {
 
 impl Checks {
     /// Checks that write into `directory`.
-    pub fn start(
-        directory: &Path,
-        wanted: BTreeSet<Check>,
-        kernel_filter: Option<String>,
-    ) -> Arc<Checks> {
+    pub fn start(directory: &Path, wanted: BTreeSet<Check>, filter: Filter) -> Arc<Checks> {
         Arc::new(Checks {
             directory: directory.to_path_buf(),
             wanted,
-            kernel_filter,
+            filter,
+            named: AtomicU64::new(0),
+            watched: Mutex::default(),
             sink: Sink::default(),
             launches: AtomicU64::new(0),
             filtered: AtomicU64::new(0),
             live: Mutex::default(),
+            freed: Mutex::default(),
             globals: init::memory::Globals::default(),
             owner: std::process::id(),
         })
@@ -97,8 +141,17 @@ impl Checks {
         }
     }
 
+    /// Whether a launch that begins is to be watched.
     fn watches(&self, launch: &LaunchView<'_>) -> bool {
-        self.kernel_filter.as_ref().is_none_or(|f| launch.program.name().contains(f.as_str()))
+        self.filter.names(launch.program.name())
+            && self.filter.numbers(self.named.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// The freed allocation that was at an address.
+    fn freed_at(&self, address: u64) -> Option<AllocationInfo> {
+        let freed = self.freed.lock();
+        let (_, last) = freed.range(..=address).next_back()?;
+        (address < last.base + last.size).then(|| last.clone())
     }
 }
 
@@ -109,6 +162,7 @@ impl Tool for Checks {
             return None;
         }
         self.launches.fetch_add(1, Ordering::Relaxed);
+        self.watched.lock().insert(std::ptr::from_ref(launch) as usize);
         let mut observers: Vec<Box<dyn Observer + 'a>> = Vec::new();
         for check in &self.wanted {
             let view = || View::new(launch, &self.sink);
@@ -126,11 +180,13 @@ impl Tool for Checks {
     }
 
     fn launched(&self, launch: &LaunchView<'_>, outcome: &Result<LaunchStats, LaunchFailure>) {
-        if self.watches(launch)
-            && let Err(failure) = outcome
-        {
-            let found =
-                [(Check::Memory, memory::failure(failure)), (Check::Sync, sync::failure(failure))];
+        let watched = self.watched.lock().remove(&(std::ptr::from_ref(launch) as usize));
+        if watched && let Err(failure) = outcome {
+            let freed = |address| self.freed_at(address);
+            let found = [
+                (Check::Memory, memory::failure(failure, &freed)),
+                (Check::Sync, sync::failure(failure)),
+            ];
             for (check, finding) in found {
                 if let Some(finding) = finding
                     && self.wanted.contains(&check)
@@ -144,6 +200,8 @@ impl Tool for Checks {
 
     fn allocated(&self, allocation: &AllocationInfo) {
         self.live.lock().insert(allocation.id, allocation.clone());
+        let end = allocation.base.saturating_add(allocation.size.max(1));
+        self.freed.lock().retain(|_, f| f.base >= end || f.base + f.size <= allocation.base);
         if self.wanted.contains(&Check::Init) {
             self.globals.allocated(allocation);
         }
@@ -151,11 +209,25 @@ impl Tool for Checks {
 
     fn freed(&self, allocation: &AllocationInfo) {
         self.live.lock().remove(&allocation.id);
+        let mut freed = self.freed.lock();
+        freed.insert(allocation.base, allocation.clone());
+        if freed.len() > MOST_FREED {
+            let oldest = freed.values().min_by_key(|f| f.id).map(|f| f.base);
+            oldest.and_then(|base| freed.remove(&base));
+        }
+        drop(freed);
         self.globals.freed(allocation.base);
     }
 
     fn copied(&self, copy: &CopyEvent) {
         self.globals.copied(copy.to, copy.from, copy.bytes);
+    }
+
+    fn refused(&self, refusal: &Refusal) {
+        if self.wanted.contains(&Check::Memory) {
+            let freed = self.freed_at(refusal.address);
+            self.sink.add(memory::refused(refusal, freed.as_ref()), None);
+        }
     }
 
     fn finish(&self) {

@@ -56,7 +56,7 @@ impl Facts<'_> {
                     read: access.node,
                     array: access.root,
                     in_warp,
-                    volatile: tree.decl_type(access.root).innermost().is_volatile(),
+                    volatile: tree.decl_type(access.root).holds_volatile(),
                 });
             }
             match tree[statement].kind {

@@ -67,6 +67,7 @@ pub static ALL: &[&Rule] = &[
     &launches::atomic_on_mapped::RULE,
     &launches::double_before_1_3::RULE,
     &launches::warp_function_without_sync::RULE,
+    &launches::function_needs_capability::RULE,
     &barriers::barrier_in_divergent_code::RULE,
     &barriers::shared_without_barrier::RULE,
     &barriers::warp_synchronous::RULE,

@@ -141,6 +141,28 @@ impl<'t> Type<'t> {
         virtual_in(self.declaration(), 0)
     }
 
+    /// Whether the type, or what an array of it holds, is const. clang keeps the qualifiers of an array's elements
+    /// with the canonical array.
+    pub fn holds_const(self) -> bool {
+        self.at_any_level(Type::is_const)
+    }
+
+    /// As [`Type::holds_const`], for volatile.
+    pub fn holds_volatile(self) -> bool {
+        self.at_any_level(Type::is_volatile)
+    }
+
+    fn at_any_level(self, has: impl Fn(Type<'t>) -> bool) -> bool {
+        let mut ty = self;
+        while !has(ty) {
+            if !ty.is_array() {
+                return false;
+            }
+            ty = ty.element();
+        }
+        true
+    }
+
     /// The innermost element of nested arrays.
     pub fn innermost(self) -> Type<'t> {
         let mut ty = self;

@@ -105,7 +105,7 @@ fn finding(
 
 fn is_volatile(facts: &Facts<'_>, array: DeclId) -> bool {
     let ty = facts.tree.decl_type(array);
-    if ty.is_pointer() { ty.pointee().is_volatile() } else { ty.innermost().is_volatile() }
+    if ty.is_pointer() { ty.pointee().is_volatile() } else { ty.holds_volatile() }
 }
 
 /// Three statements in a row, `s[i] += s[i + n]` with n halving from at most 32: the end of a reduction that

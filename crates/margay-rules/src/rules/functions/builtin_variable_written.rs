@@ -2,7 +2,7 @@
 //! MG114: Built-in variables are read-only and have no address.
 
 use crate::analysis::Facts;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Place, Severity};
 use crate::rule::{Example, Group, Holds, Rule};
 use crate::tree::{Kind, Unary};
 
@@ -34,6 +34,22 @@ pub static RULE: Rule = Rule {
     ],
     check: Some(check),
 };
+
+/// Whether what clang says of an operator is about a built-in variable: it calls their assignment and their
+/// address by the operators of its own header.
+pub fn is_builtin(text: &str, place: &Place, message: &str) -> bool {
+    let named = |word: &str| NAMES.contains(&word);
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    if message == "no viable overloaded '='" {
+        let before = text.get(..place.start).unwrap_or("").trim_end();
+        return named(&before[before.rfind(|c| !is_word(c)).map_or(0, |at| at + 1)..]);
+    }
+    if message == "overload resolution selected deleted operator '&'" {
+        let after = text.get(place.start..).unwrap_or("").trim_start_matches(['&', '(', ' ']);
+        return named(&after[..after.find(|c| !is_word(c)).unwrap_or(after.len())]);
+    }
+    false
+}
 
 const NAMES: [&str; 5] = ["threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"];
 

@@ -4,7 +4,7 @@
 use crate::analysis::Facts;
 use crate::finding::{Finding, Severity};
 use crate::rule::{Example, Group, Holds, Rule};
-use crate::tree::Kind;
+use crate::tree::{Kind, NodeId};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -57,7 +57,16 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
         if !own || said.contains(&access.root) {
             continue;
         }
-        if access.indices.iter().any(|i| facts.depends_on_thread(*i)) {
+        // The kernel's parameters are known at run time only; a counter may go when its loop is unrolled.
+        let is_parameter = |n: NodeId| {
+            let decl = tree[n].decl.filter(|_| tree[n].kind == Kind::Reference);
+            decl.is_some_and(|d| {
+                let function = tree[d].function.filter(|_| tree[d].kind == Kind::Parameter);
+                tree.decl_type(d).is_integer() && function.is_some_and(|f| facts.is_kernel(f))
+            })
+        };
+        let at_run_time = |i: NodeId| facts.depends_on_thread(i) || tree.below(i).any(is_parameter);
+        if access.indices.iter().any(|i| at_run_time(*i)) {
             said.push(access.root);
             let message =
                 format!("array `{}` is indexed at run time, so it lies in local memory", decl.name);

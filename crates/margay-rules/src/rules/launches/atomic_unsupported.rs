@@ -4,7 +4,7 @@
 use crate::analysis::Facts;
 use crate::finding::{Finding, Severity};
 use crate::rule::{Example, Group, Holds, Rule};
-use crate::tree::{Kind, NodeId, Unary};
+use crate::tree::{Kind, NodeId, Type, Unary};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -15,8 +15,11 @@ pub static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "Reports atomic functions that the compute capability lacks: none on 1.0; global \
            32-bit from 1.1; shared 32-bit and global 64-bit from 1.2; shared 64-bit and `float` \
-           addition from 2.0; `double` addition from 6.0; the functions with `_block` and \
-           `_system` from 6.0.",
+           addition from 2.0; 64-bit minimum, maximum and logic from 3.5; `double` and `__half2` \
+           addition and the functions with `_block` and `_system` from 6.0; `__half` addition and \
+           16-bit `atomicCAS` from 7.0; bfloat16 addition from 8.0; addition of `float2` and \
+           `float4`, and 128-bit `atomicCAS` and `atomicExch`, from 9.0. The additions of vectors \
+           of `float` are for global memory alone.",
     why: "The function does not exist there, or quietly does not do what it says.",
     illegal: Example::new(
         r#"__global__ void k(double *p) { atomicAdd(p, 1.0); }
@@ -52,25 +55,21 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
         }
         let ty = pointer.pointee();
         let shared = shared_root(facts, address);
-        let wide = ty.size() == Some(8);
-        let adds = name.starts_with("atomicAdd") || name.starts_with("atomicSub");
-        let scoped = name.ends_with("_system") || name.ends_with("_block");
-        let needed = if scoped || (ty.is_double() && adds) {
-            60
-        } else if (ty.is_float() && adds) || (wide && shared) {
-            20
-        } else if wide
-            && matches!(name, "atomicMin" | "atomicMax" | "atomicAnd" | "atomicOr" | "atomicXor")
-        {
-            35
-        } else if wide || shared {
-            12
-        } else {
-            11
+        let space = if shared { "shared" } else { "global" };
+        let message = format!("`{name}` on `{}` in {space} memory", ty.spelling());
+        let spelling = ty.canonical_spelling();
+        let plain = spelling.trim_start_matches("volatile ").trim_start_matches("struct ");
+        let needed = match plain {
+            "float2" | "float4" if shared => {
+                out.push(
+                    Finding::new(RULE.code, facts.place(call), message)
+                        .note("this addition exists for global memory only"),
+                );
+                continue;
+            }
+            _ => since(name, plain, &ty, shared),
         };
         if facts.sm() < needed {
-            let space = if shared { "shared" } else { "global" };
-            let message = format!("`{name}` on `{}` in {space} memory", ty.spelling());
             out.push(Finding::new(RULE.code, facts.place(call), message).note(format!(
                 "it needs compute capability {}.{}; this is {}",
                 needed / 10,
@@ -79,6 +78,29 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
             )));
         }
     }
+}
+
+/// The first capability, as in `sm_60`, that has an atomic function for a type and a space.
+fn since(name: &str, plain: &str, ty: &Type<'_>, shared: bool) -> u32 {
+    let wide = ty.size() == Some(8);
+    let adds = name.starts_with("atomicAdd") || name.starts_with("atomicSub");
+    let base = name.trim_end_matches("_system").trim_end_matches("_block");
+    let logic = matches!(base, "atomicMin" | "atomicMax" | "atomicAnd" | "atomicOr" | "atomicXor");
+    let of_type = match plain {
+        "float2" | "float4" => 90,
+        "__nv_bfloat16" | "__nv_bfloat162" => 80,
+        "__half" => 70,
+        "__half2" => 60,
+        _ if ty.size() == Some(16) => 90,
+        _ if ty.size() == Some(2) => 70,
+        _ if ty.is_double() && adds => 60,
+        _ if wide && logic => 35,
+        _ if (ty.is_float() && adds) || (wide && shared) => 20,
+        _ if wide || shared => 12,
+        _ => 11,
+    };
+    let of_scope = if base == name { 11 } else { 60 };
+    of_type.max(of_scope)
 }
 
 fn shared_root(facts: &Facts<'_>, address: NodeId) -> bool {

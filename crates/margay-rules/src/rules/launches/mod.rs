@@ -7,6 +7,7 @@ pub mod block_not_of_warps;
 pub mod block_too_large;
 pub mod double_before_1_3;
 pub mod dynamic_shared_too_large;
+pub mod function_needs_capability;
 pub mod grid_too_large;
 pub mod launch_unchecked;
 pub mod result_read_unsynchronised;

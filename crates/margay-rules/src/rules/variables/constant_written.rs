@@ -40,6 +40,7 @@ int main() {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     let tree = facts.tree;
+    check_atomics(facts, out);
     for (node, decl) in facts.variables() {
         let Some(variable) = tree[node].decl.filter(|_| decl.qualifiers.constant) else { continue };
         if Some(&node) != decl.nodes.first() {
@@ -62,6 +63,36 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
                         .help("the host writes it with cudaMemcpyToSymbol"),
                 );
             }
+        }
+    }
+}
+
+/// `atomicAdd(&c[i], 1)` writes too.
+fn check_atomics(facts: &Facts<'_>, out: &mut Vec<Finding>) {
+    let tree = facts.tree;
+    for call in facts.device(|k| k == Kind::Call) {
+        if !tree.callee_name(call).is_some_and(|n| n.starts_with("atomic")) {
+            continue;
+        }
+        let Some(&address) = tree.arguments(call).first() else { continue };
+        let address = tree.uncast(address);
+        let target = match tree[address].kind {
+            Kind::Unary(Unary::AddressOf) => tree[address].children[0],
+            Kind::Binary(_) => tree[address].children[0],
+            _ => address,
+        };
+        let Some(root) = tree.root_variable(target) else { continue };
+        let ty = tree.decl_type(root);
+        if tree[root].qualifiers.constant
+            && !ty.is_pointer()
+            && !goes_through_pointer(facts, target)
+        {
+            let message =
+                format!("constant variable `{}` is changed by an atomic", tree[root].name);
+            out.push(
+                Finding::new(RULE.code, facts.place(call), message)
+                    .help("put it into global memory: `__device__`"),
+            );
         }
     }
 }

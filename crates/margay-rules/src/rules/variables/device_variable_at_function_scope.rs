@@ -33,6 +33,23 @@ pub static RULE: Rule = Rule {
     check: Some(check),
 };
 
+/// The fix for what clang found: it drops the attribute, so that the tree says nothing of it. In a host function
+/// there is none.
+pub fn complete(facts: &Facts<'_>, finding: &mut Finding) {
+    let Some(place) = finding.place.clone().filter(|_| finding.fix.is_none()) else { return };
+    let tree = facts.tree;
+    let on_device = tree.functions.iter().any(|f| {
+        let body = tree.body(*f).map(|b| facts.place(b));
+        facts.side_of(&tree[*f]) != Side::Host
+            && body.is_some_and(|b| b.file == place.file && (b.start..b.end).contains(&place.start))
+    });
+    if on_device {
+        let before = Place { end: place.start, ..place };
+        let with = std::mem::replace(finding, Finding::new(RULE.code, before.clone(), ""));
+        *finding = with.fix("add `static`", vec![(before, "static ".into())]);
+    }
+}
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     for (node, decl) in facts.variables() {
         let q = decl.qualifiers;

@@ -30,7 +30,11 @@ __global__ void k(int *p) { __shared__ S s; s.a = 1; p[0] = s.a; }
     manual: "CUDA C++ Programming Guide, \"Variable Memory Space Specifiers\"",
     holds: Holds::ALWAYS,
     fix: "`--fix` removes the specifier",
-    clang: &["attribute only applies to variables", "attribute only applies to non-static"],
+    clang: &[
+        "attribute only applies to variables",
+        "'device' attribute only applies to functions and variables",
+        "attribute only applies to non-static",
+    ],
     check: Some(check),
 };
 
