@@ -9,6 +9,7 @@
 #define __CUDA_RUNTIME_H__
 
 #include "margay/version.h"
+#include "margay/letters_begin.h"
 #include "margay/qualifiers.h"
 
 #if defined(MARGAY_CUDA_PASS)
@@ -36,5 +37,6 @@
 #if defined(__cplusplus)
 #include "margay/runtime_templates.h"
 #endif
+#include "margay/letters_end.h"
 
 #endif
