@@ -69,7 +69,15 @@ fn main() {
             Path::new(&path).file_stem().map_or_else(String::new, |s| s.to_string_lossy().into());
         for (n, f) in module.functions.iter().enumerate().filter(|f| !f.1.blocks.is_empty()) {
             for full in [true, false] {
-                let options = Options { block, full, loops: true, independent: true, hold: full };
+                let options = Options {
+                    block,
+                    full,
+                    loops: !full,
+                    independent: true,
+                    hold: full && std::env::var_os("HOLD").is_some(),
+                    blocks: full,
+                    plain: full,
+                };
                 let layout = Layout::new(f);
                 let cpu = std::env::var("CPU").unwrap_or("x86-64-v4".into());
                 match compile(f, &layout, &options, &cpu, "") {

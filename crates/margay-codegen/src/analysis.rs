@@ -73,6 +73,10 @@ pub struct Facts {
     pub joins: Set,
     /// Targets of backward edges.
     pub headers: Set,
+    /// Parameters that are multiples of 16.
+    pointers: Vec<u32>,
+    /// Address of the local frame, if all lanes have one.
+    local_frame: Option<u64>,
 }
 
 /// The registers that hold the results of a function.
@@ -118,6 +122,8 @@ impl Facts {
             succs,
             joins: Set::new(count),
             headers,
+            pointers: if options.plain { crate::pointers(f) } else { Vec::new() },
+            local_frame: crate::emit::local_frame(f),
         };
         facts.solve(f, options);
         facts.joins = facts.find_joins(f);
@@ -192,23 +198,33 @@ impl Facts {
         while let Some(b) = work.pop() {
             // Lanes that are all together.
             if self.parts(f, b) {
-                any |= self.go_on(b, &Set::new(count), &mut work);
+                any |= self.go_on(f, b, &Set::new(count), &mut work);
             }
             if let Some(w) = self.waiting[b].clone() {
-                any |= self.go_on(b, &w, &mut work);
+                any |= self.go_on(f, b, &w, &mut work);
             }
         }
         any
     }
 
     /// Block `b` was run while lanes wait at `others`: who may run next, and who waits then.
-    fn go_on(&mut self, b: usize, others: &Set, work: &mut Vec<usize>) -> bool {
+    fn go_on(&mut self, f: &Function, b: usize, others: &Set, work: &mut Vec<usize>) -> bool {
+        let next = self.succs[b].clone();
+        if next.is_empty() || self.parts(f, b) {
+            return self.go_to(&next, others, work);
+        }
+        // All lanes go one way.
+        next.iter().fold(false, |any, &s| self.go_to(&[s], others, work) | any)
+    }
+
+    /// Lanes are sent to all of `targets` while others wait at `others`.
+    fn go_to(&mut self, targets: &[usize], others: &Set, work: &mut Vec<usize>) -> bool {
         let count = self.succs.len();
         let mut all = others.clone();
-        for &s in &self.succs[b] {
+        for &s in targets {
             all.insert(s);
         }
-        let last = self.succs[b].iter().copied().max().unwrap_or(usize::MAX);
+        let last = targets.iter().copied().max().unwrap_or(usize::MAX);
         let order: Vec<usize> = all.iter().collect();
         let mut any = false;
         for (n, &next) in order.iter().enumerate().take_while(|&(_, &j)| j <= last) {
@@ -312,7 +328,15 @@ impl Facts {
                 _ => one(Shape::Varying),
             },
             Op::Addr => match inst.attr {
-                Attr::Address { of: margay_ir::AddrOf::Local(_), .. } => one(Shape::Varying),
+                Attr::Address { of: margay_ir::AddrOf::Local(at), addend } => {
+                    match self.local_frame {
+                        Some(frame) => {
+                            let at = frame.wrapping_add(at as u64).wrapping_add(addend as u64);
+                            one(Shape::lin(Lin::constant(at)))
+                        }
+                        None => one(Shape::Varying),
+                    }
+                }
                 _ => one(Shape::lin(Lin { align: 2, ..Lin::uniform() })),
             },
             Op::Select => {
@@ -323,8 +347,19 @@ impl Facts {
                 let Attr::Mem(mem) = inst.attr else {
                     return vec![Shape::Varying; inst.dsts.len()];
                 };
-                let s = if uniform && loads_once(&mem) { Shape::uniform() } else { Shape::Varying };
-                vec![s; inst.dsts.len()]
+                if !uniform || !loads_once(&mem) {
+                    return vec![Shape::Varying; inst.dsts.len()];
+                }
+                let at = match inst.srcs[0] {
+                    Value::Imm(base) if mem.space == Space::Param => {
+                        Some((base as i64 + mem.offset) as u32)
+                    }
+                    Value::Imm(_) | Value::Reg(_) => None,
+                };
+                if at.is_some_and(|at| self.pointers.contains(&at)) {
+                    return vec![Shape::lin(Lin { align: 4, ..Lin::uniform() }); inst.dsts.len()];
+                }
+                vec![Shape::uniform(); inst.dsts.len()]
             }
             Op::Cvta | Op::CvtaTo => match (&lins, inst.attr.clone()) {
                 (Some(l), Attr::Space(_)) => {
@@ -365,6 +400,11 @@ pub fn is_pure(op: Op) -> bool {
     op < Op::Ld
 }
 
+/// Threads of a dimension of a block, those of the last warp's missing lanes with them.
+pub fn widest(threads: u32) -> u64 {
+    threads.next_multiple_of(LANES as u32) as u64
+}
+
 /// The shape of a special register.
 pub fn sreg(s: Sreg, options: &Options) -> Shape {
     let [bx, by, bz] = options.block.map(u64::from);
@@ -373,6 +413,10 @@ pub fn sreg(s: Sreg, options: &Options) -> Shape {
     let small = |most: u64| Shape::lin(Lin { most, ..Lin::uniform() });
     match s {
         Sreg::NTid(d) => Shape::lin(Lin::constant(options.block[d as usize % 3] as u64)),
+        Sreg::CtaId(d) | Sreg::NCtaId(d) if options.plain => {
+            let blocks = crate::PLAIN_THREADS / widest(options.block[d as usize % 3]);
+            small(if matches!(s, Sreg::CtaId(_)) { blocks.saturating_sub(1) } else { blocks })
+        }
         Sreg::CtaId(_) | Sreg::NCtaId(_) => small(0x7fff_ffff),
         Sreg::WarpId => small(31),
         Sreg::NWarpId => small(32),
@@ -380,14 +424,15 @@ pub fn sreg(s: Sreg, options: &Options) -> Shape {
         Sreg::Tid(d) => {
             if by == 1 && bz == 1 {
                 return match d {
-                    0 => Shape::lin(Lin::steps(lane, None, 5, bx)),
+                    0 => Shape::lin(Lin::steps(lane, None, 5, (bx - 1) & !31)),
                     _ => Shape::lin(Lin::constant(0)),
                 };
             }
             if bx.is_multiple_of(LANES as u64) {
                 return match d {
-                    0 => Shape::lin(Lin::steps(lane, None, 5, bx)),
-                    _ => small(1023),
+                    0 => Shape::lin(Lin::steps(lane, None, 5, bx - 32)),
+                    1 => small(by.next_multiple_of(32) - 1),
+                    _ => small(bz.next_multiple_of(32) - 1),
                 };
             }
             if !(LANES as u64).is_multiple_of(bx) {
@@ -398,7 +443,7 @@ pub fn sreg(s: Sreg, options: &Options) -> Shape {
                 0 => Shape::lin(Lin::steps(by_lane(&|l| l % bx), Some(0), 64, 0)),
                 1 if by.is_multiple_of(rows) => {
                     let steps = by_lane(&|l| l / bx);
-                    Shape::lin(Lin::steps(steps, None, rows.trailing_zeros(), by))
+                    Shape::lin(Lin::steps(steps, None, rows.trailing_zeros(), by - rows))
                 }
                 _ if by.is_multiple_of(rows) => small(1023),
                 1 if rows.is_multiple_of(by) => {

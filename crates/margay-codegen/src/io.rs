@@ -12,6 +12,57 @@ pub struct Extent {
     pub host: bool,
 }
 
+/// Where accesses of one kind are known to be good: see [`RoomSite`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Room {
+    /// First address of the memory.
+    pub lo: u64,
+    /// Number of addresses from there on at which such an access may start.
+    pub starts: u64,
+}
+
+/// What a [`Room`] is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RoomSite {
+    /// Which accesses share what is known: index in [`crate::Code::groups`].
+    pub group: u32,
+    pub write: bool,
+    pub constant: bool,
+    /// Bytes that follow the first.
+    pub less: u64,
+}
+
+impl RoomSite {
+    /// The room in a range.
+    pub fn of(&self, e: &Extent) -> Room {
+        let allowed = (!self.write || e.writable) && (!self.constant || e.constant);
+        let bytes = if allowed { e.hi.saturating_sub(e.lo) } else { 0 };
+        Room { lo: e.lo, starts: bytes.saturating_sub(self.less) }
+    }
+}
+
+/// Accesses that are held to touch one allocation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoomGroup {
+    /// The pointer behind them, if it is known.
+    pub root: Option<crate::Root>,
+    /// Their addresses, and the numbers of their extents.
+    pub accesses: Vec<(u32, u32)>,
+}
+
+/// Lanes of a warp that wait in the middle of a branch.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Parted {
+    /// Lanes at the exit's address.
+    pub mask: u32,
+    /// Lanes that have not exited.
+    pub alive: u32,
+    /// Lanes at the exit's pending addresses.
+    pub pending: [u32; crate::PENDING],
+}
+
 /// The block of memory whose address compiled code is called with.
 #[repr(C)]
 pub struct Io {
@@ -23,7 +74,7 @@ pub struct Io {
     pub shared_size: u64,
     pub params: *const u8,
     pub params_size: u64,
-    pub extents: *const Extent,
+    pub rooms: *const Room,
     /// Passed to `op`.
     pub context: *mut u8,
     /// Runs the handler of the instruction at an address for the lanes of a mask; 0 if it is done,
@@ -33,9 +84,26 @@ pub struct Io {
     pub fuel: i64,
     pub ctaid: [u32; 3],
     pub nctaid: [u32; 3],
-    /// Number of the warp in its block.
+    /// Number of the warp in its block; code for whole blocks keeps it up to date.
     pub warp: u32,
     pub warps: u32,
+    /// For whole blocks: how many are still to run, this one counted, from `ctaid` on.
+    pub blocks: u32,
+    /// Rounds of barriers of one block before the code returns with [`crate::AGAIN`].
+    pub rounds: u32,
+    /// Bytes from one warp's register frame to the next one's.
+    pub frame_bytes: u64,
+    /// Where each warp of the block stands: 0 at its start, an exit's number, [`crate::AT_DONE`];
+    /// with [`crate::AT_BARRIER`] added while others hold.
+    pub at: *mut u32,
+    /// Lanes of warps that hold while their lanes are apart.
+    pub parted: *mut Parted,
+    /// Warps whose first store has waited.
+    pub held: u32,
+    /// `%tid` of the block's warps: three planes each.
+    pub tids: *const u8,
+    /// Strong loads and atomics made.
+    pub polls: u64,
     /// Planes of `%tid`.
     pub tid: [*const u8; 3],
     /// Not 0 once something was stored.

@@ -16,17 +16,25 @@
 mod analysis;
 mod emit;
 mod io;
+mod roots;
 mod shape;
 
 use margay_ir as ir;
 
-pub use io::{Extent, Io};
+pub use analysis::widest;
+pub use io::{Extent, Io, Parted, Room, RoomGroup, RoomSite};
+pub use roots::{Root, pointers};
 pub use shape::{LANES, Lin, Pattern, Shape};
 
 /// Version of the code that is made: part of the key of a cache.
 pub const VERSION: u32 = 1;
 /// Functions with more instructions are left to the interpreter.
 pub const MAX_INSTS: usize = 20_000;
+
+/// Where local memory that a program may use begins: below lies what no pointer points to.
+pub const LOCAL_START: u32 = 16;
+/// See [`Options::plain`].
+pub const PLAIN_THREADS: u64 = i32::MAX as u64;
 
 /// Places at which lanes may wait at once, at most.
 pub const PENDING: usize = 64;
@@ -35,8 +43,15 @@ pub const PENDING: usize = 64;
 pub const DONE: u32 = 0;
 /// Returned by compiled code when a handler faulted: the interpreter's context says where and why.
 pub const FAULT: u32 = 1;
+/// Returned by code for whole blocks when a block has had its rounds of barriers.
+pub const AGAIN: u32 = 2;
 /// The first exit's number.
-pub const FIRST_EXIT: u32 = 2;
+pub const FIRST_EXIT: u32 = 3;
+
+/// In [`Io::at`]: every lane of the warp has exited.
+pub const AT_DONE: u32 = 1 << 31;
+/// In [`Io::at`]: the warp is at a barrier, which opens once no sibling holds.
+pub const AT_BARRIER: u32 = 1 << 30;
 
 /// What the code is specialised for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +65,11 @@ pub struct Options {
     pub independent: bool,
     /// A warp's first store to global memory has to let its siblings go first.
     pub hold: bool,
+    /// The code runs whole blocks, all of whose warps are full, one after the other.
+    pub blocks: bool,
+    /// A dimension of the grid has at most [`PLAIN_THREADS`] threads, counting for a dimension of a
+    /// block those of the last warp's missing lanes, and [`pointers`] are multiples of 16.
+    pub plain: bool,
 }
 
 /// Where the interpreter keeps what the code shares with it.
@@ -98,6 +118,16 @@ pub enum Reason {
     Hold,
 }
 
+impl Reason {
+    /// Whether the same code goes on with the warp after its siblings had a turn.
+    pub fn goes_on(self) -> bool {
+        match self {
+            Reason::Barrier { .. } | Reason::Hold => true,
+            Reason::Interpret | Reason::Never | Reason::Fuel => false,
+        }
+    }
+}
+
 /// Where and how the code can be left; its number is its index plus [`FIRST_EXIT`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exit {
@@ -116,6 +146,11 @@ pub struct Code {
     pub text: String,
     pub entries: Vec<Entry>,
     pub exits: Vec<Exit>,
+    /// Local memory lies word by word: word `w` of lane `l` at `w * 128 + l * 4` from the warp's part.
+    pub private: bool,
+    pub groups: Vec<RoomGroup>,
+    /// What [`Io::rooms`] must hold.
+    pub rooms: Vec<RoomSite>,
 }
 
 /// Name of the function in the module; it takes a pointer to [`Io`], the entry and the lanes.
@@ -124,6 +159,18 @@ pub const SYMBOL: &str = "margay_kernel";
 /// Why there is no code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused(pub &'static str);
+
+/// Whether a function can be compiled to run whole blocks: one barrier at most.
+pub fn runs_blocks(function: &ir::Function) -> bool {
+    let mut ids = function
+        .blocks
+        .iter()
+        .flat_map(|b| &b.insts)
+        .filter_map(emit::plain_barrier)
+        .collect::<Vec<_>>();
+    ids.dedup();
+    function.is_entry && ids.len() <= 1
+}
 
 /// Compiles one function to LLVM's text form. `cpu` and `features` go to its attributes.
 pub fn compile(

@@ -45,8 +45,9 @@ pub struct Lin {
     pub form: Pattern,
     /// The base, if it is known.
     pub constant: Option<u64>,
-    /// Low bits of the base that are 0.
+    /// Low bits of the base that are 0, and of the second scalar if there is one.
     pub align: u32,
+    pub second_align: u32,
     /// The largest value of any lane, unsigned, if that is known to be small.
     pub most: u64,
 }
@@ -62,19 +63,19 @@ pub enum Shape {
 
 impl Lin {
     pub fn uniform() -> Lin {
-        Lin { form: Pattern::UNIFORM, constant: None, align: 0, most: u64::MAX }
+        Lin { form: Pattern::UNIFORM, constant: None, align: 0, second_align: 0, most: u64::MAX }
     }
 
     pub fn constant(bits: u64) -> Lin {
         let align = if bits == 0 { 64 } else { bits.trailing_zeros() };
-        Lin { form: Pattern::UNIFORM, constant: Some(bits), align, most: bits }
+        Lin { form: Pattern::UNIFORM, constant: Some(bits), align, second_align: 0, most: bits }
     }
 
     /// Steps above a base that is a multiple of `1 << align` and at most `base_most`.
     pub fn steps(pat: Steps, constant: Option<u64>, align: u32, base_most: u64) -> Lin {
         let top = pat.iter().copied().max().unwrap_or(0).max(0) as u64;
         let most = base_most.saturating_add(top);
-        Lin { form: Pattern { pat, q: None }, constant, align, most }
+        Lin { form: Pattern { pat, q: None }, constant, align, second_align: 0, most }
     }
 
     pub fn is_uniform(&self) -> bool {
@@ -120,6 +121,7 @@ impl Shape {
                     form: a.form.clone(),
                     constant: if a.constant == b.constant { a.constant } else { None },
                     align: a.align.min(b.align),
+                    second_align: a.second_align.min(b.second_align),
                     // A loop may raise it for ever.
                     most: if a.most == b.most { a.most } else { u64::MAX },
                 })
@@ -183,7 +185,13 @@ fn sum(a: &Lin, b: &Lin, bits: u32, subtract: bool) -> Option<Lin> {
     };
     let most = if subtract || q.is_some() { u64::MAX } else { a.most.saturating_add(b.most) };
     let most = if most <= mask(bits) >> 1 { most } else { u64::MAX };
-    Some(Lin { form: Pattern { pat, q }, constant, align: a.align.min(b.align), most })
+    let second_align = match (&a.form.q, &b.form.q) {
+        (Some(_), None) => a.second_align,
+        (None, _) => b.second_align,
+        (Some(_), Some(_)) => a.second_align.min(b.second_align),
+    };
+    let align = a.align.min(b.align);
+    Some(Lin { form: Pattern { pat, q }, constant, align, second_align, most })
 }
 
 /// The product, at a width that holds it or modulo that width.
@@ -200,22 +208,27 @@ fn product(a: &Lin, b: &Lin, bits: u32) -> Option<Lin> {
             (Some(x), Some(y)) => Some(x.wrapping_mul(y) & mask(bits)),
             _ => None,
         };
-        return Some(Lin { form: Pattern::UNIFORM, constant, align, most });
+        let form = Pattern::UNIFORM;
+        return Some(Lin { form, constant, align, second_align: 0, most });
     }
     if let Some(by) = b.constant {
         let form = scale(&a.form, wrap(by as i64, bits), bits);
         let constant = a.constant.map(|x| x.wrapping_mul(by) & mask(bits));
         let most = if form.q.is_some() { u64::MAX } else { most };
-        return Some(Lin { form, constant, align, most });
+        let second_align = a.second_align.saturating_add(by.trailing_zeros()).min(64);
+        return Some(Lin { form, constant, align, second_align, most });
     }
-    let q = match a.form.q {
+    let (q, second_align) = match a.form.q {
         Some(_) if a.form.pat != [0; LANES] => return None,
-        Some(q) => q,
+        Some(q) => (q, a.second_align.saturating_add(b.align).min(64)),
         // The steps become the factors of a scalar that is known at run time.
-        None => factor(&a.form.pat)?.1,
+        None => {
+            let (g, q) = factor(&a.form.pat)?;
+            (q, b.align.saturating_add(g.trailing_zeros()).min(64))
+        }
     };
     let form = Pattern { pat: [0; LANES], q: Some(q) };
-    Some(Lin { form, constant: None, align: 0, most: u64::MAX })
+    Some(Lin { form, constant: None, align, second_align, most: u64::MAX })
 }
 
 /// Whether a linear 32-bit value is known to be the same as a 64-bit one.
@@ -254,7 +267,8 @@ fn widen(a: &Lin, signed: bool) -> Option<Lin> {
         a.constant.map(|c| if signed { c as u32 as i32 as u64 } else { c as u32 as u64 });
     let most = if !signed && a.is_uniform() { a.most.min(u32::MAX as u64) } else { a.most };
     let most = if most <= 0x7fff_ffff || !signed { most } else { u64::MAX };
-    Some(Lin { form: a.form.clone(), constant, align: a.align.min(32), most })
+    let (align, second_align) = (a.align.min(32), a.second_align.min(32));
+    Some(Lin { form: a.form.clone(), constant, align, second_align, most })
 }
 
 /// The result of a lane-wise integer op on linear operands, if it is linear. Every operand is linear.
@@ -262,9 +276,12 @@ pub fn apply(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
     let bits = inst.ty.bits();
     let wide = matches!(inst.ty, Ty::I32 | Ty::I64);
     let steps = |v: u64| wrap(v as i64, bits);
-    let shift = |n: &Lin| n.constant.filter(|&n| n < bits as u64).map(|n| n as u32);
+    // One constant for all lanes: of other values `constant` is lane 0's.
+    let same = |l: &Lin| l.constant.filter(|_| l.is_uniform());
+    let shift = |n: &Lin| same(n).filter(|&n| n < bits as u64).map(|n| n as u32);
     let found = match inst.op {
         Op::Mov => Some((*a[0]).clone()),
+        Op::ICmp if wide => same_form(inst, a),
         Op::Add if wide => sum(a[0], a[1], bits, false),
         Op::Sub if wide => sum(a[0], a[1], bits, true),
         Op::Mul if wide => product(a[0], a[1], bits),
@@ -287,6 +304,7 @@ pub fn apply(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
             l.form = scale(&l.form, 1, 32);
             l.constant = l.constant.map(|c| c & mask(32));
             l.align = l.align.min(32);
+            l.second_align = l.second_align.min(32);
             l.most = if l.most <= 0x7fff_ffff { l.most } else { u64::MAX };
             Some(l)
         }
@@ -309,10 +327,11 @@ pub fn apply(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
                 form: Pattern::UNIFORM,
                 constant: a[0].constant.map(shift_right),
                 align: a[0].align.saturating_sub(n),
+                second_align: 0,
                 most,
             })
         }),
-        Op::And if wide && !a[0].is_uniform() => a[1].constant.and_then(|m| {
+        Op::And if wide && !a[0].is_uniform() => same(a[1]).and_then(|m| {
             // Steps below an aligned base: the mask takes the steps or the base.
             if m.wrapping_add(1).is_power_of_two() && m != 0 {
                 let n = m.trailing_ones();
@@ -362,6 +381,13 @@ pub fn apply(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
         return Some(l);
     }
     None
+}
+
+/// Values of one form without a second scalar are equal in all lanes or in none.
+fn same_form(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
+    use margay_ir::{Attr, IntCmp};
+    let equality = matches!(inst.attr, Attr::IntCmp(IntCmp::Eq | IntCmp::Ne));
+    (equality && a[0].form == a[1].form && a[0].form.q.is_none()).then(Lin::uniform)
 }
 
 /// The steps, if they lie below bit `n` and the base has zeros there.

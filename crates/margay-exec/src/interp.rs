@@ -120,6 +120,10 @@ pub struct Cx<'a> {
     pub fault: Option<Box<LaneFault>>,
     /// Where a handler faulted that compiled code called.
     pub fault_pc: u32,
+    /// The blocks that compiled code runs at this moment by one call.
+    pub whole: Option<crate::jit::Chunk>,
+    /// The tables of the code that runs, and of the one before.
+    pub rooms: [crate::jit::Rooms; 2],
     /// What compiled code and the engine share.
     pub io: Box<margay_codegen::Io>,
     pub view: WarpView,
@@ -158,6 +162,8 @@ impl<'a> Cx<'a> {
             counters: [0; COUNTERS],
             fault: None,
             fault_pc: 0,
+            whole: None,
+            rooms: [crate::jit::Rooms::new(), crate::jit::Rooms::new()],
             io: crate::jit::new_io(env),
             view: WarpView {
                 tid: [std::ptr::null(); 3],

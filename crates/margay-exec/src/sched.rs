@@ -18,7 +18,7 @@ use crate::block::{Group, Progress};
 use crate::buffer::Pool;
 use crate::fault::{Fault, FaultKind, Spot};
 use crate::interp::{COUNTERS, Cx, Env};
-use crate::jit::{BlockEnd, Fast, LaunchCode};
+use crate::jit::{Chunk, ChunkEnd, Fast, LaunchCode};
 use crate::launch::LaunchFailure;
 use crate::mem::Extent;
 
@@ -31,6 +31,10 @@ const FIRST_SLICE: u64 = 20_000;
 const PATIENCE: u32 = 4;
 /// A grid that is not done after this gets helpers.
 const HELP_AFTER: Duration = Duration::from_micros(60);
+/// A chunk of blocks that compiled code runs by one call may be larger if the last took less.
+const CHUNK: Duration = Duration::from_micros(100);
+/// Blocks of a chunk, at most.
+const MOST_BLOCKS: u64 = 1 << 16;
 /// A full card on which for so long nothing but polling happened has deadlocked.
 const STALL: Duration = Duration::from_secs(3);
 
@@ -42,13 +46,23 @@ enum End {
     Cancelled,
 }
 
+/// Whether blocks run in the order of their numbers.
+fn config_order(env: &Env<'_>) -> bool {
+    env.config.seed.is_none()
+}
+
 /// What all workers of a launch share.
 struct Grid<'a> {
     env: &'a Env<'a>,
     cancel: &'a AtomicBool,
     groups: u64,
     next: AtomicU64,
+    /// Groups that a worker took and gave back unstarted: first, and one past the last. The number
+    /// of such ranges is beside them.
+    returned: Mutex<Vec<(u64, u64)>>,
+    returns: AtomicU64,
     finished: AtomicU64,
+    threads: u64,
     resident: AtomicU64,
     limit: u64,
     /// Counts slices in which something happened.
@@ -105,24 +119,48 @@ impl Grid<'_> {
         Box::new(Fault { kind, kernel, block, thread, place })
     }
 
-    /// Takes the next group if the card has room for it.
-    fn take(&self) -> Option<u64> {
+    /// Takes the next group, with up to `most - 1` that follow, if the card has room for one: its
+    /// number, and how many they are.
+    fn take(&self, most: u64) -> Option<(u64, u64)> {
         let room = self.resident.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| {
             (n < self.limit).then_some(n + 1)
         });
         if room.is_err() {
             return None;
         }
-        let group = self.next.fetch_add(1, Ordering::AcqRel);
-        if group >= self.groups {
+        if self.returns.load(Ordering::Acquire) != 0 {
+            let mut returned = self.returned.lock();
+            if let Some(range) = returned.last_mut() {
+                let (first, count) = (range.0, most.min(range.1 - range.0));
+                range.0 += count;
+                if range.0 == range.1 {
+                    returned.pop();
+                    self.returns.fetch_sub(1, Ordering::AcqRel);
+                }
+                return Some((first, count));
+            }
+        }
+        // The last groups go one by one, so that workers end together.
+        let left = self.groups.saturating_sub(self.next.load(Ordering::Acquire));
+        let count = most.min(left / (2 * self.threads)).max(1);
+        let first = self.next.fetch_add(count, Ordering::AcqRel);
+        if first >= self.groups {
             self.resident.fetch_sub(1, Ordering::AcqRel);
             return None;
         }
-        Some(group)
+        Some((first, count.min(self.groups - first)))
+    }
+
+    /// Gives groups back that were taken and not begun.
+    fn give_back(&self, first: u64, end: u64) {
+        if first < end {
+            self.returned.lock().push((first, end));
+            self.returns.fetch_add(1, Ordering::AcqRel);
+        }
     }
 
     fn unstarted(&self) -> bool {
-        self.next.load(Ordering::Acquire) < self.groups
+        self.next.load(Ordering::Acquire) < self.groups || self.returns.load(Ordering::Acquire) != 0
     }
 
     /// The only block of a group without clusters.
@@ -202,6 +240,8 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
     let mut seen = (grid.progress.load(Ordering::Acquire), Instant::now());
     let started = Instant::now();
     let sms = env.machine.sm_count.max(1) as u64;
+    // Blocks that compiled code runs by one call.
+    let mut chunk = 1;
     // Looking at the clock costs as much as some instructions do.
     let asked = std::cell::Cell::new(0u32);
     let stop = || {
@@ -214,21 +254,30 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
     };
     while !grid.should_stop() {
         if begun.iter().all(|b| b.spinning || b.slices >= PATIENCE)
-            && let Some(at) = grid.take()
+            && let Some((at, count)) = grid.take(chunk)
         {
             if fast.is_none() {
                 LaunchCode::consider(env);
                 fast = Fast::new(&cx, &mut pool);
             }
             if let Some(fast) = &mut fast {
-                let (ctaid, smid) = (grid.block_at(at), (at % sms) as u32);
-                match fast.run_block(&mut cx, &mut pool, ctaid, smid, &stop) {
-                    Ok(BlockEnd::Done) => {
+                let ctaid = grid.block_at(at);
+                let begin = Instant::now();
+                let blocks = Chunk { first: at, count: count as u32 };
+                match fast.run_chunk(&mut cx, &mut pool, blocks, ctaid, &stop) {
+                    Ok(ChunkEnd::Done) => {
                         grid.resident.fetch_sub(1, Ordering::AcqRel);
-                        grid.finished.fetch_add(1, Ordering::AcqRel);
+                        grid.finished.fetch_add(count, Ordering::AcqRel);
                         grid.progress.fetch_add(1, Ordering::AcqRel);
+                        // Long enough that taking costs nothing, short enough to be stopped.
+                        if begin.elapsed() < CHUNK && config_order(env) && fast.runs_whole(&cx) {
+                            chunk = (chunk * 2).min(MOST_BLOCKS);
+                        }
                     }
-                    Ok(BlockEnd::Handed(group)) => {
+                    Ok(ChunkEnd::Handed { group, at: n }) => {
+                        grid.finished.fetch_add(n as u64, Ordering::AcqRel);
+                        grid.give_back(at + n as u64 + 1, at + count);
+                        chunk = 1;
                         begun.push_front(Begun { group: *group, spinning: false, slices: 0 });
                     }
                     Err(fault) => grid.finish_early(End::Fault(fault)),
@@ -242,6 +291,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
                 }
                 continue;
             }
+            debug_assert_eq!(count, 1);
             let blocks = grid.blocks_of(at);
             let group = Group::new(&cx, &blocks, (at % sms) as u32, &mut pool);
             group.report(&mut cx, true);
@@ -356,11 +406,20 @@ pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> 
     let cluster = cluster_size(env);
     let blocks: u64 = config.grid.iter().map(|&n| n as u64).product();
     let resident = env.machine.sm_count.max(1) as u64 * env.machine.blocks_per_sm.max(1) as u64;
+    let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
+    let threads = match (config.seed, config.threads) {
+        (Some(_), _) => 1,
+        (None, 0) => cores(),
+        (None, n) => n,
+    };
     let grid = Grid {
         env,
         cancel,
         groups: blocks / cluster,
         next: AtomicU64::new(0),
+        returned: Mutex::new(Vec::new()),
+        returns: AtomicU64::new(0),
+        threads: threads as u64,
         finished: AtomicU64::new(0),
         resident: AtomicU64::new(0),
         limit: (resident / cluster).max(1),
@@ -371,12 +430,6 @@ pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> 
         outside: AtomicU64::new(u64::MAX),
         totals: Mutex::new(Totals::default()),
         deadline: config.timeout.map(|t| (env.started + t, t)),
-    };
-    let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
-    let threads = match (config.seed, config.threads) {
-        (Some(_), _) => 1,
-        (None, 0) => cores(),
-        (None, n) => n,
     };
     std::thread::scope(|scope| {
         let grid = &grid;

@@ -206,7 +206,7 @@ impl Gen<'_> {
         }
         let fuel = self.ins("load i64, ptr %fuel");
         let ok = self.ins(format!("icmp sgt i64 {fuel}, 0"));
-        let resume = self.entry_at.get(&(to, 0)).copied();
+        let resume = self.entry_at.get(&(to, 0, false)).copied();
         let live = self.facts.live_in[to].clone();
         let (pc, mask) = (self.places.start(to), self.mask.clone());
         self.forget();

@@ -126,6 +126,7 @@ impl Gen<'_> {
             return self.uniform_by_handler(n, inst);
         }
         let values = self.operands(inst);
+        let mut exact: [Option<String>; 2] = [None, None];
         for (i, v) in values.iter().enumerate() {
             let widened = matches!(
                 (inst.op, i),
@@ -141,8 +142,18 @@ impl Gen<'_> {
             if let Val::Lin { base, u, lin } = v
                 && widens(lin, signed) == Widening::Checked
             {
-                self.check_widening(n, base, u.as_deref(), lin, signed);
+                if self.all() || u.is_some() || even_step(lin).is_none() {
+                    self.check_widening(n, base, u.as_deref(), lin, signed);
+                } else {
+                    exact[i & 1] = Some(self.widen_running(n, base, lin, signed));
+                }
             }
+        }
+        if exact.iter().any(Option::is_some) {
+            let base = self.widened(inst, &values, &exact);
+            let u = lin.form.q.is_some().then(|| self.second(inst, &values));
+            self.assign(inst, Val::Lin { base, u: u.flatten(), lin: lin.clone() });
+            return true;
         }
         let u = lin.form.q.is_some().then(|| self.second(inst, &values));
         let name = match lin.constant {
@@ -211,6 +222,59 @@ impl Gen<'_> {
         let ok = self.ins(format!("and i1 {a}, {b}"));
         let exit = self.exit(Reason::Never, n, None);
         self.expect(&ok, &exit);
+    }
+
+    /// The 64-bit base of a 32-bit value with even steps that is the same in 64 bits in the lanes that
+    /// run; leaves for good if it is not.
+    fn widen_running(&mut self, n: usize, base: &str, lin: &Lin, signed: bool) -> String {
+        let ext = if signed { "sext" } else { "zext" };
+        let step = even_step(lin).unwrap_or(0);
+        self.declare("declare i32 @llvm.cttz.i32(i32, i1)");
+        self.declare("declare i32 @llvm.ctlz.i32(i32, i1)");
+        let mask = self.mask.clone();
+        let first = self.ins(format!("call i32 @llvm.cttz.i32(i32 {mask}, i1 true)"));
+        let above = self.ins(format!("call i32 @llvm.ctlz.i32(i32 {mask}, i1 true)"));
+        let last = self.ins(format!("sub i32 31, {above}"));
+        let skip = self.ins(format!("mul i32 {first}, {step}"));
+        let value = self.ins(format!("add i32 {base}, {skip}"));
+        let value = self.ins(format!("{ext} i32 {value} to i64"));
+        let lanes = self.ins(format!("sub i32 {last}, {first}"));
+        let lanes = self.ins(format!("zext i32 {lanes} to i64"));
+        let span = self.ins(format!("mul i64 {lanes}, {step}"));
+        let mut high = self.ins(format!("add i64 {value}, {span}"));
+        if signed {
+            high = self.ins(format!("add i64 {high}, 2147483648"));
+        }
+        let ok = self.ins(format!("icmp ult i64 {high}, 4294967296"));
+        let exit = self.exit(Reason::Never, n, None);
+        self.expect(&ok, &exit);
+        let first = self.ins(format!("zext i32 {first} to i64"));
+        let skip = self.ins(format!("mul i64 {first}, {step}"));
+        self.ins(format!("sub i64 {value}, {skip}"))
+    }
+
+    /// The base of a widening op whose operands' 64-bit bases are `exact` where they are given.
+    fn widened(&mut self, inst: &Inst, v: &[Val], exact: &[Option<String>; 2]) -> String {
+        let signed = matches!(inst.op, Op::SExt | Op::MulWideS | Op::MadWideS);
+        let ext = if signed { "sext" } else { "zext" };
+        let base = |v: &Val| match v {
+            Val::Lin { base, .. } => base.clone(),
+            Val::Vec { name, .. } => name.clone(),
+        };
+        let mut wide = |n: usize| match &exact[n] {
+            Some(name) => name.clone(),
+            None => self.ins(format!("{ext} i32 {} to i64", base(&v[n]))),
+        };
+        let x = wide(0);
+        if matches!(inst.op, Op::SExt | Op::ZExt) {
+            return x;
+        }
+        let y = wide(1);
+        let product = self.ins(format!("mul i64 {x}, {y}"));
+        match v.get(2) {
+            Some(c) => self.ins(format!("add i64 {product}, {}", base(c))),
+            None => product,
+        }
     }
 
     /// The second scalar of a linear result.
@@ -672,9 +736,9 @@ impl Gen<'_> {
         }
         let [bx, by, _] = self.options.block;
         let base = match s {
-            Sreg::CtaId(d) => self.io_load("i32", io!(ctaid) + 4 * (d as usize % 3)),
+            Sreg::CtaId(d) => self.ins(format!("load i32, ptr %c{}", d % 3)),
             Sreg::NCtaId(d) => self.io_load("i32", io!(nctaid) + 4 * (d as usize % 3)),
-            Sreg::WarpId => self.io_load("i32", io!(warp)),
+            Sreg::WarpId => "%wn".to_owned(),
             Sreg::NWarpId => self.io_load("i32", io!(warps)),
             Sreg::LaneMaskEq
             | Sreg::LaneMaskLt
@@ -698,14 +762,21 @@ impl Gen<'_> {
             }
             Sreg::Tid(d) => {
                 let Some(_) = &lin else {
-                    let p = self.io_load("ptr", io!(tid) + 8 * (d as usize % 3));
+                    let d = d as usize % 3;
+                    let p = if self.options.blocks {
+                        let all = self.io_load("ptr", io!(tids));
+                        let own = self.ins(format!("mul i64 %w64, {}", 3 * 4 * LANES));
+                        let at = self.ins(format!("add i64 {own}, {}", d * 4 * LANES));
+                        self.ins(format!("getelementptr i8, ptr {all}, i64 {at}"))
+                    } else {
+                        self.io_load("ptr", io!(tid) + 8 * d)
+                    };
                     let ty = vector(Class::W);
                     let name = self.ins(format!("load {ty}, ptr {p}, align 4"));
                     self.assign(inst, Val::Vec { name, addr: None });
                     return true;
                 };
-                let warp = self.io_load("i32", io!(warp));
-                let first = self.ins(format!("mul i32 {warp}, 32"));
+                let first = self.ins("mul i32 %wn, 32");
                 match d {
                     0 if by == 1 && self.options.block[2] == 1 => first,
                     0 => self.ins(format!("urem i32 {first}, {bx}")),
@@ -722,6 +793,13 @@ impl Gen<'_> {
         self.assign(inst, Val::Lin { base, u: None, lin });
         true
     }
+}
+
+/// The distance from lane to lane, if it is the same everywhere and not negative.
+fn even_step(lin: &Lin) -> Option<i64> {
+    let step = lin.form.pat[1];
+    let even = (0..LANES).all(|l| lin.form.pat[l] == step * l as i64);
+    (even && lin.form.q.is_none() && (0..1 << 20).contains(&step)).then_some(step)
 }
 
 /// An intrinsic's type suffix.

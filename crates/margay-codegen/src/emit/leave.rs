@@ -3,11 +3,13 @@
 
 use margay_ir::{Attr, BarKind, Class, Inst, Op, Reg, Value};
 
+use std::mem::offset_of;
+
 use super::value::{Val, scalar, vector};
 use super::{Gen, io, lin_of};
 use crate::analysis::Set;
 use crate::shape::Shape;
-use crate::{Entry, Exit, FIRST_EXIT, Reason, Stored};
+use crate::{Entry, Exit, FIRST_EXIT, Parted, Reason, Stored};
 
 /// The number of a barrier of the whole block that every lane names alike.
 pub fn plain_barrier(inst: &Inst) -> Option<u8> {
@@ -152,7 +154,7 @@ impl Gen<'_> {
         self.entries
             .push(Entry { pc: self.places.start(0), live: if fresh { vec![] } else { stored } });
         self.entry_labels.push(label.clone());
-        self.entry_at.insert((usize::MAX, 0), 0);
+        self.entry_at.insert((usize::MAX, 0, false), 0);
         self.aside(|g| {
             g.begin(&label);
             for r in live.iter().map(|r| Reg(r as u32)) {
@@ -175,19 +177,27 @@ impl Gen<'_> {
 
     /// An entry before an instruction, or at a block.
     pub fn add_entry(&mut self, b: usize, inst: usize, target: String) -> u32 {
-        if let Some(&n) = self.entry_at.get(&(b, inst)) {
+        let key = (b, inst, self.apart);
+        if let Some(&n) = self.entry_at.get(&key) {
             return n;
         }
         let number = self.entries.len() as u32;
-        let live = match self.live.get(&inst) {
+        let mut live = match self.live.get(&inst) {
             Some(live) if b == self.block && inst != 0 => live.clone(),
             _ => self.facts.live_in[b].clone(),
         };
+        let mut pending = Vec::new();
+        if self.apart {
+            if let Some(kept) = &self.facts.kept[b] {
+                live.add(kept);
+            }
+            pending = self.facts.waiting[b].iter().flat_map(|w| w.iter()).collect();
+        }
         let pc = self.places.start(b) + inst as u32;
         self.entries.push(Entry { pc, live: self.stored(&live) });
         let label = self.label();
         self.entry_labels.push(label.clone());
-        self.entry_at.insert((b, inst), number);
+        self.entry_at.insert(key, number);
         self.aside(|g| {
             g.begin(&label);
             for r in live.iter().map(|r| Reg(r as u32)) {
@@ -197,12 +207,16 @@ impl Gen<'_> {
                 let v = g.load_plane(r, false);
                 g.write_slot(r, &v);
             }
+            if g.apart {
+                g.take_parted(&pending);
+            }
             g.line(format!("br label %{target}"));
         });
         number
     }
 
-    /// Code that leaves before instruction `n` of the block; its label.
+    /// Code that leaves before instruction `n` of the block; its label. What all such exits of a block
+    /// have in common is written once, by [`Gen::end_exits`].
     pub fn exit(&mut self, reason: Reason, n: usize, resume: Option<u32>) -> String {
         let mut live = self.live.get(&n).cloned().unwrap_or_else(|| {
             debug_assert!(false, "liveness before instruction {n} is not known");
@@ -217,7 +231,69 @@ impl Gen<'_> {
             pending = self.facts.waiting[b].iter().flat_map(|w| w.iter()).collect();
         }
         let (pc, mask) = (self.pc(n), self.mask.clone());
-        self.exit_with(reason, pc, &live, resume, &mask, &pending)
+        if resume.is_some() {
+            return self.exit_with(reason, pc, &live, resume, &mask, &pending);
+        }
+        let label = self.label();
+        let number = FIRST_EXIT + self.exits.len() as u32;
+        let waiting = pending.iter().map(|&b| self.places.start(b)).collect();
+        self.exits.push(Exit { reason, pc, live: Vec::new(), resume, pending: waiting });
+        self.leaving.add(&live);
+        self.left.push(self.exits.len() - 1);
+        let (target, common) = (label.clone(), self.common_exit());
+        self.aside(|g| {
+            g.begin(&target);
+            for n in live.iter().filter(|&n| g.dirty.has(n)).collect::<Vec<_>>() {
+                if let Some(v) = g.current[n].clone() {
+                    g.write_slot(Reg(n as u32), &v);
+                }
+            }
+            g.line(format!("store i32 {mask}, ptr %part"));
+            g.line(format!("store i32 {number}, ptr %exit"));
+            g.line(format!("br label %{common}"));
+        });
+        label
+    }
+
+    fn common_exit(&self) -> String {
+        format!("X{}{}", if self.apart { "D" } else { "C" }, self.block)
+    }
+
+    /// Writes what the exits of the block that was just written have in common.
+    pub fn end_exits(&mut self) {
+        let exits = std::mem::take(&mut self.left);
+        let live = std::mem::replace(&mut self.leaving, Set::new(self.f.regs.len()));
+        if exits.is_empty() {
+            return;
+        }
+        let stored = self.stored(&live);
+        for n in exits {
+            self.exits[n].live.clone_from(&stored);
+        }
+        let pending: Vec<usize> = match self.apart {
+            true => self.facts.waiting[self.block].iter().flat_map(|w| w.iter()).collect(),
+            false => Vec::new(),
+        };
+        let label = self.common_exit();
+        self.forget();
+        self.aside(|g| {
+            g.begin(&label);
+            for r in live.iter().map(|r| Reg(r as u32)) {
+                let mut v = g.read_slot(r);
+                if g.facts.lazy[r.0 as usize] && g.class(r) != Class::P {
+                    v = g.settle_value(&v, g.class(r));
+                }
+                g.store_compact(r, &v);
+            }
+            let mask = g.ins("load i32, ptr %part");
+            g.io_store("i32", &mask, io!(mask));
+            for (n, b) in pending.iter().enumerate() {
+                let waits = g.ins(format!("load i32, ptr %w{b}"));
+                g.io_store("i32", &waits, io!(pending) + n * 4);
+            }
+            let number = g.ins("load i32, ptr %exit");
+            g.end_exit(&number, Reason::Interpret, false);
+        });
     }
 
     /// Code that leaves for `pc` with these registers live; its label.
@@ -250,16 +326,51 @@ impl Gen<'_> {
                 }
                 g.store_compact(r, &v);
             }
-            g.io_store("i32", mask, io!(mask));
-            for (n, b) in pending.iter().enumerate() {
-                let waits = g.ins(format!("load i32, ptr %w{b}"));
-                g.io_store("i32", &waits, io!(pending) + n * 4);
+            let stays = g.options.blocks && resume.is_some() && reason.goes_on();
+            if stays && g.apart {
+                g.keep_parted(mask, pending);
+            } else if !stays {
+                g.io_store("i32", mask, io!(mask));
+                for (n, b) in pending.iter().enumerate() {
+                    let waits = g.ins(format!("load i32, ptr %w{b}"));
+                    g.io_store("i32", &waits, io!(pending) + n * 4);
+                }
             }
-            let fuel = g.ins("load i64, ptr %fuel");
-            g.line(format!("store i64 {fuel}, ptr %fuelp"));
-            g.line(format!("ret i32 {number}"));
+            g.end_exit(&number.to_string(), reason, resume.is_some());
         });
         label
+    }
+
+    /// Keeps which lanes are where while a warp holds.
+    fn keep_parted(&mut self, mask: &str, pending: &[usize]) {
+        let alive = self.ins("load i32, ptr %live");
+        let put = |g: &mut Self, value: &str, offset: usize| {
+            let at = g.parted(offset);
+            g.line(format!("store i32 {value}, ptr {at}, !alias.scope !1, !noalias !2"));
+        };
+        put(self, mask, offset_of!(Parted, mask));
+        put(self, &alive, offset_of!(Parted, alive));
+        for (n, b) in pending.iter().enumerate() {
+            let waits = self.ins(format!("load i32, ptr %w{b}"));
+            put(self, &waits, offset_of!(Parted, pending) + n * 4);
+        }
+    }
+
+    /// The opposite of [`Gen::keep_parted`].
+    fn take_parted(&mut self, pending: &[usize]) {
+        let get = |g: &mut Self, offset: usize| {
+            let at = g.parted(offset);
+            g.ins(format!("load i32, ptr {at}, !alias.scope !1, !noalias !2"))
+        };
+        let mask = get(self, offset_of!(Parted, mask));
+        self.line(format!("store i32 {mask}, ptr %part"));
+        let alive = get(self, offset_of!(Parted, alive));
+        self.line(format!("store i32 {alive}, ptr %live"));
+        self.io_store("i32", &alive, io!(alive));
+        for (n, b) in pending.iter().enumerate() {
+            let waits = get(self, offset_of!(Parted, pending) + n * 4);
+            self.line(format!("store i32 {waits}, ptr %w{b}"));
+        }
     }
 
     /// Goes on after an exit, where the code is entered again.
@@ -297,14 +408,22 @@ impl Gen<'_> {
         }
     }
 
+    /// Goes on with text that nothing reaches, if an op that is not the block's last left for good.
+    pub fn after_leaving(&mut self) {
+        if self.apart {
+            let label = self.label();
+            self.begin(&label);
+        }
+    }
+
     /// Before a store to global memory: a warp's first one waits until its siblings had a turn.
     pub fn hold(&mut self, n: usize) {
         if !self.options.hold {
             return;
         }
-        let hold = self.io_load("i32", io!(hold));
+        let hold = self.ins("load i32, ptr %hold");
         let ok = self.ins(format!("icmp eq i32 {hold}, 0"));
-        if self.apart {
+        if self.apart && !self.options.blocks {
             let exit = self.exit(Reason::Interpret, n, None);
             self.expect(&ok, &exit);
             return;
@@ -313,8 +432,15 @@ impl Gen<'_> {
         let resume = self.add_entry(self.block, n, go_on.clone());
         let exit = self.exit(Reason::Hold, n, Some(resume));
         self.flush_all();
+        if self.apart {
+            let mask = self.mask.clone();
+            self.line(format!("store i32 {mask}, ptr %part"));
+        }
         self.line(format!("br i1 {ok}, label %{go_on}, label %{exit}, !prof !0"));
         self.resume_here(&go_on);
+        if self.apart {
+            self.mask = self.ins("load i32, ptr %part");
+        }
     }
 
     /// Puts every value that the slots lack into them.

@@ -5,6 +5,7 @@
 //! known extent or the size of shared memory. What fails the check goes to the interpreter's
 //! handler, which finds another extent or makes the fault.
 
+use std::mem::offset_of;
 use std::rc::Rc;
 
 use margay_ir::{AtomOp, Attr, Class, Inst, MemAttr, Op, Reg, Sem, Space, Ty, Value};
@@ -13,6 +14,7 @@ use super::value::{Addr, Val, scalar, vector};
 use super::{Gen, io, vector_of};
 use crate::analysis::loads_once;
 use crate::shape::{LANES, Lin, Pattern, Shape};
+use crate::{Room, RoomGroup, RoomSite};
 
 /// A part of the lanes that one scalar or one consecutive access serves.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,7 +92,7 @@ impl Gen<'_> {
     }
 
     /// Whether code is made for the access at all.
-    fn is_direct(inst: &Inst, mem: &MemAttr) -> bool {
+    pub(super) fn is_direct(inst: &Inst, mem: &MemAttr) -> bool {
         inst.guard.is_none()
             && mem.sem == Sem::Weak
             && matches!(inst.ty, Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64)
@@ -100,6 +102,13 @@ impl Gen<'_> {
         let Attr::Mem(mem) = inst.attr else { return false };
         if !Self::is_direct(inst, &mem) || inst.dsts.is_empty() {
             return false;
+        }
+        if self.private && mem.space == Space::Local {
+            if !self.private_access(n, inst, &mem) {
+                self.leave_for(n);
+                self.after_leaving();
+            }
+            return true;
         }
         let access = Self::access(inst, &mem);
         let address = self.bits(inst.srcs[0], Class::D);
@@ -175,6 +184,13 @@ impl Gen<'_> {
         }
         if matches!(mem.space, Space::Param | Space::Const) {
             return false;
+        }
+        if self.private && mem.space == Space::Local {
+            if !self.private_access(n, inst, &mem) {
+                self.leave_for(n);
+                self.after_leaving();
+            }
+            return true;
         }
         if matches!(mem.space, Space::Global | Space::Generic) {
             self.hold(n);
@@ -389,7 +405,9 @@ impl Gen<'_> {
         if !fits || !start.is_multiple_of(access.bytes()) {
             return false;
         }
-        let params = self.io_load("ptr", io!(params));
+        let field = self.io(io!(params));
+        let params = self
+            .ins(format!("load ptr, ptr {field}, !dereferenceable !7, {}", super::blocks::FIXED));
         for (e, &r) in inst.dsts.iter().enumerate() {
             let class = self.class(r);
             let offset = start + e as u64 * access.size;
@@ -431,16 +449,22 @@ impl Gen<'_> {
         if a.space == Space::Local {
             return self.local_place(a, address, slow);
         }
-        let (lo, lim, host, allowed) = self.bounds(n, a)?;
         let bytes = a.bytes() as i64;
         match address {
             Val::Lin { base, u, lin } if lin.form.pat.iter().all(|p| p % bytes == 0) => {
                 let at = self.add64(base, a.offset);
                 let (low, span) = self.range(&at, u.as_deref(), &lin.form);
+                let known = span.parse::<u64>().ok();
+                let (lo, lim, host) = self.bounds(n, a, known.unwrap_or(0))?;
                 let from = self.ins(format!("sub i64 {low}, {lo}"));
-                // Starts that are good: those at which the whole span still fits.
-                self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
-                let room = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {lim}, i64 {span})"));
+                let room = match known {
+                    Some(_) => lim,
+                    None => {
+                        // Starts that are good: those at which the whole span still fits.
+                        self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
+                        self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {lim}, i64 {span})"))
+                    }
+                };
                 let inside = self.ins(format!("icmp ult i64 {from}, {room}"));
                 let mut ok = inside;
                 if bytes > 1 && !aligned(lin, a.offset, bytes) {
@@ -458,9 +482,6 @@ impl Gen<'_> {
                     let small = self.ins(format!("icmp ult i64 {small}, 2199023255552"));
                     ok = self.ins(format!("and i1 {ok}, {small}"));
                 }
-                if let Some(allowed) = allowed {
-                    ok = self.ins(format!("and i1 {ok}, {allowed}"));
-                }
                 self.expect(&ok, slow);
                 let at = match host {
                     Some(host) => self.ins(format!("add i64 {at}, {host}")),
@@ -474,9 +495,11 @@ impl Gen<'_> {
                     && addr.scale % bytes == 0
                     && addr.scale <= 1 << 16 =>
             {
-                Some(self.indexed(a, addr, &lo, &lim, host, allowed, slow))
+                let (lo, lim, host) = self.bounds(n, a, 0)?;
+                Some(self.indexed(a, addr, &lo, &lim, host, slow))
             }
             v => {
+                let (lo, lim, host) = self.bounds(n, a, 0)?;
                 let name = self.spread(v, Class::D);
                 let offset = self.splat("i64", &a.offset.to_string());
                 let at = self.ins(format!("add <32 x i64> {name}, {offset}"));
@@ -504,9 +527,6 @@ impl Gen<'_> {
                     let even = self.ins(format!("icmp eq i64 {odd}, 0"));
                     ok = self.ins(format!("and i1 {ok}, {even}"));
                 }
-                if let Some(allowed) = allowed {
-                    ok = self.ins(format!("and i1 {ok}, {allowed}"));
-                }
                 self.expect(&ok, slow);
                 let at = match host {
                     Some(host) => {
@@ -521,7 +541,7 @@ impl Gen<'_> {
     }
 
     /// Whether a condition holds in all lanes that run.
-    fn every(&mut self, good: &str) -> String {
+    pub(super) fn every(&mut self, good: &str) -> String {
         let bits = self.ins(format!("bitcast <32 x i1> {good} to i32"));
         let mask = self.mask.clone();
         if self.all() {
@@ -531,50 +551,73 @@ impl Gen<'_> {
         self.ins(format!("icmp eq i32 {both}, {mask}"))
     }
 
-    /// First address of the memory, number of places in it at which an access may start, what to
-    /// add to make it a host address, and a condition.
-    #[allow(clippy::type_complexity)]
+    /// First address of the memory, number of places in it at which an access that spans `span` more
+    /// bytes may start, and what to add to make it a host address.
     fn bounds(
         &mut self,
         n: usize,
         a: &Access,
-    ) -> Option<(String, String, Option<String>, Option<String>)> {
-        self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
-        let less = a.bytes() - 1;
+        span: u64,
+    ) -> Option<(String, String, Option<String>)> {
+        let less = a.bytes() - 1 + span;
         match a.space {
             Space::Shared => {
+                self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
                 let size = self.io_load("i64", io!(shared_size));
                 let lim = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {less})"));
                 let host = self.io_load("i64", io!(shared));
-                Some(("0".to_owned(), lim, Some(host), None))
+                Some(("0".to_owned(), lim, Some(host)))
             }
             Space::Global | Space::Generic | Space::Const => {
-                let slot = self.places.slot(self.pc(n)) as usize;
-                let table = self.io_load("ptr", io!(extents));
-                let size = std::mem::size_of::<crate::Extent>();
-                let field = |offset: usize| slot * size + offset;
-                let mut get = |ty: &str, offset: usize| {
-                    let p =
-                        self.ins(format!("getelementptr i8, ptr {table}, i64 {}", field(offset)));
-                    self.ins(format!("load {ty}, ptr {p}, !alias.scope !1, !noalias !2"))
+                let site = RoomSite {
+                    group: self.group(n),
+                    write: a.write,
+                    constant: a.space == Space::Const,
+                    less,
                 };
-                let lo = get("i64", std::mem::offset_of!(crate::Extent, lo));
-                let hi = get("i64", std::mem::offset_of!(crate::Extent, hi));
-                let flag = if a.write {
-                    Some(get("i8", std::mem::offset_of!(crate::Extent, writable)))
-                } else if a.space == Space::Const {
-                    Some(get("i8", std::mem::offset_of!(crate::Extent, constant)))
-                } else {
-                    None
+                let room = *self.room_of.entry(site).or_insert_with(|| {
+                    self.rooms.push(site);
+                    self.rooms.len() - 1
+                });
+                let table = self.io_load("ptr", io!(rooms));
+                let mut get = |offset: usize| {
+                    let at = room * size_of::<Room>() + offset;
+                    let p = self.ins(format!("getelementptr inbounds i8, ptr {table}, i64 {at}"));
+                    self.ins(format!("load i64, ptr {p}, !alias.scope !1, !noalias !2"))
                 };
-                let allowed = flag.map(|f| self.ins(format!("icmp ne i8 {f}, 0")));
-                let length = self.ins(format!("sub i64 {hi}, {lo}"));
-                let lim =
-                    self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {length}, i64 {less})"));
-                Some((lo, lim, None, allowed))
+                let lo = get(offset_of!(Room, lo));
+                let starts = get(offset_of!(Room, starts));
+                Some((lo, starts, None))
             }
             Space::Local | Space::Param => None,
         }
+    }
+
+    /// The accesses that share what is known of memory with instruction `n`.
+    fn group(&mut self, n: usize) -> u32 {
+        let f = self.f;
+        let own = (self.pc(n), self.places.slot(self.pc(n)));
+        let root = match f.blocks[self.block].insts[n].srcs.first() {
+            Some(&Value::Reg(r)) => self.roots[r.0 as usize],
+            Some(Value::Imm(_)) | None => None,
+        };
+        let known = match root {
+            Some(root) => self.group_of.get(&root).copied(),
+            None => self.groups.iter().position(|g| g.accesses == [own]).map(|g| g as u32),
+        };
+        let group = known.unwrap_or_else(|| {
+            self.groups.push(RoomGroup { root, accesses: Vec::new() });
+            let new = self.groups.len() as u32 - 1;
+            if let Some(root) = root {
+                self.group_of.insert(root, new);
+            }
+            new
+        });
+        let accesses = &mut self.groups[group as usize].accesses;
+        if !accesses.contains(&own) {
+            accesses.push(own);
+        }
+        group
     }
 
     fn add64(&mut self, base: &str, offset: i64) -> String {
@@ -632,7 +675,6 @@ impl Gen<'_> {
         lo: &str,
         lim: &str,
         host: Option<String>,
-        allowed: Option<String>,
         slow: &str,
     ) -> Place {
         let (k, bytes) = (addr.scale.trailing_zeros(), a.bytes() as i64);
@@ -665,9 +707,6 @@ impl Gen<'_> {
             let even = self.ins(format!("icmp eq i64 {odd}, 0"));
             ok = self.ins(format!("and i1 {ok}, {even}"));
         }
-        if let Some(allowed) = allowed {
-            ok = self.ins(format!("and i1 {ok}, {allowed}"));
-        }
         self.expect(&ok, slow);
         let base = match host {
             Some(host) => self.ins(format!("add i64 {base}, {host}")),
@@ -694,8 +733,13 @@ impl Gen<'_> {
         }
         let ok = self.every(&good);
         self.expect(&ok, slow);
-        let local = self.io_load("i64", io!(local));
+        let mut local = self.io_load("i64", io!(local));
         let stride = self.io_load("i64", io!(local_stride));
+        if self.options.blocks {
+            let bytes = self.ins(format!("mul i64 {stride}, {LANES}"));
+            let skip = self.ins(format!("mul i64 {bytes}, %w64"));
+            local = self.ins(format!("add i64 {local}, {skip}"));
+        }
         let stride = self.splat("i64", &stride);
         let lanes = vector_of("i64", 0..LANES as i64);
         let each = self.ins(format!("mul <32 x i64> {stride}, {lanes}"));
@@ -794,6 +838,9 @@ impl Gen<'_> {
             }
         }
         let p = self.pointers(a, element, place);
+        if a.size < 4 && a.space != Space::Local {
+            return self.gather_small(&p, a.size);
+        }
         let lanes = self.lanes();
         let f = format!("@llvm.masked.gather.v32{ty}.v32p0");
         self.declare(format!("declare <32 x {ty}> {f}(<32 x ptr>, i32, <32 x i1>, <32 x {ty}>)"));
@@ -802,6 +849,26 @@ impl Gen<'_> {
              zeroinitializer), {GUEST}",
             a.size
         ))
+    }
+
+    /// Bytes or halves by way of the words that hold them, since there is no gather of less. The rest
+    /// of a word is memory of the same allocation, which is a multiple of words.
+    fn gather_small(&mut self, p: &str, size: u64) -> String {
+        let at = self.ins(format!("ptrtoint <32 x ptr> {p} to <32 x i64>"));
+        let whole = self.ins(format!("and <32 x i64> {at}, splat (i64 -4)"));
+        let p = self.ins(format!("inttoptr <32 x i64> {whole} to <32 x ptr>"));
+        let lanes = self.lanes();
+        let f = "@llvm.masked.gather.v32i32.v32p0";
+        self.declare(format!("declare <32 x i32> {f}(<32 x ptr>, i32, <32 x i1>, <32 x i32>)"));
+        let words = self.ins(format!(
+            "call <32 x i32> {f}(<32 x ptr> {p}, i32 4, <32 x i1> {lanes}, <32 x i32> \
+             zeroinitializer), {GUEST}"
+        ));
+        let low = self.ins(format!("trunc <32 x i64> {at} to <32 x i32>"));
+        let byte = self.ins(format!("and <32 x i32> {low}, splat (i32 3)"));
+        let bits = self.ins(format!("shl <32 x i32> {byte}, splat (i32 3)"));
+        let moved = self.ins(format!("lshr <32 x i32> {words}, {bits}"));
+        self.ins(format!("trunc <32 x i32> {moved} to <32 x {}>", memory_type(size)))
     }
 
     fn load_runs(&mut self, a: &Access, row: &[Run], place: &Place) -> String {
@@ -1074,5 +1141,9 @@ fn inst_result_is_scalar(g: &Gen<'_>, inst: &Inst) -> bool {
 
 /// Whether the address is known to be a multiple of the access.
 fn aligned(lin: &Lin, offset: i64, bytes: i64) -> bool {
-    lin.form.q.is_none() && (1i64 << lin.align.min(32)) % bytes == 0 && offset % bytes == 0
+    let bits = match lin.form.q {
+        Some(_) => lin.align.min(lin.second_align),
+        None => lin.align,
+    };
+    (1i64 << bits.min(32)) % bytes == 0 && offset % bytes == 0
 }

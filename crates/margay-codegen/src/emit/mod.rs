@@ -9,12 +9,14 @@
 //! Registers are stack slots at the borders of blocks, which LLVM turns into values, and values of
 //! the text within them.
 
+mod blocks;
 mod control;
 mod float;
 mod int;
 mod leave;
 mod math;
 mod memory;
+mod private;
 mod value;
 mod warp;
 
@@ -26,9 +28,11 @@ use margay_ir::{Attr, Function, Inst, Op, Reg, Value};
 
 use crate::analysis::{Facts, Set, is_pure};
 use crate::shape::{Lin, Shape};
-use crate::{Code, Entry, Exit, Options, Places, SYMBOL};
+use crate::{Code, Entry, Exit, Options, Places, RoomGroup, RoomSite, Root, SYMBOL};
 
 pub(crate) use float::is_native as float_is_native;
+pub(crate) use leave::plain_barrier;
+pub(crate) use private::frame as local_frame;
 use value::Val;
 
 /// Offsets in [`crate::Io`].
@@ -61,9 +65,9 @@ pub(crate) struct Gen<'a> {
     /// Registers that have slots.
     slots: Set,
     entries: Vec<Entry>,
-    /// Label of each entry, and its number by block and instruction.
+    /// Label of each entry, and its number by block, instruction, and whether lanes are apart.
     entry_labels: Vec<String>,
-    entry_at: HashMap<(usize, usize), u32>,
+    entry_at: HashMap<(usize, usize, bool), u32>,
     exits: Vec<Exit>,
     pub block: usize,
     /// Other lanes wait.
@@ -77,6 +81,17 @@ pub(crate) struct Gen<'a> {
     checked: HashMap<u32, String>,
     /// Bits of the processor's vectors.
     vector_bits: u32,
+    /// Exits of the block that end alike, and what is live at any of them.
+    left: Vec<usize>,
+    leaving: Set,
+    /// The pointer behind each register.
+    roots: Vec<Option<Root>>,
+    groups: Vec<RoomGroup>,
+    group_of: HashMap<Root, u32>,
+    /// Local memory lies word by word of all lanes.
+    pub private: bool,
+    rooms: Vec<RoomSite>,
+    room_of: HashMap<RoomSite, usize>,
 }
 
 /// Makes the text of a function.
@@ -113,6 +128,14 @@ pub(crate) fn emit(
         live: HashMap::new(),
         checked: HashMap::new(),
         vector_bits: if cpu == "x86-64-v4" || features.contains("+avx512vl") { 512 } else { 256 },
+        left: Vec::new(),
+        leaving: Set::new(f.regs.len()),
+        roots: crate::roots::roots(f),
+        groups: Vec::new(),
+        private: private::is_private(f, options),
+        group_of: HashMap::new(),
+        rooms: Vec::new(),
+        room_of: HashMap::new(),
     };
     g.start_entry();
     for b in 0..f.blocks.len() {
@@ -157,6 +180,11 @@ impl Gen<'_> {
         name
     }
 
+    /// Writes lines as they are.
+    pub fn text(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
     pub fn begin(&mut self, label: &str) {
         let _ = writeln!(self.out, "{label}:");
     }
@@ -184,10 +212,10 @@ impl Gen<'_> {
         self.ins(format!("getelementptr inbounds i8, ptr %io, i64 {offset}"))
     }
 
-    /// The value of a field of [`crate::Io`].
+    /// The value of a field of [`crate::Io`] that stays as it is while the code runs.
     pub fn io_load(&mut self, ty: &str, offset: usize) -> String {
         let at = self.io(offset);
-        self.ins(format!("load {ty}, ptr {at}, !alias.scope !1, !noalias !2"))
+        self.ins(format!("load {ty}, ptr {at}, {}", blocks::FIXED))
     }
 
     pub fn io_store(&mut self, ty: &str, value: &str, offset: usize) {
@@ -247,12 +275,11 @@ impl Gen<'_> {
         let fuel = self.ins("load i64, ptr %fuel");
         let less = self.ins(format!("sub i64 {fuel}, {}", block.insts.len() + 1));
         self.line(format!("store i64 {less}, ptr %fuel"));
-        for (n, inst) in block.insts.iter().enumerate() {
-            if !self.instruction(n, inst) {
-                return;
-            }
+        let whole = block.insts.iter().enumerate().all(|(n, inst)| self.instruction(n, inst));
+        if whole {
+            self.terminator(&block.term, block.insts.len());
         }
-        self.terminator(&block.term, block.insts.len());
+        self.end_exits();
     }
 
     /// Registers live before each instruction, for those that may leave.
@@ -298,6 +325,13 @@ impl Gen<'_> {
                 }
             }
             Op::Addr => {
+                if let Some(Shape::Lin(lin)) = self.facts.results(inst, self.options).first()
+                    && let Some(bits) = lin.constant
+                {
+                    let base = value::literal(margay_ir::Class::D, bits);
+                    self.assign(inst, Val::Lin { base, u: None, lin: lin.clone() });
+                    return true;
+                }
                 if let Some(at) = self.places.constant(self.pc(n)) {
                     let consts = self.io_load("ptr", io!(consts));
                     let p = self.ins(format!("getelementptr i8, ptr {consts}, i64 {at}"));
@@ -444,39 +478,21 @@ impl Gen<'_> {
         }
         for b in 0..self.f.blocks.len() {
             if self.facts.waiting[b].is_some() {
-                let _ = writeln!(allocas, "  %w{b} = alloca i32\n  store i32 0, ptr %w{b}");
+                let _ = writeln!(allocas, "  %w{b} = alloca i32");
             }
         }
         let _ = writeln!(
             text,
-            "define i32 @{SYMBOL}(ptr noalias nocapture %io, i32 %entry, i32 %lanes) #0 {{"
+            "define i32 @{SYMBOL}(ptr noalias nocapture align 8 dereferenceable({}) %io, \
+             i32 %entry, i32 %lanes) #0 {{",
+            std::mem::size_of::<crate::Io>()
         );
-        text.push_str("begin:\n");
-        text.push_str(&allocas);
-        text.push_str("  %live = alloca i32\n  store i32 %lanes, ptr %live\n");
-        text.push_str("  %fuel = alloca i64\n");
-        let fuel = io!(fuel);
-        let frame = io!(frame);
-        let _ = writeln!(
-            text,
-            "  %fuelp = getelementptr inbounds i8, ptr %io, i64 {fuel}\n  \
-             %fuel0 = load i64, ptr %fuelp\n  store i64 %fuel0, ptr %fuel\n  \
-             %framep = getelementptr inbounds i8, ptr %io, i64 {frame}\n  \
-             %frame = load ptr, ptr %framep, !alias.scope !1, !noalias !2"
-        );
-        let mut table = String::new();
-        for (n, label) in self.entry_labels.iter().enumerate() {
-            let _ = write!(table, " i32 {n}, label %{label}");
-        }
-        let _ = writeln!(text, "  switch i32 %entry, label %{} [{table} ]", self.entry_labels[0]);
+        self.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)");
+        text.push_str(&self.opening(&allocas));
         text.push_str(&self.out);
         text.push_str(&self.cold);
-        text.push_str(
-            "fault:\n  %f0 = load i64, ptr %fuel\n  store i64 %f0, ptr %fuelp\n  ret i32 1\n",
-        );
-        text.push_str(
-            "done:\n  %f1 = load i64, ptr %fuel\n  store i64 %f1, ptr %fuelp\n  ret i32 0\n}\n",
-        );
+        text.push_str(&self.closing());
+        text.push_str("}\n");
         for (n, table) in self.tables.iter().enumerate() {
             let values: Vec<String> =
                 table.iter().map(|v| format!("double 0x{:016X}", v.to_bits())).collect();
@@ -498,12 +514,16 @@ impl Gen<'_> {
              \"no-trapping-math\"=\"true\" }}\n\
              !0 = !{{!\"branch_weights\", i32 100000, i32 1}}\n\
              !1 = !{{!3}}\n!2 = !{{!4}}\n!3 = !{{!3, !5, !\"engine\"}}\n!4 = !{{!4, !5, !\"guest\"}}\n\
-             !5 = !{{!5}}\n!6 = !{{}}"
+             !5 = !{{!5}}\n!6 = !{{}}\n!7 = !{{i64 {}}}",
+            self.f.param_size.max(1)
         );
         Code {
             text,
             entries: std::mem::take(&mut self.entries),
             exits: std::mem::take(&mut self.exits),
+            private: self.private,
+            groups: std::mem::take(&mut self.groups),
+            rooms: std::mem::take(&mut self.rooms),
         }
     }
 }

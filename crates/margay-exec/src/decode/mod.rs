@@ -18,7 +18,7 @@ pub(crate) use select_convert::LaneFn;
 
 /// Offset of a thread's first local frame: no local address is 0, which generic code might take
 /// for null.
-pub(crate) const LOCAL_START: u32 = 16;
+pub(crate) const LOCAL_START: u32 = margay_codegen::LOCAL_START;
 /// Bytes that a call takes from the stack beside the callee's frame: the return address.
 pub(crate) const CALL_OVERHEAD: u32 = 16;
 

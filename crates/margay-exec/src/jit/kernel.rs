@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use margay_codegen::{self as codegen, Code, Io, Options, Pattern, Stored};
+use margay_codegen::{self as codegen, Code, Io, Options, Pattern, RoomGroup, RoomSite, Stored};
 use margay_ir as ir;
 use parking_lot::Mutex;
 
@@ -31,6 +31,12 @@ pub struct Kernel {
     pub entries: Vec<codegen::Entry>,
     /// Entries by address; not the one at the function's start where that zeroes registers.
     pub entry_at: HashMap<u32, u32>,
+    /// Local memory lies as [`Code::private`] says.
+    pub private: bool,
+    pub groups: Vec<RoomGroup>,
+    pub rooms: Vec<RoomSite>,
+    /// Group and extent of each access, by its address.
+    pub group_at: HashMap<u32, (u32, u32)>,
 }
 
 /// The compiled functions of a program, by function and options; `None` for what cannot be made.
@@ -151,7 +157,7 @@ fn compile(
     let code = codegen::compile(ir, &places, options, &jit.cpu, &jit.features)
         .map_err(|codegen::Refused(why)| why.to_owned())?;
     let text_made = started.elapsed();
-    let Code { text, entries, exits } = code;
+    let Code { text, entries, exits, private, groups, rooms } = code;
     if let Some(folder) = std::env::var_os("MARGAY_JIT_DUMP") {
         let name = format!("{}.{}.ll", decoded.name, if options.full { "full" } else { "part" });
         let _ = std::fs::write(std::path::Path::new(&folder).join(name), &text);
@@ -195,7 +201,22 @@ fn compile(
         .filter(|(n, _)| !(fresh && *n == 0))
         .map(|(n, e)| (e.pc, n as u32))
         .collect();
-    Ok(Some(Kernel { _memory: memory, function, exits, entries, entry_at }))
+    let group_at = groups
+        .iter()
+        .enumerate()
+        .flat_map(|(n, g)| g.accesses.iter().map(move |&(pc, slot)| (pc, (n as u32, slot))))
+        .collect();
+    Ok(Some(Kernel {
+        _memory: memory,
+        function,
+        exits,
+        entries,
+        entry_at,
+        private,
+        groups,
+        rooms,
+        group_at,
+    }))
 }
 
 /// Completes planes that an exit left with the lanes that a pattern follows from.

@@ -18,7 +18,7 @@ mod run;
 use std::sync::OnceLock;
 
 pub(crate) use kernel::Kernels;
-pub(crate) use run::{Arrived, BlockEnd, Fast, LaunchCode, enter, entry, new_io};
+pub(crate) use run::{Arrived, Chunk, ChunkEnd, Fast, LaunchCode, Rooms, enter, entry, new_io};
 
 /// Which engine runs kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

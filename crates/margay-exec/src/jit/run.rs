@@ -2,10 +2,13 @@
 //! Running compiled code: whole blocks as long as every warp stays in it, or one warp of a block that
 //! the interpreter schedules.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use margay_codegen::{DONE, FAULT, FIRST_EXIT, Io, Options, Reason};
+use margay_codegen::{
+    AGAIN, AT_BARRIER, AT_DONE, DONE, FAULT, FIRST_EXIT, Io, Options, Parted, Reason, Room,
+    RoomSite, Root,
+};
 
 use super::kernel::{Kernel, Wait, expand};
 use super::{Engine, engine, library};
@@ -21,6 +24,10 @@ use crate::warp::{Adopted, Warp};
 
 /// Instructions of a warp before the block is handed to the scheduler, which sees to fairness.
 const FUEL: i64 = 1_000_000;
+/// The same for a warp of a block that is run whole: long, but not for ever.
+const WHOLE_FUEL: i64 = 20_000_000;
+/// Rounds of barriers of a block before code for whole blocks lets the engine look.
+const ROUNDS: u32 = 64;
 /// Rounds of barriers after which a block that polls memory is handed over.
 const POLLING_ROUNDS: u32 = 32;
 /// Instructions of a block after which it is handed over.
@@ -30,21 +37,16 @@ const LOOK_AFTER: Duration = Duration::from_millis(1);
 /// Time that compiling takes, by instructions, about.
 const COMPILE_PER_INST: Duration = Duration::from_micros(250);
 
-const _: () = {
-    use std::mem::{offset_of, size_of};
-    assert!(size_of::<Extent>() == size_of::<margay_codegen::Extent>());
-    assert!(offset_of!(Extent, lo) == offset_of!(margay_codegen::Extent, lo));
-    assert!(offset_of!(Extent, hi) == offset_of!(margay_codegen::Extent, hi));
-    assert!(offset_of!(Extent, writable) == offset_of!(margay_codegen::Extent, writable));
-    assert!(offset_of!(Extent, constant) == offset_of!(margay_codegen::Extent, constant));
-};
-
 /// The code of a launch's kernel.
 pub struct LaunchCode {
-    pub full: Arc<Kernel>,
+    /// Runs whole blocks, one after the other, where all their warps are full.
+    whole: Option<Arc<Kernel>>,
+    /// Runs a full warp from wherever it stands; made when a block is first handed over if there is
+    /// code for whole ones.
+    full: OnceLock<Option<Arc<Kernel>>>,
     /// For fragments of fewer lanes, once there is such code.
-    pub part: Option<Arc<Kernel>>,
-    hold: bool,
+    part: Option<Arc<Kernel>>,
+    options: Options,
 }
 
 /// The engine that a launch asks for.
@@ -97,22 +99,54 @@ impl LaunchCode {
         let threads: u64 = env.config.block.iter().map(|&n| n as u64).product();
         let warps = threads.div_ceil(WARP as u64);
         let program = env.program;
-        let options = |full: bool| Options {
+        let function = &program.module.ir.functions[program.functions[0].id.0 as usize];
+        let alone = env.config.cluster.iter().all(|&n| n <= 1);
+        let options = Options {
             block: env.config.block,
-            full,
+            full: true,
             loops: true,
             independent: env.machine.sm >= 70,
             hold: warps > 1 && super::hold::needed(env),
+            blocks: false,
+            plain: plain(env, function),
         };
-        let whole = options(true);
-        let Some(full) = program.kernels.get(program, 0, &whole, wait) else { return };
-        let part = if threads.is_multiple_of(WARP as u64) {
-            None
+        let mut code =
+            LaunchCode { whole: None, full: OnceLock::new(), part: None, options: options.clone() };
+        let full_warps = threads.is_multiple_of(WARP as u64);
+        if full_warps && alone && margay_codegen::runs_blocks(function) {
+            let wish = Options { blocks: true, loops: false, ..options };
+            code.whole = program.kernels.get(program, 0, &wish, wait);
+            if code.whole.is_none() {
+                return;
+            }
         } else {
-            program.kernels.get(program, 0, &Options { full: false, ..whole.clone() }, wait)
-        };
-        let _ = env.jit.set(LaunchCode { full, part, hold: whole.hold });
+            let Some(full) = program.kernels.get(program, 0, &options, wait) else { return };
+            let _ = code.full.set(Some(full));
+            if !full_warps {
+                let wish = Options { full: false, ..options };
+                code.part = program.kernels.get(program, 0, &wish, wait);
+            }
+        }
+        let _ = env.jit.set(code);
     }
+
+    /// The code for one full warp.
+    fn full(&self, env: &Env<'_>) -> Option<&Kernel> {
+        let make = || env.program.kernels.get(env.program, 0, &self.options, Wait::Compile);
+        self.full.get_or_init(make).as_deref()
+    }
+}
+
+/// Whether the launch is of the usual kind that code is better for: see [`Options::plain`].
+fn plain(env: &Env<'_>, function: &margay_ir::Function) -> bool {
+    let small = env.config.grid.iter().zip(env.config.block).all(|(&blocks, threads)| {
+        blocks as u64 * margay_codegen::widest(threads) <= margay_codegen::PLAIN_THREADS
+    });
+    small
+        && margay_codegen::pointers(function).iter().all(|&at| {
+            let bytes = env.config.params.get(at as usize..at as usize + 8);
+            bytes.is_none_or(|b| b[0] & 15 == 0)
+        })
 }
 
 /// The handler of the instruction at `pc`, called from compiled code.
@@ -121,6 +155,9 @@ unsafe extern "C" fn op(context: *mut u8, pc: u32, mask: u32) -> u32 {
     // and planes are those that it was set up for.
     unsafe {
         let cx = &mut *context.cast::<Cx<'_>>();
+        if cx.whole.is_some() {
+            find_warp(cx);
+        }
         let inst = &*cx.env.program.code.as_ptr().add(pc as usize);
         cx.exec = mask;
         cx.mask = mask & (cx.pred(inst.guard) ^ inst.guard_xor);
@@ -128,7 +165,10 @@ unsafe extern "C" fn op(context: *mut u8, pc: u32, mask: u32) -> u32 {
         // Compiled code asks itself before a store.
         cx.hold = false;
         match (inst.handler)(cx, inst) {
-            Flow::Next => 0,
+            Flow::Next => {
+                keep_room(cx, pc);
+                0
+            }
             Flow::Fault => {
                 cx.fault_pc = pc;
                 1
@@ -149,6 +189,126 @@ unsafe extern "C" fn op(context: *mut u8, pc: u32, mask: u32) -> u32 {
     }
 }
 
+/// What compiled code knows of memory: a room for each kind of access of the kernel `of`.
+pub struct Rooms {
+    of: *const Kernel,
+    epoch: u64,
+    table: Vec<Room>,
+}
+
+impl Rooms {
+    pub fn new() -> Rooms {
+        Rooms { of: std::ptr::null(), epoch: 0, table: Vec::new() }
+    }
+}
+
+fn as_codegen(e: &Extent) -> margay_codegen::Extent {
+    let Extent { lo, hi, writable, constant, host } = *e;
+    margay_codegen::Extent { lo, hi, writable, constant, host }
+}
+
+/// Says why a block goes to the interpreter; the first of them do.
+#[cold]
+fn tell_hand_over(cx: &Cx<'_>, kernel: &Kernel, last: Option<(usize, usize)>) {
+    static TOLD: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    if TOLD.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= 20 {
+        return;
+    }
+    let name = cx.env.program.name();
+    match last.map(|(_, n)| &kernel.exits[n]) {
+        Some(exit) => {
+            let place = cx.env.program.place(exit.pc);
+            let (why, line) = (exit.reason, place.ptx_line);
+            let what = place.instruction;
+            eprintln!(
+                "margay: a block of `{name}` leaves its code: {why:?}, PTX line {line}: {what}"
+            );
+        }
+        None => eprintln!("margay: a block of `{name}` leaves its code: it polls, or takes long"),
+    }
+}
+
+/// Fills the table for a kernel that is entered: from what its accesses touched before, else from
+/// the pointers behind them.
+#[cold]
+fn find_rooms(cx: &mut Cx<'_>, kernel: &Kernel) {
+    let env = cx.env;
+    let extents: Vec<margay_codegen::Extent> = kernel
+        .groups
+        .iter()
+        .map(|group| {
+            let known = group.accesses.iter().map(|&(_, slot)| &cx.extents[slot as usize]);
+            if let Some(e) = known.into_iter().find(|e| e.lo < e.hi) {
+                return as_codegen(e);
+            }
+            let address = match group.root {
+                Some(Root::Param(at)) => {
+                    let bytes = env.config.params.get(at as usize..at as usize + 8);
+                    bytes.and_then(|b| b.try_into().ok()).map(u64::from_le_bytes)
+                }
+                Some(Root::Variable(id)) => env.program.module.addresses.get(id as usize).copied(),
+                None => None,
+            };
+            address.map_or_else(Default::default, |a| as_codegen(&env.memory.extent(a)))
+        })
+        .collect();
+    let room = |site: &RoomSite| site.of(&extents[site.group as usize]);
+    let rooms = &mut cx.rooms[0];
+    rooms.table.clear();
+    rooms.table.extend(kernel.rooms.iter().map(room));
+    (rooms.of, rooms.epoch) = (kernel, env.memory.epoch());
+}
+
+/// After the handler of the instruction at `pc`: keeps what it found out about memory.
+///
+/// # Safety
+/// The kernel that the table is of is the one that runs.
+unsafe fn keep_room(cx: &mut Cx<'_>, pc: u32) {
+    let rooms = &mut cx.rooms[0];
+    // SAFETY: by the contract.
+    let Some(kernel) = (unsafe { rooms.of.as_ref() }) else { return };
+    let Some(&(group, slot)) = kernel.group_at.get(&pc) else { return };
+    if cx.epoch != rooms.epoch {
+        // Memory was taken away meanwhile; the code has the table's address.
+        rooms.table.fill(Room::default());
+        rooms.epoch = cx.epoch;
+    }
+    let e = as_codegen(&cx.extents[slot as usize]);
+    if e.lo < e.hi {
+        for (site, room) in kernel.rooms.iter().zip(&mut rooms.table) {
+            if site.group == group {
+                *room = site.of(&e);
+            }
+        }
+    }
+}
+
+/// Points `cx` at the warp of the block that code for whole blocks runs.
+fn find_warp(cx: &mut Cx<'_>) {
+    let Some(chunk) = cx.whole else { return };
+    let io = &*cx.io;
+    let w = (io.warp as usize).min(WARP - 1);
+    // SAFETY: the buffers hold the frames, the thread indices and the local memory of all the
+    // block's warps.
+    unsafe {
+        cx.bases[0] = io.frame.add(w * io.frame_bytes as usize);
+        let tid = io.tids.cast::<[u32; WARP]>().add(w * 3);
+        cx.view.tid = [tid, tid.add(1), tid.add(2)];
+        cx.local = io.local.add(w * WARP * io.local_stride as usize);
+    }
+    cx.view.warp = w as u32;
+    cx.view.ctaid = io.ctaid;
+    let begun = chunk.count.saturating_sub(io.blocks) as u64;
+    cx.view.smid = ((chunk.first + begun) % cx.env.machine.sm_count.max(1) as u64) as u32;
+}
+
+/// Blocks with consecutive numbers that are run by one call.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk {
+    pub first: u64,
+    pub count: u32,
+}
+
 /// The block that compiled code and the engine share, as a launch begins.
 pub fn new_io(env: &Env<'_>) -> Box<Io> {
     Box::new(Io {
@@ -158,7 +318,7 @@ pub fn new_io(env: &Env<'_>) -> Box<Io> {
         shared_size: env.shared_size as u64,
         params: env.params,
         params_size: env.params_size,
-        extents: std::ptr::null(),
+        rooms: std::ptr::null(),
         context: std::ptr::null_mut(),
         op,
         fuel: 0,
@@ -166,6 +326,14 @@ pub fn new_io(env: &Env<'_>) -> Box<Io> {
         nctaid: env.config.grid,
         warp: 0,
         warps: 0,
+        blocks: 0,
+        rounds: 0,
+        frame_bytes: 0,
+        at: std::ptr::null_mut(),
+        parted: std::ptr::null_mut(),
+        held: 0,
+        tids: std::ptr::null(),
+        polls: 0,
         tid: [std::ptr::null(); 3],
         changed: 0,
         hold: 0,
@@ -186,6 +354,8 @@ pub enum Left {
     Done,
     /// `cx.fault` says why, `cx.fault_pc` where.
     Fault,
+    /// A block has had its rounds of barriers.
+    Again,
     /// At an exit.
     Exit(usize),
 }
@@ -201,7 +371,14 @@ unsafe fn call(cx: &mut Cx<'_>, kernel: &Kernel, entry: u32, mask: u32, fuel: i6
         cx.epoch = epoch;
         cx.extents.fill(Extent::default());
     }
-    cx.io.extents = cx.extents.as_ptr().cast();
+    if cx.rooms[0].of != kernel as *const Kernel {
+        // Blocks whose last warp is not full alternate between two.
+        cx.rooms.swap(0, 1);
+    }
+    if cx.rooms[0].of != kernel as *const Kernel || cx.rooms[0].epoch != epoch {
+        find_rooms(cx, kernel);
+    }
+    cx.io.rooms = cx.rooms[0].table.as_ptr();
     cx.io.context = (&raw mut *cx).cast();
     cx.io.fuel = fuel;
     cx.io.alive = mask;
@@ -215,9 +392,11 @@ unsafe fn call(cx: &mut Cx<'_>, kernel: &Kernel, entry: u32, mask: u32, fuel: i6
     let threads = used as u64 * mask.count_ones() as u64;
     cx.thread_instructions = cx.thread_instructions.wrapping_add(threads);
     cx.changes += cx.io.changed as u64;
+    cx.polls += std::mem::take(&mut cx.io.polls);
     match code {
         DONE => Left::Done,
         FAULT => Left::Fault,
+        AGAIN => Left::Again,
         n => Left::Exit((n - FIRST_EXIT) as usize),
     }
 }
@@ -239,12 +418,12 @@ pub fn entry<'a>(cx: &Cx<'a>, pc: u32, mask: u32) -> Option<(&'a Kernel, u32)> {
     if mask & 1 == 0 {
         return None;
     }
-    let kernel = if mask == FULL { &code.full } else { code.part.as_ref()? };
+    let kernel = if mask == FULL { code.full(cx.env)? } else { code.part.as_deref()? };
     if let Some(&entry) = kernel.entry_at.get(&pc) {
         return Some((kernel, entry));
     }
     (pc == cx.env.program.functions[0].start && kernel.entries[0].live.is_empty())
-        .then_some((&**kernel, 0))
+        .then_some((kernel, 0))
 }
 
 /// Runs compiled code for the only fragment of a warp.
@@ -272,7 +451,8 @@ pub unsafe fn enter(
     let left = unsafe { call(cx, kernel, entry, mask, fuel) };
     cx.hold = hold;
     match left {
-        Left::Done => Ok(None),
+        // Only code for whole blocks has rounds.
+        Left::Done | Left::Again => Ok(None),
         Left::Fault => Err(cx.fault_pc),
         Left::Exit(n) => {
             let exit = &kernel.exits[n];
@@ -286,13 +466,18 @@ pub unsafe fn enter(
     }
 }
 
-/// How a block ended that was begun in compiled code.
-pub enum BlockEnd {
+/// How a chunk of blocks ended that was begun in compiled code.
+pub enum ChunkEnd {
     Done,
-    /// A warp left for what only the interpreter does: it goes on with the block.
-    Handed(Box<Group>),
+    /// A warp of block `at` of the chunk left for what only the interpreter does: it goes on with
+    /// the block. Those after it have not begun.
+    Handed {
+        group: Box<Group>,
+        at: u32,
+    },
 }
 
+/// Where a warp of a block stands that Rust takes from barrier to barrier.
 #[derive(Clone, Copy, PartialEq)]
 enum At {
     Start,
@@ -305,10 +490,15 @@ enum At {
 
 /// A worker's means to run blocks in compiled code.
 pub struct Fast {
-    frames: Vec<Buffer>,
+    /// Register frames of a block's warps, one after the other.
+    frames: Buffer,
+    frame_bytes: usize,
     tids: Vec<[[u32; WARP]; 3]>,
     masks: Vec<u32>,
     at: Vec<At>,
+    /// The same as code for whole blocks has it.
+    stands: Box<[u32; WARP]>,
+    parted: Vec<Parted>,
     shared: Buffer,
     local: Buffer,
     /// Bytes of the two.
@@ -329,37 +519,46 @@ impl Fast {
             return None;
         }
         let warps = threads.div_ceil(WARP as u64) as usize;
+        let frame_bytes = env.program.functions[0].lines as usize * 64;
+        let none = Parted { mask: 0, alive: 0, pending: [0; margay_codegen::PENDING] };
+        let holds = code.whole.is_some() && code.options.hold;
+        let sizes =
+            (env.shared_size as usize, local_stride(env.local_size) as usize * WARP * warps);
         let mut fast = Fast {
-            frames: Vec::new(),
-            tids: Vec::new(),
-            masks: Vec::new(),
+            frames: pool.take(frame_bytes * warps),
+            frame_bytes,
+            tids: Vec::with_capacity(warps),
+            masks: Vec::with_capacity(warps),
             at: vec![At::Start; warps],
-            shared: pool.take(env.shared_size as usize),
-            local: pool.take(0),
-            sizes: (env.shared_size as usize, local_stride(env.local_size) as usize * WARP * warps),
+            stands: Box::new([0; WARP]),
+            parted: if holds { vec![none; warps] } else { Vec::new() },
+            shared: pool.take(sizes.0),
+            local: pool.take(sizes.1),
+            sizes,
         };
-        fast.local = pool.take(fast.sizes.1);
         for w in 0..warps {
             let (tid, lanes) = Warp::threads(w as u32, env.config.block);
             fast.tids.push(*tid);
             fast.masks.push(lanes);
-            fast.frames.push(new_frame(cx, pool));
+            set_local(env, fast.frame(w));
         }
         Some(fast)
     }
 
-    /// Runs a block to its end, or as far as compiled code goes.
-    pub fn run_block(
-        &mut self,
-        cx: &mut Cx<'_>,
-        pool: &mut Pool,
-        ctaid: [u32; 3],
-        smid: u32,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<BlockEnd, Box<Fault>> {
+    /// Whether several blocks can be run by one call.
+    pub fn runs_whole(&self, cx: &Cx<'_>) -> bool {
+        cx.env.jit.get().is_some_and(|code| code.whole.is_some())
+    }
+
+    /// The frame of a warp.
+    fn frame(&self, w: usize) -> *mut u8 {
+        // SAFETY: the buffer holds a frame for each warp.
+        unsafe { self.frames.as_ptr().add(w * self.frame_bytes) }
+    }
+
+    /// Memory and context as the first block of a chunk finds them.
+    fn set_up(&mut self, cx: &mut Cx<'_>, ctaid: [u32; 3], smid: u32) {
         let env = cx.env;
-        let Some(code) = env.jit.get() else { return Ok(BlockEnd::Done) };
-        let warps = self.masks.len();
         self.shared.clear(self.sizes.0);
         if self.sizes.1 != 0 {
             self.local.clear(self.sizes.1);
@@ -370,42 +569,152 @@ impl Fast {
         cx.view.ctaid = ctaid;
         cx.view.cluster_rank = 0;
         cx.view.smid = smid;
-        cx.view.warps = warps as u32;
-        cx.peers = &[];
-        let shared = self.shared.as_ptr();
-        let peers = [shared];
-        cx.peers = &raw const peers[..];
+        cx.view.warps = self.masks.len() as u32;
         let io = &mut cx.io;
-        (io.ctaid, io.warps, io.shared) = (ctaid, warps as u32, shared);
+        (io.ctaid, io.warps, io.shared) = (ctaid, self.masks.len() as u32, self.shared.as_ptr());
+    }
+
+    /// Runs blocks that follow one another from `ctaid` on to their ends, or as far as compiled code
+    /// goes. `stop` is asked now and then.
+    pub fn run_chunk(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pool: &mut Pool,
+        chunk: Chunk,
+        ctaid: [u32; 3],
+        stop: &dyn Fn() -> bool,
+    ) -> Result<ChunkEnd, Box<Fault>> {
+        let env = cx.env;
+        let Some(code) = env.jit.get() else { return Ok(ChunkEnd::Done) };
+        let smid = (chunk.first % env.machine.sm_count.max(1) as u64) as u32;
+        self.set_up(cx, ctaid, smid);
+        let peers = [self.shared.as_ptr()];
+        cx.peers = &raw const peers[..];
+        let end = match &code.whole {
+            Some(kernel) => {
+                cx.whole = Some(chunk);
+                let end = self.run_whole(cx, pool, kernel, chunk, stop);
+                cx.whole = None;
+                end
+            }
+            None => {
+                debug_assert_eq!(chunk.count, 1);
+                self.run_block(cx, pool, code, ctaid, smid, stop)
+            }
+        };
+        cx.peers = &[];
+        end
+    }
+
+    /// [`Fast::run_chunk`] by code for whole blocks.
+    fn run_whole(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pool: &mut Pool,
+        kernel: &Arc<Kernel>,
+        chunk: Chunk,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<ChunkEnd, Box<Fault>> {
+        self.stands.fill(0);
+        let io = &mut cx.io;
+        io.blocks = chunk.count;
+        io.rounds = ROUNDS;
+        io.frame = self.frames.as_ptr();
+        io.frame_bytes = self.frame_bytes as u64;
+        io.at = self.stands.as_mut_ptr();
+        io.parted = self.parted.as_mut_ptr();
+        io.tids = self.tids.as_ptr().cast();
+        io.local = self.local.as_ptr();
+        io.held = 0;
+        let (mut block, mut began, mut polls) = (chunk.count, cx.warp_instructions, cx.polls);
+        loop {
+            // SAFETY: the frames are the function's, and what is live where warps stand is in them.
+            let left = unsafe { call(cx, kernel, 0, FULL, WHOLE_FUEL) };
+            let last = match left {
+                Left::Done => return Ok(ChunkEnd::Done),
+                Left::Fault => {
+                    find_warp(cx);
+                    return Err(self.fault(cx, cx.io.warp as usize, cx.io.ctaid));
+                }
+                Left::Again => {
+                    if cx.io.blocks != block {
+                        (block, began, polls) = (cx.io.blocks, cx.warp_instructions, cx.polls);
+                    }
+                    // Who polls may wait for a block that has not begun, and so may who never ends.
+                    let spent = cx.warp_instructions.wrapping_sub(began);
+                    if cx.polls == polls && spent <= PATIENCE && !stop() {
+                        continue;
+                    }
+                    None
+                }
+                Left::Exit(n) => Some((cx.io.warp as usize, n)),
+            };
+            find_warp(cx);
+            if super::kernel::log() {
+                tell_hand_over(cx, kernel, last);
+            }
+            let held = cx.io.held;
+            for (at, &stands) in self.at.iter_mut().zip(self.stands.iter()) {
+                *at = match stands {
+                    0 => At::Start,
+                    AT_DONE => At::Done,
+                    n if n & AT_BARRIER != 0 => {
+                        At::Barrier((n & !AT_BARRIER).wrapping_sub(FIRST_EXIT))
+                    }
+                    n => At::Exit(n - FIRST_EXIT),
+                };
+            }
+            if let Some((own, _)) = last
+                && !kernel.exits.iter().any(|e| e.resume.is_some() && e.reason.goes_on())
+            {
+                // Code that never comes back to a warp does not say which have ended.
+                self.at[..own].fill(At::Done);
+            }
+            let at = chunk.count.saturating_sub(cx.io.blocks);
+            let (ctaid, smid) = (cx.view.ctaid, cx.view.smid);
+            let group = self.give_group(cx, pool, kernel, ctaid, smid, last, held);
+            return Ok(ChunkEnd::Handed { group, at });
+        }
+    }
+
+    /// [`Fast::run_chunk`] of one block, its warps from barrier to barrier.
+    fn run_block(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pool: &mut Pool,
+        code: &LaunchCode,
+        ctaid: [u32; 3],
+        smid: u32,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<ChunkEnd, Box<Fault>> {
+        let warps = self.masks.len();
+        let Some(full) = code.full.get().and_then(|f| f.clone()) else {
+            return Ok(ChunkEnd::Done);
+        };
+        let part = code.part.clone().unwrap_or_else(|| full.clone());
         self.at.fill(At::Start);
         let mut held = 0u32;
         let (began, polls) = (cx.warp_instructions, cx.polls);
         let mut rounds = 0u32;
+        let handed = |group| Ok(ChunkEnd::Handed { group, at: 0 });
         loop {
             rounds += 1;
             let spent = cx.warp_instructions.wrapping_sub(began);
             // Who polls may wait for a block that has not begun, and so may who never ends.
             let polled = cx.polls != polls && rounds > POLLING_ROUNDS;
             if polled || spent > PATIENCE || rounds.is_multiple_of(64) && stop() {
-                return Ok(self.give_group(cx, pool, ctaid, smid, None, held));
+                return handed(self.give_mixed(cx, pool, &full, &part, ctaid, smid, None, held));
             }
             let mut later = false;
             for w in 0..warps {
                 let mask = self.masks[w];
-                let kernel = if mask == FULL {
-                    &code.full
-                } else {
-                    match &code.part {
-                        Some(part) => part,
-                        None => &code.full,
-                    }
-                };
+                let kernel = if mask == FULL { &full } else { &part };
                 let entry = match self.at[w] {
                     At::Start => 0,
                     At::Exit(n) => kernel.exits[n as usize].resume.unwrap_or(0),
                     At::Barrier(_) | At::Done => continue,
                 };
-                let frame = self.frames[w].as_ptr();
+                let frame = self.frame(w);
                 cx.bases[0] = frame;
                 cx.view.warp = w as u32;
                 let tid = &self.tids[w];
@@ -418,34 +727,38 @@ impl Fast {
                 io.frame = frame;
                 io.local = local;
                 io.tid = [tid[0].as_ptr().cast(), tid[1].as_ptr().cast(), tid[2].as_ptr().cast()];
-                io.hold = (code.hold && held >> w & 1 == 0) as u32;
+                io.hold = (code.options.hold && held >> w & 1 == 0) as u32;
                 // SAFETY: the frame is the function's, and what is live at the entry is in it.
                 let left = unsafe { call(cx, kernel, entry, mask, FUEL) };
-                self.at[w] = match left {
-                    Left::Done => At::Done,
-                    Left::Fault => {
-                        return Err(self.fault(cx, w, ctaid));
-                    }
-                    Left::Exit(n) => {
-                        let exit = &kernel.exits[n];
-                        let together = exit.pending.is_empty() && cx.io.alive == mask;
-                        match exit.reason {
-                            Reason::Barrier { .. } if together => At::Barrier(n as u32),
-                            Reason::Hold if together => {
-                                held |= 1 << w;
-                                later = true;
-                                At::Exit(n as u32)
-                            }
-                            Reason::Barrier { .. }
-                            | Reason::Hold
-                            | Reason::Interpret
-                            | Reason::Never
-                            | Reason::Fuel => {
-                                return Ok(self.hand_over(cx, pool, ctaid, smid, w, n, held));
+                self.at[w] =
+                    match left {
+                        Left::Done | Left::Again => At::Done,
+                        Left::Fault => {
+                            return Err(self.fault(cx, w, ctaid));
+                        }
+                        Left::Exit(n) => {
+                            let exit = &kernel.exits[n];
+                            let together = exit.pending.is_empty() && cx.io.alive == mask;
+                            match exit.reason {
+                                Reason::Barrier { .. } if together => At::Barrier(n as u32),
+                                Reason::Hold if together => {
+                                    held |= 1 << w;
+                                    later = true;
+                                    At::Exit(n as u32)
+                                }
+                                Reason::Barrier { .. }
+                                | Reason::Hold
+                                | Reason::Interpret
+                                | Reason::Never
+                                | Reason::Fuel => {
+                                    let last = Some((w, n));
+                                    return handed(self.give_mixed(
+                                        cx, pool, &full, &part, ctaid, smid, last, held,
+                                    ));
+                                }
                             }
                         }
-                    }
-                };
+                    };
             }
             if later {
                 continue;
@@ -455,29 +768,22 @@ impl Fast {
             let mut alike = true;
             for (w, at) in self.at.iter().enumerate() {
                 let At::Barrier(n) = *at else { continue };
-                let kernel = self.kernel(code, w);
+                let kernel = if self.masks[w] == FULL { &full } else { &part };
                 let Reason::Barrier { id: own } = kernel.exits[n as usize].reason else { continue };
                 alike &= id.is_none_or(|id| id == own);
                 id = Some(own);
             }
             if id.is_none() {
-                return Ok(BlockEnd::Done);
+                return Ok(ChunkEnd::Done);
             }
             if !alike {
-                return Ok(self.give_group(cx, pool, ctaid, smid, None, held));
+                return handed(self.give_mixed(cx, pool, &full, &part, ctaid, smid, None, held));
             }
             for at in &mut self.at {
                 if let At::Barrier(n) = *at {
                     *at = At::Exit(n);
                 }
             }
-        }
-    }
-
-    fn kernel<'a>(&self, code: &'a LaunchCode, w: usize) -> &'a Kernel {
-        match &code.part {
-            Some(part) if self.masks[w] != FULL => part,
-            Some(_) | None => &code.full,
         }
     }
 
@@ -496,36 +802,50 @@ impl Fast {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn hand_over(
-        &mut self,
-        cx: &mut Cx<'_>,
-        pool: &mut Pool,
-        ctaid: [u32; 3],
-        smid: u32,
-        w: usize,
-        exit: usize,
-        held: u32,
-    ) -> BlockEnd {
-        self.give_group(cx, pool, ctaid, smid, Some((w, exit)), held)
-    }
-
-    /// Makes of the block what the scheduler runs. `last` is the warp that left, and its exit, with
-    /// its lanes still in `cx.io`.
     fn give_group(
         &mut self,
         cx: &mut Cx<'_>,
         pool: &mut Pool,
+        kernel: &Kernel,
         ctaid: [u32; 3],
         smid: u32,
         last: Option<(usize, usize)>,
         held: u32,
-    ) -> BlockEnd {
+    ) -> Box<Group> {
+        self.give_mixed(cx, pool, kernel, kernel, ctaid, smid, last, held)
+    }
+
+    /// Makes of the block what the scheduler runs. `last` is the warp that left, and its exit, with
+    /// its lanes still in `cx.io`. Full warps run `full`, others `part`.
+    #[allow(clippy::too_many_arguments)]
+    fn give_mixed(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pool: &mut Pool,
+        full: &Kernel,
+        part: &Kernel,
+        ctaid: [u32; 3],
+        smid: u32,
+        last: Option<(usize, usize)>,
+        held: u32,
+    ) -> Box<Group> {
         let env = cx.env;
         let mut warps = Vec::new();
         for w in 0..self.masks.len() {
-            let fresh = new_frame(cx, pool);
-            let regs = std::mem::replace(&mut self.frames[w], fresh);
+            let mut regs = pool.take(self.frame_bytes);
+            // SAFETY: both are frames of the kernel's function.
+            unsafe { self.frame(w).copy_to_nonoverlapping(regs.as_ptr(), self.frame_bytes) };
             let mask = self.masks[w];
+            let kernel = if mask == FULL { full } else { part };
+            let at = match last {
+                Some((own, n)) if own == w => At::Exit(n as u32),
+                Some(_) | None => self.at[w],
+            };
+            if at == At::Start {
+                // Its registers are those of an earlier block.
+                regs.clear(self.frame_bytes);
+                set_local(env, regs.as_ptr());
+            }
             let mut adopted = Adopted {
                 index: w as u32,
                 block: env.config.block,
@@ -535,63 +855,80 @@ impl Fast {
                 held: held >> w & 1 != 0,
                 orderly: true,
             };
-            let exit = match (last, self.at[w]) {
-                (Some((own, n)), _) if own == w => Some(n as u32),
-                (_, At::Exit(n) | At::Barrier(n)) => Some(n),
-                (_, At::Start | At::Done) => None,
-            };
-            if let (Some(n), Some(code)) = (exit, env.jit.get()) {
-                let exit = &self.kernel(code, w).exits[n as usize];
-                // SAFETY: the frame is the function's.
-                unsafe { expand(adopted.regs.as_ptr(), &exit.live) };
-                if last.is_some_and(|(own, _)| own == w) {
-                    adopted.alive = cx.io.alive;
-                    adopted.orderly = exit.reason != Reason::Never;
-                    adopted.fragments.push((exit.pc, cx.io.mask));
-                    for (&pc, m) in exit.pending.iter().zip(cx.io.pending) {
-                        if m != 0 {
-                            adopted.fragments.push((pc, m));
+            match at {
+                At::Start => adopted.fragments.push((env.program.functions[0].start, mask)),
+                At::Done => adopted.alive = 0,
+                At::Exit(n) | At::Barrier(n) => {
+                    let exit = &kernel.exits[n as usize];
+                    // SAFETY: the frame is the function's.
+                    unsafe { expand(adopted.regs.as_ptr(), &exit.live) };
+                    let left_now = last.is_some_and(|(own, _)| own == w);
+                    let lanes = match (left_now, self.parted.get(w)) {
+                        (true, _) => Some((cx.io.mask, cx.io.alive, cx.io.pending)),
+                        (false, Some(p)) if !exit.pending.is_empty() => {
+                            Some((p.mask, p.alive, p.pending))
                         }
-                    }
-                } else {
-                    // A barrier that has opened is behind it, one that has not is yet to come.
-                    let kernel = self.kernel(code, w);
-                    let pc = match (self.at[w], exit.resume) {
-                        (At::Exit(_), Some(n)) => kernel.entries[n as usize].pc,
-                        _ => exit.pc,
+                        (false, _) => None,
                     };
-                    adopted.fragments.push((pc, mask));
+                    // A barrier that has opened is behind it, one that has not is yet to come; a store
+                    // that was held is still to be made.
+                    let behind = matches!(exit.reason, Reason::Barrier { .. })
+                        && matches!(at, At::Exit(_))
+                        && !left_now;
+                    let pc = exit.pc + behind as u32;
+                    match lanes {
+                        Some((mask, alive, pending)) => {
+                            adopted.alive = alive;
+                            adopted.orderly = exit.reason != Reason::Never;
+                            adopted.fragments.push((pc, mask));
+                            for (&pc, m) in exit.pending.iter().zip(pending) {
+                                if m != 0 {
+                                    adopted.fragments.push((pc, m));
+                                }
+                            }
+                        }
+                        None => adopted.fragments.push((pc, mask)),
+                    }
                 }
-            } else if self.at[w] == At::Start {
-                // Its registers are those of an earlier block.
-                let lines = env.program.functions[0].lines as usize;
-                adopted.regs.clear(lines * 64);
-                set_local(env, &adopted.regs);
-                adopted.fragments.push((env.program.functions[0].start, mask));
-            } else {
-                adopted.alive = 0;
             }
             warps.push(Warp::adopt(adopted, pool));
         }
         let shared = std::mem::replace(&mut self.shared, pool.take(self.sizes.0));
-        let local = std::mem::replace(&mut self.local, pool.take(self.sizes.1));
-        BlockEnd::Handed(Box::new(Group::adopt(ctaid, smid, warps, shared, local)))
+        let mut local = std::mem::replace(&mut self.local, pool.take(self.sizes.1));
+        if full.private {
+            local = by_lane(env, &local, self.masks.len(), pool);
+        }
+        Box::new(Group::adopt(ctaid, smid, warps, shared, local))
     }
 }
 
-/// A frame of the kernel with its two planes for the local stack.
-fn new_frame(cx: &Cx<'_>, pool: &mut Pool) -> Buffer {
-    let regs = pool.take(cx.env.program.functions[0].lines as usize * 64);
-    set_local(cx.env, &regs);
-    regs
+/// Local memory of `warps` warps in the interpreter's order, from [`margay_codegen::Code::private`]'s.
+fn by_lane(env: &Env<'_>, from: &Buffer, warps: usize, pool: &mut Pool) -> Buffer {
+    let stride = local_stride(env.local_size) as usize;
+    let to = pool.take(from.bytes());
+    for w in 0..warps {
+        for word in 0..env.local_size as usize / 4 {
+            for lane in 0..WARP {
+                let part = w * WARP * stride;
+                // SAFETY: both lie in the warp's part, whose lanes have `stride` bytes each, at least
+                // `local_size`.
+                unsafe {
+                    let source = from.as_ptr().add(part + word * 4 * WARP + lane * 4).cast::<u32>();
+                    let target = to.as_ptr().add(part + lane * stride + word * 4).cast::<u32>();
+                    *target = *source;
+                }
+            }
+        }
+    }
+    to
 }
 
-fn set_local(env: &Env<'_>, regs: &Buffer) {
+fn set_local(env: &Env<'_>, regs: *mut u8) {
     let entry = &env.program.functions[0];
     let base = LOCAL_START.next_multiple_of(entry.frame_align);
-    // SAFETY: the two planes lie in the new frame.
+    // SAFETY: the two planes lie in the frame.
     unsafe {
-        let plane = |operand: u32| &mut *(regs.as_ptr().add(operand as usize) as *mut [u32; WARP]);
+        let plane = |operand: u32| &mut *(regs.add(operand as usize) as *mut [u32; WARP]);
         plane(entry.local_base).fill(base);
         plane(entry.local_top).fill(base + entry.frame_size);
     }
