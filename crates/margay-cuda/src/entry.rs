@@ -65,9 +65,22 @@ implemented! {
     fill: cuMemsetD8_v2 cuMemsetD16_v2 cuMemsetD32_v2 cuMemsetD2D8_v2 cuMemsetD2D16_v2
         cuMemsetD2D32_v2 cuMemsetD8Async cuMemsetD16Async cuMemsetD32Async cuMemsetD2D8Async
         cuMemsetD2D16Async cuMemsetD2D32Async;
+    virtual_memory: cuMemGetAllocationGranularity cuMemAddressReserve cuMemAddressFree cuMemCreate
+        cuMemRelease cuMemRetainAllocationHandle cuMemGetAllocationPropertiesFromHandle cuMemMap
+        cuMemUnmap cuMemSetAccess cuMemGetAccess cuMemExportToShareableHandle
+        cuMemImportFromShareableHandle;
+    ipc: cuIpcGetMemHandle cuIpcOpenMemHandle_v2 cuIpcCloseMemHandle cuIpcGetEventHandle
+        cuIpcOpenEventHandle;
+    memory_op: cuStreamWaitValue32_v2 cuStreamWaitValue64_v2 cuStreamWriteValue32_v2
+        cuStreamWriteValue64_v2 cuStreamBatchMemOp_v2;
+    batch: cuMemcpyWithAttributesAsync cuMemcpyBatchAsync cuMemcpyBatchAsync_v2
+        cuLaunchHostFunc_v2;
     pool: cuMemAllocAsync cuMemFreeAsync cuMemAllocFromPoolAsync cuMemPoolCreate cuMemPoolDestroy
         cuMemPoolTrimTo cuMemPoolGetAttribute cuMemPoolSetAttribute cuMemPoolSetAccess
-        cuMemPoolGetAccess cuDeviceGetDefaultMemPool cuDeviceGetMemPool cuDeviceSetMemPool;
+        cuMemPoolGetAccess cuDeviceGetDefaultMemPool cuDeviceGetMemPool cuDeviceSetMemPool
+        cuMemPoolExportToShareableHandle cuMemPoolImportFromShareableHandle
+        cuMemPoolExportPointer cuMemPoolImportPointer cuMemGetDefaultMemPool cuMemGetMemPool
+        cuMemSetMemPool;
     array: cuArrayCreate_v2 cuArray3DCreate_v2 cuArrayDestroy cuArrayGetDescriptor_v2
         cuArray3DGetDescriptor_v2 cuArrayGetPlane cuArrayGetMemoryRequirements
         cuArrayGetSparseProperties cuMipmappedArrayCreate cuMipmappedArrayDestroy
@@ -89,7 +102,7 @@ implemented! {
     stream: cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamQuery
         cuStreamSynchronize cuStreamWaitEvent cuStreamAddCallback cuStreamGetPriority
         cuStreamGetFlags cuStreamGetId cuStreamGetCtx cuStreamGetDevice cuStreamAttachMemAsync
-        cuStreamCopyAttributes;
+        cuStreamCopyAttributes cuStreamGetAttribute cuStreamSetAttribute;
     capture: cuStreamIsCapturing cuStreamGetCaptureInfo cuStreamGetCaptureInfo_v2
         cuStreamGetCaptureInfo_v3 cuStreamBeginCapture_v2 cuStreamBeginCaptureToGraph
         cuStreamEndCapture cuThreadExchangeStreamCaptureMode cuStreamUpdateCaptureDependencies
@@ -108,7 +121,8 @@ implemented! {
         cuDeviceGetGraphMemAttribute cuDeviceSetGraphMemAttribute;
     node: cuGraphAddKernelNode cuGraphAddKernelNode_v2 cuGraphAddMemcpyNode cuGraphAddMemsetNode
         cuGraphAddHostNode cuGraphAddChildGraphNode cuGraphAddEmptyNode cuGraphAddEventRecordNode
-        cuGraphAddEventWaitNode cuGraphAddMemAllocNode cuGraphAddMemFreeNode cuGraphAddNode
+        cuGraphAddBatchMemOpNode cuGraphBatchMemOpNodeGetParams cuGraphBatchMemOpNodeSetParams
+        cuGraphExecBatchMemOpNodeSetParams cuGraphAddEventWaitNode cuGraphAddMemAllocNode cuGraphAddMemFreeNode cuGraphAddNode
         cuGraphAddNode_v2 cuGraphKernelNodeGetParams cuGraphKernelNodeGetParams_v2
         cuGraphKernelNodeSetParams cuGraphKernelNodeSetParams_v2 cuGraphMemcpyNodeGetParams
         cuGraphMemcpyNodeSetParams cuGraphMemsetNodeGetParams cuGraphMemsetNodeSetParams
@@ -122,7 +136,7 @@ implemented! {
         cuGraphExecEventRecordNodeSetEvent cuGraphExecEventWaitNodeSetEvent
         cuGraphKernelNodeCopyAttributes cuGraphKernelNodeGetAttribute
         cuGraphKernelNodeSetAttribute;
-    event: cuEventCreate cuEventRecord cuEventRecordWithFlags cuEventQuery cuEventSynchronize
+    event: cuCtxRecordEvent cuCtxWaitEvent cuEventCreate cuEventRecord cuEventRecordWithFlags cuEventQuery cuEventSynchronize
         cuEventDestroy_v2 cuEventElapsedTime cuEventElapsedTime_v2;
 }
 

@@ -59,7 +59,7 @@ implemented! {
         cudaStreamDestroy cudaStreamQuery cudaStreamSynchronize cudaStreamWaitEvent
         cudaStreamAddCallback cudaLaunchHostFunc cudaStreamGetFlags cudaStreamGetPriority
         cudaStreamGetId cudaStreamGetDevice cudaStreamAttachMemAsync cudaStreamIsCapturing
-        cudaStreamCopyAttributes;
+        cudaStreamCopyAttributes cudaStreamGetAttribute cudaStreamSetAttribute;
     event: cudaEventCreate cudaEventCreateWithFlags cudaEventDestroy cudaEventRecord
         cudaEventRecordWithFlags cudaEventQuery cudaEventSynchronize cudaEventElapsedTime
         cudaEventElapsedTime_v2;
@@ -109,6 +109,9 @@ implemented! {
         cudaGraphExecMemsetNodeSetParams cudaGraphAddMemFreeNode
         cudaGraphMemFreeNodeGetParams cudaGraphAddNode cudaGraphAddNode_v2
         cudaGraphNodeSetParams cudaGraphExecNodeSetParams;
+    ipc: cudaIpcGetMemHandle cudaIpcOpenMemHandle cudaIpcCloseMemHandle cudaIpcGetEventHandle
+        cudaIpcOpenEventHandle cudaMemPoolExportToShareableHandle
+        cudaMemPoolImportFromShareableHandle cudaMemPoolExportPointer cudaMemPoolImportPointer;
     pool: cudaMallocAsync cudaFreeAsync cudaMallocFromPoolAsync cudaMemPoolCreate
         cudaMemPoolDestroy cudaMemPoolTrimTo cudaMemPoolGetAttribute cudaMemPoolSetAttribute
         cudaMemPoolGetAccess cudaMemPoolSetAccess cudaDeviceGetDefaultMemPool

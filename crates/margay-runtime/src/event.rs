@@ -10,9 +10,10 @@ use crate::capture::Part;
 use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::handle::{self, Handle};
+use crate::ipc::{self, SharedEvent};
 use crate::queue::Ticket;
 use crate::runtime;
-use crate::stream::Stream;
+use crate::stream::{DefaultStream, Stream};
 
 #[derive(Clone)]
 struct Recording {
@@ -30,12 +31,29 @@ pub struct Event {
     recording: Mutex<Option<Recording>>,
     /// It was recorded in a capture: the nodes that it stands for.
     captured: Mutex<Option<Part>>,
+    /// What it shares with other processes.
+    shared: Option<Arc<SharedEvent>>,
 }
 
 impl Context {
     /// `cuEventCreate`.
     pub fn create_event(&self, timing: bool) -> Arc<Event> {
+        self.make_event(timing, None)
+    }
+
+    /// `cuEventCreate` with `CU_EVENT_INTERPROCESS`.
+    pub fn create_shared_event(&self) -> Result<Arc<Event>> {
+        Ok(self.make_event(false, Some(Arc::new(SharedEvent::create()?))))
+    }
+
+    /// `cuIpcOpenEventHandle`: an event of another process.
+    pub fn open_event(&self, handle: &ipc::Bytes) -> Result<Arc<Event>> {
+        Ok(self.make_event(false, Some(Arc::new(SharedEvent::open(handle)?))))
+    }
+
+    fn make_event(&self, timing: bool, shared: Option<Arc<SharedEvent>>) -> Arc<Event> {
         let event = Arc::new(Event {
+            shared,
             handle: handle::fresh(),
             context: self.handle,
             device: self.device,
@@ -60,6 +78,14 @@ impl Event {
         }
     }
 
+    /// `cuIpcGetEventHandle`.
+    pub fn export(&self) -> Result<ipc::Bytes> {
+        match &self.shared {
+            Some(shared) => shared.name(self.device),
+            None => Err(CudaError::InvalidHandle),
+        }
+    }
+
     /// `cuEventRecord`: the event now stands for the end of the stream's present work.
     pub fn record(&self, stream: &Stream) -> Result<()> {
         if stream.context != self.context {
@@ -78,11 +104,42 @@ impl Event {
         let time = Arc::new(OnceLock::new());
         let reached = time.clone();
         let mut recording = self.recording.lock();
+        let shared = self.shared.clone().map(|shared| (shared.ask(), shared));
         let work = Box::new(move || {
             let _ = reached.set(Instant::now());
+            if let Some((number, shared)) = shared {
+                shared.reach(number);
+            }
         });
         let ticket = context.push(stream, None, work);
         *recording = Some(Recording { ticket, time });
+        Ok(())
+    }
+
+    /// `cuCtxRecordEvent`: the event now stands for the end of all present work of its context.
+    pub fn record_all(&self, context: &Arc<Context>) -> Result<()> {
+        context.check()?;
+        crate::capture::check_unsafe_call()?;
+        let stream = context.create_stream(true, 0);
+        for before in context.tails() {
+            context.push(&stream, Some(before), Box::new(|| ()));
+        }
+        let recorded = self.record(&stream);
+        runtime::get().streams.remove(stream.handle);
+        recorded
+    }
+
+    /// `cuCtxWaitEvent`: all later work of the context, in the streams that it has now, starts after it.
+    pub fn hold_all(&self, context: &Arc<Context>) -> Result<()> {
+        context.check()?;
+        crate::capture::check_unsafe_call()?;
+        let mine = |s: &Stream| s.context == context.handle;
+        for stream in runtime::get().streams.all_where(mine) {
+            self.hold(&stream)?;
+        }
+        for default in [DefaultStream::Legacy, DefaultStream::PerThread] {
+            self.hold(&context.stream(0, default)?)?;
+        }
         Ok(())
     }
 
@@ -90,6 +147,12 @@ impl Event {
     pub fn query(&self) -> Result<()> {
         self.owner()?.check()?;
         self.not_captured()?;
+        if let Some(shared) = &self.shared {
+            return match shared.is_reached(shared.last()) {
+                true => Ok(()),
+                false => Err(CudaError::NotReady),
+            };
+        }
         match &*self.recording.lock() {
             Some(recording) if !recording.ticket.is_done() => Err(CudaError::NotReady),
             Some(_) | None => Ok(()),
@@ -101,7 +164,11 @@ impl Event {
         let context = self.owner()?;
         self.not_captured()?;
         let recording = self.recording.lock().clone();
-        if let Some(recording) = recording {
+        if let Some(shared) = &self.shared {
+            if !shared.wait(shared.last()) {
+                return Err(CudaError::ExternalDevice);
+            }
+        } else if let Some(recording) = recording {
             recording.ticket.wait();
         }
         context.fifo.flush();
@@ -121,6 +188,18 @@ impl Event {
                 Err(CudaError::StreamCaptureInvalidated) => CudaError::StreamCaptureInvalidated,
                 Ok(()) | Err(_) => CudaError::StreamCaptureIsolation,
             });
+        }
+        if let Some(shared) = self.shared.clone() {
+            let (number, waiting) = (shared.last(), context.clone());
+            if !shared.is_reached(number) {
+                let work = move || {
+                    if !shared.wait(number) {
+                        waiting.fail(CudaError::ExternalDevice);
+                    }
+                };
+                context.push(stream, None, Box::new(work));
+            }
+            return Ok(());
         }
         let recording = self.recording.lock().clone();
         if let Some(recording) = recording.filter(|r| !r.ticket.is_done()) {

@@ -4,7 +4,7 @@
 //! Invariant: a graph has no cycle once instantiated, and its nodes run in an order that its edges
 //! allow: one after the other in the stream that it is launched in, which is one of the schedules that
 //! the manual leaves open. An executable graph is a copy: later changes of its graph do not reach it.
-//! Limit: no conditional, batch-memory-operation or external-semaphore nodes.
+//! Limit: no conditional or external-semaphore nodes.
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -20,6 +20,7 @@ use crate::event::Event;
 use crate::function::Function;
 use crate::handle::{self, Handle};
 use crate::launch::LaunchRequest;
+use crate::memory_op::MemoryOp;
 use crate::runtime::{self, Runtime};
 use crate::stream::Stream;
 
@@ -54,6 +55,10 @@ pub enum NodeWork {
     Wait(Arc<Event>),
     Alloc(Arc<GraphMemory>),
     Free(Arc<GraphMemory>),
+    MemoryOps {
+        context: Handle,
+        ops: Arc<[MemoryOp]>,
+    },
 }
 
 /// The kinds of nodes, with `CUgraphNodeType`'s numbers.
@@ -70,6 +75,7 @@ pub enum NodeKind {
     EventRecord = 7,
     MemAlloc = 10,
     MemFree = 11,
+    BatchMemOp = 12,
 }
 
 impl NodeWork {
@@ -85,6 +91,7 @@ impl NodeWork {
             NodeWork::Wait(_) => NodeKind::WaitEvent,
             NodeWork::Alloc(_) => NodeKind::MemAlloc,
             NodeWork::Free(_) => NodeKind::MemFree,
+            NodeWork::MemoryOps { .. } => NodeKind::BatchMemOp,
         }
     }
 }
@@ -432,6 +439,9 @@ fn submit(work: &NodeWork, stream: &Arc<Stream>) -> Result<()> {
             elsewhere(*context, stream, |context, stream| {
                 context.fill(stream, *address, *pitch, *value, *size, false)
             })
+        }
+        NodeWork::MemoryOps { context, ops } => {
+            elsewhere(*context, stream, |context, stream| context.memory_ops(stream, ops))
         }
         NodeWork::Host(call) => {
             let call = call.clone();

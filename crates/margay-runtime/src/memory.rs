@@ -34,6 +34,10 @@ pub enum Origin {
     Variable,
     /// A module's `__managed__` variable.
     ManagedVariable,
+    /// `cuMemMap` with access granted.
+    Mapped,
+    /// `cuIpcOpenMemHandle`.
+    Ipc,
 }
 
 impl Origin {
@@ -43,6 +47,7 @@ impl Origin {
             Origin::Managed | Origin::ManagedVariable => true,
             Origin::HostAlloc | Origin::HostRegister => true,
             Origin::Alloc | Origin::Pool(_) | Origin::Variable => false,
+            Origin::Mapped | Origin::Ipc => false,
         }
     }
 
@@ -52,6 +57,7 @@ impl Origin {
             Origin::HostAlloc | Origin::HostRegister => true,
             Origin::Alloc | Origin::Managed | Origin::Pool(_) => false,
             Origin::Variable | Origin::ManagedVariable => false,
+            Origin::Mapped | Origin::Ipc => false,
         }
     }
 }
@@ -89,12 +95,16 @@ pub struct Records {
     hints: Mutex<HashSet<u64>>,
 }
 
+/// What the host maps at once.
+const HOST_PAGE: u64 = 4096;
 /// Card memory is handed out in pieces of this size.
 const GRANULE: u64 = 512;
 
 impl Context {
     fn allocate(&self, size: u64, origin: Origin, flags: u32, label: &str) -> Result<u64> {
-        self.allocate_aligned(size, 256, origin, flags, label)
+        // Memory that may be shared with another process has its pages for itself.
+        let align = if origin == Origin::Alloc { HOST_PAGE } else { 256 };
+        self.allocate_aligned(size, align, origin, flags, label)
     }
 
     /// Allocates and records memory of this context.
@@ -109,6 +119,8 @@ impl Context {
         let rt = runtime::get();
         let kind = match origin {
             Origin::Alloc | Origin::Pool(_) | Origin::Variable => AllocKind::Device,
+            // These are granted, not allocated.
+            Origin::Mapped | Origin::Ipc => return Err(CudaError::Unknown),
             Origin::Managed | Origin::ManagedVariable => AllocKind::Managed,
             Origin::HostAlloc | Origin::HostRegister => AllocKind::HostPinned,
         };
@@ -140,6 +152,7 @@ impl Context {
         let charged = match origin {
             // Managed memory may exceed the card's; host memory is not the card's.
             Origin::Managed | Origin::HostAlloc | Origin::HostRegister => 0,
+            Origin::Mapped | Origin::Ipc => 0,
             Origin::Alloc | Origin::Pool(_) | Origin::Variable | Origin::ManagedVariable => {
                 size.checked_next_multiple_of(GRANULE).ok_or(CudaError::OutOfMemory)?
             }
@@ -317,9 +330,45 @@ impl Records {
         record.contains(address, 1).then(|| record.clone())
     }
 
-    /// Whether the range lies in one allocation.
+    /// Whether the range lies in one allocation, or in mappings without a hole between them.
     pub fn holds(&self, address: u64, bytes: u64) -> bool {
-        self.find(address).is_some_and(|r| r.contains(address, bytes))
+        let (mut at, mut left) = (address, bytes);
+        loop {
+            let Some(record) = self.find(at) else { return false };
+            if record.contains(at, left) {
+                return true;
+            }
+            if record.origin != Origin::Mapped {
+                return false;
+            }
+            let end = record.base + record.size;
+            left -= end - at;
+            at = end;
+        }
+    }
+
+    /// Records memory that was granted, not allocated: of a mapping or of another process.
+    pub(crate) fn insert_foreign(
+        &self,
+        rt: &Runtime,
+        base: u64,
+        size: u64,
+        origin: Origin,
+        device: u32,
+        context: Handle,
+    ) {
+        let buffer_id = rt.memory.find(base).map_or(base, |info| info.id);
+        let (flags, charged, dying) = (0, 0, false);
+        let record =
+            Record { base, size, origin, context, device, flags, buffer_id, charged, dying };
+        self.map.write().insert(base, record);
+    }
+
+    /// Forgets it; tells whether it was there.
+    pub(crate) fn remove_foreign(&self, base: u64, origin: Origin) -> bool {
+        let mut map = self.map.write();
+        let there = map.get(&base).is_some_and(|r| r.origin == origin);
+        there && map.remove(&base).is_some()
     }
 }
 
@@ -350,6 +399,9 @@ impl Runtime {
         watch::freed(self, record.base);
         let result = match record.origin {
             Origin::HostRegister => self.memory.unregister(record.base),
+            // Of a pool with a file.
+            Origin::Pool(_) if self.release_pooled(record) => Ok(()),
+            Origin::Mapped | Origin::Ipc => Ok(()),
             Origin::Alloc | Origin::Managed | Origin::Pool(_) | Origin::HostAlloc => {
                 self.memory.free(record.base).map(drop)
             }
@@ -365,11 +417,12 @@ impl Runtime {
 
     /// Waits for all work that may use an allocation: its own context's, that of the other contexts of its
     /// device and of those with peer access to it, and everybody's if the host has it too.
-    fn wait_for_users(&self, record: &Record) {
+    pub(crate) fn wait_for_users(&self, record: &Record) {
         let of_all = match record.origin {
             Origin::Managed | Origin::ManagedVariable => true,
             Origin::HostAlloc | Origin::HostRegister => true,
             Origin::Alloc | Origin::Pool(_) | Origin::Variable => false,
+            Origin::Mapped | Origin::Ipc => true,
         };
         let reaches = |context: &Context| {
             of_all || context.device == record.device || context.reaches(record.context)
@@ -387,6 +440,7 @@ impl Runtime {
             Origin::Alloc | Origin::Managed | Origin::Pool(_) => !r.dying,
             Origin::HostAlloc | Origin::HostRegister => false,
             Origin::Variable | Origin::ManagedVariable => false,
+            Origin::Mapped | Origin::Ipc => false,
         };
         let record = self.allocation(base).filter(|r| r.base == base && freeable(r));
         let record = record.ok_or(CudaError::InvalidValue)?;
@@ -434,6 +488,7 @@ impl Runtime {
             }
             Origin::HostAlloc | Origin::HostRegister => return Err(CudaError::InvalidValue),
             Origin::Variable | Origin::ManagedVariable => return Err(CudaError::InvalidValue),
+            Origin::Mapped | Origin::Ipc => return Err(CudaError::InvalidValue),
         }
         record.dying = true;
         Ok(record.clone())
@@ -460,6 +515,7 @@ impl Runtime {
             Origin::Variable | Origin::ManagedVariable => r.context != 0,
             Origin::Alloc | Origin::Managed | Origin::Pool(_) => false,
             Origin::HostAlloc | Origin::HostRegister => false,
+            Origin::Mapped | Origin::Ipc => false,
         };
         if let Ok(record) = self.take(base, variable) {
             self.release(&record);
@@ -522,6 +578,7 @@ impl Runtime {
 
     /// Frees all that a context still owns.
     pub(crate) fn release_context_memory(&self, context: Handle) {
+        self.close_memory_of(context);
         let mine: Vec<Record> = {
             let mut map = self.records.map.write();
             let bases: Vec<u64> =

@@ -21,6 +21,7 @@ use crate::event::Event;
 use crate::function::Function;
 use crate::graph::{Graph, GraphExec, GraphMemory, NodePlace, UserObject};
 use crate::handle::Table;
+use crate::ipc::Opened;
 use crate::library::{Kernel, Library};
 use crate::memory::Records;
 use crate::module::Module;
@@ -28,6 +29,7 @@ use crate::pool::Pool;
 use crate::settings::Settings;
 use crate::stream::Stream;
 use crate::texture::{Owners, Reference};
+use crate::virtual_memory::VirtualMemory;
 use crate::watch;
 
 /// See the module's header.
@@ -55,6 +57,9 @@ pub struct Runtime {
     pub texture_references: Table<Reference>,
     pub(crate) object_owners: Owners,
     pub(crate) records: Records,
+    pub virtual_memory: VirtualMemory,
+    /// Memory of other processes.
+    pub(crate) opened: Mutex<Vec<Opened>>,
     /// What watches the process; mostly nothing.
     pub(crate) tools: Vec<Arc<dyn Tool>>,
 }
@@ -105,13 +110,13 @@ pub fn init() -> Result<&'static Runtime> {
             texture_references: Table::default(),
             object_owners: Owners::default(),
             records: Records::default(),
+            virtual_memory: VirtualMemory::default(),
+            opened: Mutex::default(),
             tools,
         })
     });
     let runtime = made.as_ref().ok_or(CudaError::OperatingSystem)?;
-    if OWNER.load(Ordering::Relaxed) != std::process::id() {
-        return Err(CudaError::NotInitialized);
-    }
+    check_owner()?;
     match runtime.devices.is_empty() {
         true => Err(CudaError::NoDevice),
         false => Ok(runtime),
@@ -147,10 +152,26 @@ pub(crate) fn unloading_at_exit() -> bool {
 /// The runtime, for calls before which `cuInit` is required.
 pub fn initialized() -> Result<&'static Runtime> {
     let runtime = RUNTIME.get().and_then(Option::as_ref).ok_or(CudaError::NotInitialized)?;
-    match OWNER.load(Ordering::Relaxed) == std::process::id() {
-        true => Ok(runtime),
-        false => Err(CudaError::NotInitialized),
+    check_owner()?;
+    Ok(runtime)
+}
+
+/// Refuses a process that was forked from the one that initialised, and tells it once what to do.
+fn check_owner() -> Result<()> {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let owner = OWNER.load(Ordering::Relaxed);
+    if owner == std::process::id() {
+        return Ok(());
     }
+    if !SAID.swap(true, Ordering::Relaxed) {
+        crate::report::warn(&format!(
+            "process {} was forked from process {owner} after that had initialised CUDA, which does not \
+             survive a fork: every call returns CUDA_ERROR_NOT_INITIALIZED (3). Fork before the first CUDA \
+             call, or start a new program (fork and exec, Python's 'spawn')",
+            std::process::id()
+        ));
+    }
+    Err(CudaError::NotInitialized)
 }
 
 /// The runtime inside itself, where objects prove that it exists.

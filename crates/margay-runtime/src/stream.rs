@@ -5,6 +5,7 @@
 //! Stream"): its work starts after all earlier work of the context's blocking streams and their
 //! later work starts after it. Non-blocking streams take no part.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -45,6 +46,8 @@ pub struct Stream {
     pub device: u32,
     queue: Arc<Queue>,
     pub(crate) capture: Mutex<Option<Part>>,
+    /// `CUstreamAttrValue`s that were set, by attribute: hints, which the getter gives back.
+    pub attributes: Mutex<HashMap<u32, [u8; 64]>>,
 }
 
 /// What an API means by stream 0.
@@ -101,6 +104,7 @@ impl Context {
             device: self.device,
             queue,
             capture: Mutex::default(),
+            attributes: Mutex::default(),
         })
     }
 
@@ -165,13 +169,15 @@ impl Context {
 
     /// Waits for all work of the context.
     pub(crate) fn drain(&self) {
-        let tickets: Vec<Ticket> = {
-            let mut set = self.streams.lock();
-            // Queues that nobody can push to any more and that are empty are forgotten.
-            set.queues.retain(|(_, q)| Arc::strong_count(q) > 1 || q.tail().is_some());
-            set.queues.iter().filter_map(|(_, q)| q.tail()).collect()
-        };
-        tickets.iter().for_each(Ticket::wait);
+        self.tails().iter().for_each(Ticket::wait);
+    }
+
+    /// The ends of all work that the context's streams have now.
+    pub(crate) fn tails(&self) -> Vec<Ticket> {
+        let mut set = self.streams.lock();
+        // Queues that nobody can push to any more and that are empty are forgotten.
+        set.queues.retain(|(_, q)| Arc::strong_count(q) > 1 || q.tail().is_some());
+        set.queues.iter().filter_map(|(_, q)| q.tail()).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use std::ffi::c_uint;
 use std::sync::Arc;
 
 use margay_runtime::event::Event;
-use margay_runtime::{CudaError, Result};
+use margay_runtime::{Context, CudaError, Result};
 
 use super::{give, handle, healthy, opaque, required, rt, stream_of};
 use crate::sys::*;
@@ -23,10 +23,36 @@ pub unsafe fn cuEventCreate(to: *mut CUevent, flags: c_uint) -> Result<()> {
     }
     let timing = flags & CU_EVENT_DISABLE_TIMING == 0;
     if flags & CU_EVENT_INTERPROCESS != 0 && timing {
-        // Such events have no timing. Asking for the handle to share is what is not supported.
+        // Such events have no timing.
         return Err(CudaError::InvalidValue);
     }
-    unsafe { give(to, opaque(context.create_event(timing).handle)) }
+    let event = match flags & CU_EVENT_INTERPROCESS != 0 {
+        true => context.create_shared_event()?,
+        false => context.create_event(timing),
+    };
+    unsafe { give(to, opaque(event.handle)) }
+}
+
+/// The event stands for all work of the context that was asked for so far.
+pub unsafe fn cuCtxRecordEvent(context: CUcontext, event: CUevent) -> Result<()> {
+    let context = context_of(context)?;
+    let event = find(event)?;
+    if event.context != context.handle {
+        return Err(CudaError::InvalidHandle);
+    }
+    event.record_all(&context)
+}
+
+/// All later work of the context starts after the event.
+pub unsafe fn cuCtxWaitEvent(context: CUcontext, event: CUevent) -> Result<()> {
+    let context = context_of(context)?;
+    find(event)?.hold_all(&context)
+}
+
+fn context_of(context: CUcontext) -> Result<Arc<Context>> {
+    let context = rt()?.context(handle(context))?;
+    context.check()?;
+    Ok(context)
 }
 
 pub unsafe fn cuEventRecord(event: CUevent, stream: CUstream) -> Result<()> {

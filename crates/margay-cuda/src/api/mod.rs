@@ -12,6 +12,7 @@
 
 pub mod array;
 pub mod attribute;
+pub mod batch;
 pub mod capture;
 pub mod context;
 pub mod copy;
@@ -22,11 +23,13 @@ pub mod fill;
 pub mod function;
 pub mod graph;
 pub mod init;
+pub mod ipc;
 pub mod jit;
 pub mod launch;
 pub mod library;
 pub mod link;
 pub mod memory;
+pub mod memory_op;
 pub mod module;
 pub mod node;
 pub mod occupancy;
@@ -36,6 +39,7 @@ pub mod proc_address;
 pub mod stream;
 pub mod texref;
 pub mod texture;
+pub mod virtual_memory;
 
 use std::ffi::{CStr, c_char};
 use std::sync::Arc;

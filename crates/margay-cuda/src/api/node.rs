@@ -36,6 +36,16 @@ unsafe impl Send for KernelKept {}
 // SAFETY: as above.
 unsafe impl Sync for KernelKept {}
 
+/// Memory operations: the pointer leads to the structure's own list.
+struct OpsKept {
+    params: CUDA_BATCH_MEM_OP_NODE_PARAMS,
+    _list: Vec<CUstreamBatchMemOpParams>,
+}
+// SAFETY: as for `Kept`.
+unsafe impl Send for OpsKept {}
+// SAFETY: as above.
+unsafe impl Sync for OpsKept {}
+
 type Made = (NodeWork, Option<Description>);
 
 fn context_of(context: CUcontext) -> Result<Arc<Context>> {
@@ -218,7 +228,25 @@ adders! {
     cuGraphAddEventWaitNode(event: CUevent) = wait(event);
     cuGraphAddMemAllocNode(p: *mut CUDA_MEM_ALLOC_NODE_PARAMS) = alloc(p);
     cuGraphAddMemFreeNode(address: CUdeviceptr) = free(address);
+    cuGraphAddBatchMemOpNode(p: *const CUDA_BATCH_MEM_OP_NODE_PARAMS) = memory_ops(p);
     cuGraphAddNode(p: *mut CUgraphNodeParams) = any(p);
+}
+
+/// The operations are copied; the kept structure leads to that copy.
+unsafe fn memory_ops(params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS) -> Result<Made> {
+    required(params)?;
+    // SAFETY: not null, and the program's.
+    let mut p = unsafe { params.read_unaligned() };
+    if p.flags != 0 || p.count == 0 {
+        return Err(CudaError::InvalidValue);
+    }
+    let context = context_of(p.ctx)?.handle;
+    let ops = unsafe { super::memory_op::operations(p.paramArray, p.count)? };
+    // SAFETY: the program's array, which was just read.
+    let mut list = unsafe { std::slice::from_raw_parts(p.paramArray, p.count as usize).to_vec() };
+    p.paramArray = list.as_mut_ptr();
+    let kept = OpsKept { params: p, _list: list };
+    Ok((NodeWork::MemoryOps { context, ops: ops.into() }, Some(Arc::new(kept))))
 }
 
 unsafe fn host_of(params: *const CUDA_HOST_NODE_PARAMS) -> Result<Made> {
@@ -251,9 +279,9 @@ unsafe fn any(params: *mut CUgraphNodeParams) -> Result<Made> {
             CU_GRAPH_NODE_TYPE_EVENT_RECORD => record((*fields).eventRecord.event),
             CU_GRAPH_NODE_TYPE_MEM_ALLOC => alloc((&raw mut (*fields).alloc).cast()),
             CU_GRAPH_NODE_TYPE_MEM_FREE => free((*fields).free.dptr),
+            CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => memory_ops((&raw const (*fields).memOp).cast()),
             CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
             | CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
-            | CU_GRAPH_NODE_TYPE_BATCH_MEM_OP
             | CU_GRAPH_NODE_TYPE_CONDITIONAL => Err(CudaError::NotSupported),
             _ => Err(CudaError::InvalidValue),
         }
@@ -314,6 +342,8 @@ setters! {
         = memcpy(p, std::ptr::null_mut()), memcpy(p, ctx);
     cuGraphMemsetNodeSetParams, cuGraphExecMemsetNodeSetParams(p: *const CUDA_MEMSET_NODE_PARAMS; ctx: CUcontext)
         = memset(p, std::ptr::null_mut()), memset(p, ctx);
+    cuGraphBatchMemOpNodeSetParams, cuGraphExecBatchMemOpNodeSetParams(p: *const CUDA_BATCH_MEM_OP_NODE_PARAMS;)
+        = memory_ops(p), memory_ops(p);
     cuGraphHostNodeSetParams, cuGraphExecHostNodeSetParams(p: *const CUDA_HOST_NODE_PARAMS;)
         = host_of(p), host_of(p);
     cuGraphNodeSetParams, cuGraphExecNodeSetParams(p: *mut CUgraphNodeParams;)
@@ -457,6 +487,18 @@ pub unsafe fn cuGraphMemsetNodeGetParams(
                 height: size.1 as usize,
             })
         }
+        _ => None,
+    })?;
+    unsafe { give(to, params) }
+}
+
+pub unsafe fn cuGraphBatchMemOpNodeGetParams(
+    node: CUgraphNode,
+    to: *mut CUDA_BATCH_MEM_OP_NODE_PARAMS,
+) -> Result<()> {
+    required(to)?;
+    let params = asked(node, |work, description| match work {
+        NodeWork::MemoryOps { .. } => Some(description?.downcast_ref::<OpsKept>()?.params),
         _ => None,
     })?;
     unsafe { give(to, params) }

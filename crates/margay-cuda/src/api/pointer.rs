@@ -45,8 +45,10 @@ unsafe fn answer(
             CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => {
                 give(data.cast::<c_int>(), known?.device as c_int)
             }
-            CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
-            | CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
+            CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => {
+                give(data.cast::<c_int>(), c_int::from(known?.origin == Origin::Alloc))
+            }
+            CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
             | CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => {
                 known?;
                 give(data.cast::<c_int>(), 0)
@@ -69,14 +71,24 @@ unsafe fn answer(
                     Origin::Pool(pool) => pool,
                     Origin::Alloc | Origin::Managed | Origin::HostAlloc => 0,
                     Origin::HostRegister | Origin::Variable | Origin::ManagedVariable => 0,
+                    Origin::Mapped | Origin::Ipc => 0,
                 };
                 give(data.cast::<CUmemoryPool>(), opaque(pool))
             }
-            // These belong to virtual memory management and to direct access by other devices.
-            CU_POINTER_ATTRIBUTE_P2P_TOKENS
-            | CU_POINTER_ATTRIBUTE_MAPPING_SIZE
-            | CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR
-            | CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => Err(CudaError::NotSupported),
+            CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => {
+                let record = known?;
+                let range = rt()?.virtual_memory.mapping_range(address);
+                give(data.cast::<CUdeviceptr>(), range.map_or(record.base, |(base, _)| base))
+            }
+            CU_POINTER_ATTRIBUTE_MAPPING_SIZE => {
+                let record = known?;
+                let range = rt()?.virtual_memory.mapping_range(address);
+                give(data.cast::<usize>(), range.map_or(record.size, |(_, size)| size) as usize)
+            }
+            // These belong to direct access by other devices.
+            CU_POINTER_ATTRIBUTE_P2P_TOKENS | CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => {
+                Err(CudaError::NotSupported)
+            }
             _ => Err(CudaError::InvalidValue),
         }
     }

@@ -2,7 +2,7 @@
 //! Stream-ordered allocation and memory pools.
 
 use std::collections::HashMap;
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_int, c_ulonglong, c_void};
 use std::sync::{Arc, Mutex};
 
 use margay_runtime::pool::{POOL_MAX_SIZE, Pool};
@@ -70,13 +70,18 @@ pub unsafe fn cuMemPoolCreate(to: *mut CUmemoryPool, props: *const CUmemPoolProp
     if props.allocType != CU_MEM_ALLOCATION_TYPE_PINNED {
         return Err(CudaError::InvalidValue);
     }
-    if props.handleTypes != CU_MEM_HANDLE_TYPE_NONE {
-        // Memory of one process cannot be given to another.
-        return Err(CudaError::NotSupported);
-    }
+    let shared = match props.handleTypes {
+        CU_MEM_HANDLE_TYPE_NONE => false,
+        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR => true,
+        // Those of other systems and of cards' own networks.
+        _ => return Err(CudaError::NotSupported),
+    };
     let dev = super::memory::location_device(&props.location)?;
     let dev = u32::try_from(dev).map_err(|_| CudaError::NotSupported)?;
-    let pool = rt.create_pool(dev, false)?;
+    let pool = match shared {
+        true => rt.create_shared_pool(dev)?,
+        false => rt.create_pool(dev, false)?,
+    };
     if props.maxSize > 0 {
         pool.attributes.lock().insert(POOL_MAX_SIZE, props.maxSize as u64);
     }
@@ -207,10 +212,99 @@ pub unsafe fn cuDeviceGetMemPool(to: *mut CUmemoryPool, dev: CUdevice) -> Result
 pub unsafe fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool) -> Result<()> {
     let ordinal = device(dev)?.ordinal;
     let pool = find(pool)?;
-    if pool.device != ordinal {
+    if pool.device != ordinal || !pool.gives() {
         return Err(CudaError::InvalidValue);
     }
     let mut current = CURRENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     current.get_or_insert_default().insert(ordinal, pool.handle);
     Ok(())
+}
+
+/// The device of a location that pools can be on: those of the host are not offered.
+unsafe fn pool_device(location: *mut CUmemLocation, kind: CUmemAllocationType) -> Result<CUdevice> {
+    required(location)?;
+    match kind {
+        CU_MEM_ALLOCATION_TYPE_PINNED => {}
+        CU_MEM_ALLOCATION_TYPE_MANAGED => return Err(CudaError::NotSupported),
+        _ => return Err(CudaError::InvalidValue),
+    }
+    // SAFETY: not null, and the program's.
+    let device = super::memory::location_device(&unsafe { location.read_unaligned() })?;
+    if device < 0 { Err(CudaError::NotSupported) } else { Ok(device) }
+}
+
+pub unsafe fn cuMemGetDefaultMemPool(
+    to: *mut CUmemoryPool,
+    location: *mut CUmemLocation,
+    kind: CUmemAllocationType,
+) -> Result<()> {
+    unsafe { cuDeviceGetDefaultMemPool(to, pool_device(location, kind)?) }
+}
+
+pub unsafe fn cuMemGetMemPool(
+    to: *mut CUmemoryPool,
+    location: *mut CUmemLocation,
+    kind: CUmemAllocationType,
+) -> Result<()> {
+    unsafe { cuDeviceGetMemPool(to, pool_device(location, kind)?) }
+}
+
+pub unsafe fn cuMemSetMemPool(
+    location: *mut CUmemLocation,
+    kind: CUmemAllocationType,
+    pool: CUmemoryPool,
+) -> Result<()> {
+    unsafe { cuDeviceSetMemPool(pool_device(location, kind)?, pool) }
+}
+
+pub unsafe fn cuMemPoolExportToShareableHandle(
+    to: *mut c_void,
+    pool: CUmemoryPool,
+    kind: CUmemAllocationHandleType,
+    flags: c_ulonglong,
+) -> Result<()> {
+    required(to)?;
+    super::virtual_memory::posix_fd(kind)?;
+    if flags != 0 {
+        return Err(CudaError::InvalidValue);
+    }
+    unsafe { give(to.cast::<c_int>(), find(pool)?.export()?) }
+}
+
+pub unsafe fn cuMemPoolImportFromShareableHandle(
+    to: *mut CUmemoryPool,
+    os_handle: *mut c_void,
+    kind: CUmemAllocationHandleType,
+    flags: c_ulonglong,
+) -> Result<()> {
+    required(to)?;
+    super::virtual_memory::posix_fd(kind)?;
+    if flags != 0 {
+        return Err(CudaError::InvalidValue);
+    }
+    let device = healthy()?.device;
+    let fd = super::virtual_memory::own_fd(os_handle)?;
+    unsafe { give(to, opaque(rt()?.import_pool(fd, device)?.handle)) }
+}
+
+pub unsafe fn cuMemPoolExportPointer(
+    to: *mut CUmemPoolPtrExportData,
+    address: CUdeviceptr,
+) -> Result<()> {
+    required(to)?;
+    let reserved = rt()?.export_pooled(address)?;
+    unsafe { give(to, CUmemPoolPtrExportData { reserved }) }
+}
+
+pub unsafe fn cuMemPoolImportPointer(
+    to: *mut CUdeviceptr,
+    pool: CUmemoryPool,
+    data: *mut CUmemPoolPtrExportData,
+) -> Result<()> {
+    required(to)?;
+    required(data)?;
+    let context = healthy()?;
+    // SAFETY: not null, and the program's.
+    let data = unsafe { data.read_unaligned() };
+    unsafe { give(to, find(pool)?.import_pointer(&context, &data.reserved)?) }
 }

@@ -136,9 +136,93 @@ pub unsafe fn cuStreamAttachMemAsync(
     }
 }
 
-/// No attribute of a stream is kept, so that there is nothing to copy.
+/// An attribute's value as bytes, so that any field can be kept.
+union Value {
+    whole: CUstreamAttrValue,
+    bytes: [u8; 64],
+}
+const _: () = assert!(size_of::<CUstreamAttrValue>() == 64);
+
+/// Hints are checked and kept; a priority is fixed when its stream is made.
+pub unsafe fn cuStreamSetAttribute(
+    stream: CUstream,
+    attribute: CUstreamAttrID,
+    value: *const CUstreamAttrValue,
+) -> Result<()> {
+    required(value)?;
+    let context = healthy()?;
+    let stream = stream_of(&context, stream)?;
+    // SAFETY: not null, and the program's; the attribute says which field is set.
+    unsafe {
+        let whole = value.read_unaligned();
+        let valid = match attribute {
+            CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW => {
+                let window = whole.accessPolicyWindow;
+                let device = super::device(stream.device as c_int)?;
+                let most = CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE;
+                let most = super::attribute::value(device, most)? as usize;
+                (0.0..=1.0).contains(&window.hitRatio)
+                    && window.num_bytes <= most
+                    && window.hitProp <= CU_ACCESS_PROPERTY_PERSISTING
+                    // Lines that miss cannot be kept.
+                    && window.missProp <= CU_ACCESS_PROPERTY_STREAMING
+            }
+            CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY => {
+                (CU_SYNC_POLICY_AUTO..=CU_SYNC_POLICY_BLOCKING_SYNC).contains(&whole.syncPolicy)
+            }
+            CU_LAUNCH_ATTRIBUTE_PRIORITY => whole.priority == stream.priority,
+            CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN => {
+                whole.memSyncDomain <= CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE
+            }
+            CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP => true,
+            _ => false,
+        };
+        if !valid {
+            return Err(CudaError::InvalidValue);
+        }
+        stream.attributes.lock().insert(attribute, Value { whole }.bytes);
+    }
+    Ok(())
+}
+
+pub unsafe fn cuStreamGetAttribute(
+    stream: CUstream,
+    attribute: CUstreamAttrID,
+    to: *mut CUstreamAttrValue,
+) -> Result<()> {
+    required(to)?;
+    let context = healthy()?;
+    let stream = stream_of(&context, stream)?;
+    let bytes = stream.attributes.lock().get(&attribute).copied().unwrap_or([0; 64]);
+    // SAFETY: the union is of integers, floats and pointers: any bits are a value.
+    let mut whole = unsafe { Value { bytes }.whole };
+    match attribute {
+        CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY => {
+            // SAFETY: any bits are an integer.
+            if unsafe { whole.syncPolicy } == 0 {
+                whole.syncPolicy = CU_SYNC_POLICY_AUTO;
+            }
+        }
+        CU_LAUNCH_ATTRIBUTE_PRIORITY => whole.priority = stream.priority,
+        CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
+            if !stream.attributes.lock().contains_key(&attribute) =>
+        {
+            whole.memSyncDomainMap.remote = 1;
+        }
+        CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
+        | CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
+        | CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP => {}
+        _ => return Err(CudaError::InvalidValue),
+    }
+    unsafe { give(to, whole) }
+}
+
 pub unsafe fn cuStreamCopyAttributes(to: CUstream, from: CUstream) -> Result<()> {
     let context = healthy()?;
-    stream_of(&context, to)?;
-    stream_of(&context, from).map(drop)
+    let (to, from) = (stream_of(&context, to)?, stream_of(&context, from)?);
+    if to.handle != from.handle {
+        let copied = from.attributes.lock().clone();
+        *to.attributes.lock() = copied;
+    }
+    Ok(())
 }

@@ -15,6 +15,7 @@ pub mod event;
 pub mod fill;
 pub mod function;
 pub mod graph;
+pub mod ipc;
 pub mod launch;
 pub mod library;
 pub mod memory;

@@ -148,3 +148,23 @@ pub unsafe fn cudaStreamCopyAttributes(to: cudaStream_t, from: cudaStream_t) -> 
     ensure()?;
     check(cu::cuStreamCopyAttributes(to.cast(), from.cast()))
 }
+
+pub unsafe fn cudaStreamGetAttribute(
+    stream: cudaStream_t,
+    attribute: cudaLaunchAttributeID,
+    to: *mut cudaLaunchAttributeValue,
+) -> Result<()> {
+    required(to)?;
+    ensure()?;
+    check(cu::cuStreamGetAttribute(stream.cast(), attribute, to.cast()))
+}
+
+pub unsafe fn cudaStreamSetAttribute(
+    stream: cudaStream_t,
+    attribute: cudaLaunchAttributeID,
+    value: *const cudaLaunchAttributeValue,
+) -> Result<()> {
+    required(value)?;
+    ensure()?;
+    check(cu::cuStreamSetAttribute(stream.cast(), attribute, value.cast()))
+}

@@ -249,7 +249,9 @@ fn global_pointer(
     }
     let e = cx.extents[slot];
     if access != Access::Read && !e.writable {
-        return Err("constant memory and parameters are read-only for kernels");
+        return Err(
+            "constant memory, parameters and mappings granted for reading are read-only for kernels",
+        );
     }
     if space == Space::Const && !e.constant {
         return Err("not constant memory");

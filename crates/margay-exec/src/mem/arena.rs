@@ -10,12 +10,17 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use super::backing::{self, SharedFile};
 
 /// Chunk that is made accessible at once, and the card's page size in `MARGAY_BOUNDS=page`.
 pub const CHUNK: u64 = 2 << 20;
 /// Smallest unit handed out, and the least alignment, as `cudaMalloc` has it.
 pub const GRANULE: u64 = 256;
-const HOST_PAGE: u64 = 4096;
+/// What the host maps at once: an alignment of this keeps an allocation's pages its own.
+pub const HOST_PAGE: u64 = 4096;
 
 /// Owner of a reserved range of host addresses.
 pub struct Reservation {
@@ -81,6 +86,8 @@ pub struct Arena {
     holes: BTreeMap<u64, u64>,
     /// Bytes that each live range takes, gap included, by start.
     taken: BTreeMap<u64, u64>,
+    /// Live ranges that a file stands behind, by start.
+    shared: BTreeMap<u64, Arc<SharedFile>>,
     used: u64,
 }
 
@@ -97,6 +104,7 @@ impl Arena {
                         fresh_from: base,
                         holes: BTreeMap::new(),
                         taken: BTreeMap::new(),
+                        shared: BTreeMap::new(),
                         used: 0,
                     });
                 }
@@ -123,7 +131,8 @@ impl Arena {
         }
         // A gap behind each object keeps an access just past its end from meeting a neighbour.
         let gap = (size / 16).next_multiple_of(512).clamp(512, 1 << 20);
-        let want = size.max(1).next_multiple_of(GRANULE) + gap;
+        let unit = if align >= HOST_PAGE { HOST_PAGE } else { GRANULE };
+        let want = (size.max(1) + gap).next_multiple_of(unit);
         let hole = self.holes.iter().find_map(|(&start, &len)| {
             let at = start.next_multiple_of(align);
             (at + want <= start + len).then_some((start, len, at))
@@ -161,8 +170,24 @@ impl Arena {
     /// Gives a range back; its pages return to the host.
     pub fn free(&mut self, at: u64) {
         let Some(len) = self.taken.remove(&at) else { return };
+        if self.shared.remove(&at).is_some() {
+            // The pages are the range's own: see `share`.
+            let _ = backing::map_nothing(at, len);
+        } else {
+            self.discard(at, at + len);
+        }
+        self.make_hole(at, len);
+    }
+
+    /// Gives a range back that was allocated with the alignment of a page and that files may stand behind.
+    pub fn release(&mut self, at: u64) {
+        let Some(len) = self.taken.remove(&at) else { return };
+        let _ = backing::map_nothing(at, len);
+        self.make_hole(at, len);
+    }
+
+    fn make_hole(&mut self, at: u64, len: u64) {
         self.used -= len;
-        self.discard(at, at + len);
         let mut start = at;
         let mut end = at + len;
         if let Some((&before, &before_len)) = self.holes.range(..at).next_back()
@@ -175,6 +200,51 @@ impl Arena {
             end += after_len;
         }
         self.holes.insert(start, end - start);
+    }
+
+    /// Moves a live range, which was allocated with the alignment of a page, into a file that other
+    /// processes can map, and keeps its bytes. Nothing may write to it meanwhile.
+    pub fn share(&mut self, at: u64, size: u64) -> io::Result<Arc<SharedFile>> {
+        if let Some(file) = self.shared.get(&at) {
+            return Ok(file.clone());
+        }
+        if !at.is_multiple_of(HOST_PAGE) || !self.taken.contains_key(&at) {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput));
+        }
+        let bytes = size.max(1).next_multiple_of(HOST_PAGE);
+        let file = Arc::new(SharedFile::create(bytes)?);
+        // SAFETY: a live range of ours, of at least so many bytes.
+        let contents = unsafe { std::slice::from_raw_parts(at as *const u8, size as usize) };
+        // Pages that nobody wrote to stay holes.
+        for (index, page) in contents.chunks(HOST_PAGE as usize).enumerate() {
+            if page.iter().any(|&byte| byte != 0) {
+                file.file().write_all_at(page, index as u64 * HOST_PAGE)?;
+            }
+        }
+        backing::map_file(at, bytes, &file, 0)?;
+        self.shared.insert(at, file.clone());
+        Ok(file)
+    }
+
+    /// Puts a part of a file behind pages of a live range.
+    pub fn back(&mut self, at: u64, bytes: u64, file: &SharedFile, offset: u64) -> io::Result<()> {
+        self.inside(at, bytes)?;
+        backing::map_file(at, bytes, file, offset)
+    }
+
+    /// Ends [`Arena::back`].
+    pub fn unback(&mut self, at: u64, bytes: u64) -> io::Result<()> {
+        self.inside(at, bytes)?;
+        backing::map_nothing(at, bytes)
+    }
+
+    fn inside(&self, at: u64, bytes: u64) -> io::Result<()> {
+        let whole = at.is_multiple_of(HOST_PAGE) && bytes.is_multiple_of(HOST_PAGE) && bytes > 0;
+        let owner = self.taken.range(..=at).next_back();
+        match owner.is_some_and(|(&from, &len)| bytes <= len && at - from <= len - bytes) {
+            true if whole => Ok(()),
+            true | false => Err(io::Error::from(io::ErrorKind::InvalidInput)),
+        }
     }
 
     fn commit(&mut self, end: u64) -> bool {

@@ -6,9 +6,11 @@
 //! two reserved windows of the address space that no allocation ever overlaps.
 
 mod arena;
+mod backing;
 pub mod space;
 pub mod texture;
 
+pub use backing::SharedFile;
 pub use space::{
     AddressSpace, AllocError, AllocKind, AllocationInfo, Bounds, Extent, FreeError, LOCAL_WINDOW,
     SHARED_WINDOW,

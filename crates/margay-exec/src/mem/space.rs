@@ -6,12 +6,14 @@
 //! away changes the epoch, since new entries cannot make a known range wrong.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::RwLock;
 
-use super::arena::{Arena, CHUNK, Reservation};
+use super::arena::{Arena, CHUNK, HOST_PAGE, Reservation};
+use super::backing::SharedFile;
 use super::texture::Objects;
 use crate::fault::Fault;
 
@@ -34,6 +36,10 @@ pub enum AllocKind {
     Heap,
     /// `clCreateBuffer`, `clSVMAlloc`: what OpenCL kernels reach through global and constant pointers alike.
     Buffer,
+    /// Reserved addresses with memory behind them (`cuMemMap`) that a kernel may read and write.
+    Mapped,
+    /// The same, to be read only.
+    MappedReadOnly,
 }
 
 impl AllocKind {
@@ -45,8 +51,9 @@ impl AllocKind {
             | AllocKind::HostPinned
             | AllocKind::HostRegistered
             | AllocKind::Heap
+            | AllocKind::Mapped
             | AllocKind::Buffer => true,
-            AllocKind::Constant | AllocKind::Param => false,
+            AllocKind::Constant | AllocKind::Param | AllocKind::MappedReadOnly => false,
         }
     }
 }
@@ -57,7 +64,17 @@ impl AllocKind {
         match self {
             AllocKind::Managed | AllocKind::HostPinned | AllocKind::HostRegistered => true,
             AllocKind::Device | AllocKind::Constant | AllocKind::Param | AllocKind::Heap => false,
-            AllocKind::Buffer => false,
+            AllocKind::Buffer | AllocKind::Mapped | AllocKind::MappedReadOnly => false,
+        }
+    }
+
+    /// Whether neighbours of the kind are one range to those who access it.
+    const fn joins(self) -> bool {
+        match self {
+            AllocKind::Mapped | AllocKind::MappedReadOnly => true,
+            AllocKind::Device | AllocKind::Managed | AllocKind::HostPinned => false,
+            AllocKind::HostRegistered | AllocKind::Constant | AllocKind::Param => false,
+            AllocKind::Heap | AllocKind::Buffer => false,
         }
     }
 }
@@ -184,11 +201,75 @@ impl AddressSpace {
         Ok(base)
     }
 
+    /// Takes addresses for [`AddressSpace::map`]: no guest may touch them yet.
+    pub fn reserve(&self, size: u64, align: u64) -> Result<u64, AllocError> {
+        let mut table = self.table.write();
+        let Some(align) = align.max(HOST_PAGE).checked_next_power_of_two() else {
+            return Err(AllocError::OutOfMemory { asked: size, free: table.arena.free_bytes() });
+        };
+        let base = table.arena.alloc(size, align);
+        base.ok_or(AllocError::OutOfMemory { asked: size, free: table.arena.free_bytes() })
+    }
+
+    /// Gives addresses back that [`AddressSpace::reserve`] took. Nothing may be granted there.
+    pub fn unreserve(&self, base: u64) {
+        self.table.write().arena.release(base);
+    }
+
+    /// Puts a part of a file behind reserved addresses. All are multiples of the host's page.
+    pub fn map(&self, at: u64, bytes: u64, file: &SharedFile, offset: u64) -> io::Result<()> {
+        self.table.write().arena.back(at, bytes, file, offset)
+    }
+
+    /// Takes the memory away that [`AddressSpace::map`] put there.
+    pub fn unmap(&self, at: u64, bytes: u64) -> io::Result<()> {
+        self.table.write().arena.unback(at, bytes)
+    }
+
+    /// Lets guests touch a mapped range, which is `Mapped`, `MappedReadOnly` or `Device` to them.
+    pub fn grant(
+        &self,
+        base: u64,
+        size: u64,
+        kind: AllocKind,
+        device: u32,
+        label: &str,
+    ) -> Result<(), AllocError> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let mut table = self.table.write();
+        let before = table.entries.range(..base + size).next_back();
+        if before.is_some_and(|(&b, e)| b + e.size > base) {
+            return Err(AllocError::AlreadyRegistered);
+        }
+        let info = AllocationInfo { base, size, kind, device, label: label.into(), id };
+        table.entries.insert(base, info);
+        Ok(())
+    }
+
+    /// Ends [`AddressSpace::grant`]: from now on a guest's access is a fault.
+    pub fn revoke(&self, base: u64) {
+        let mut table = self.table.write();
+        if table.entries.remove(&base).is_some() {
+            self.epoch.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Moves an allocation, made with the alignment of a page, into a file that other processes can map.
+    /// Its bytes and its address stay. Nothing may write to it meanwhile.
+    pub fn share(&self, base: u64) -> io::Result<Arc<SharedFile>> {
+        let mut table = self.table.write();
+        let size = match table.entries.get(&base) {
+            Some(info) if info.kind == AllocKind::Device => info.size,
+            Some(_) | None => return Err(io::Error::from(io::ErrorKind::InvalidInput)),
+        };
+        table.arena.share(base, size)
+    }
+
     /// Frees what `alloc` gave.
     pub fn free(&self, base: u64) -> Result<AllocationInfo, FreeError> {
         let mut table = self.table.write();
         match table.entries.get(&base) {
-            Some(info) if info.kind != AllocKind::HostRegistered => {}
+            Some(info) if info.kind != AllocKind::HostRegistered && !info.kind.joins() => {}
             _ => return Err(FreeError::NotAllocated(base)),
         }
         let info = table.entries.remove(&base).ok_or(FreeError::NotAllocated(base))?;
@@ -289,7 +370,23 @@ impl AddressSpace {
         if let Some(info) = before
             && address - info.base < info.size
         {
-            return extent_of(info, page);
+            let mut extent = extent_of(info, page);
+            if info.kind.joins() {
+                let same = |e: &AllocationInfo| e.kind == info.kind;
+                for (&b, e) in table.entries.range(info.base + 1..) {
+                    if b != extent.hi || !same(e) {
+                        break;
+                    }
+                    extent.hi = b + e.size;
+                }
+                for (&b, e) in table.entries.range(..info.base).rev() {
+                    if b + e.size != extent.lo || !same(e) {
+                        break;
+                    }
+                    extent.lo = b;
+                }
+            }
+            return extent;
         }
         if !page {
             return Extent::default();
@@ -310,7 +407,8 @@ fn extent_of(info: &AllocationInfo, page: bool) -> Extent {
     let constant = matches!(info.kind, AllocKind::Constant | AllocKind::Buffer);
     let host = info.kind.host_visible();
     let (lo, hi) = (info.base, info.base + info.size);
-    if !page || !writable {
+    // Mapped memory ends where its mapping ends.
+    if !page || !writable || info.kind.joins() {
         return Extent { lo, hi, writable, constant, host };
     }
     // Host memory is only known to be mapped to the end of its host page.
@@ -341,6 +439,59 @@ mod tests {
         space.set_bounds(Bounds::Page);
         assert!(space.extent(a + 100).hi > a + 100);
         assert!(!space.extent(b).writable, "constants stay read-only");
+    }
+
+    #[test]
+    fn mapped_neighbours_are_one_range_until_one_goes() {
+        let space = AddressSpace::new().unwrap();
+        let base = space.reserve(3 * CHUNK, CHUNK).unwrap();
+        let file = SharedFile::create(CHUNK).unwrap();
+        let kind = AllocKind::Mapped;
+        for part in 0..3 {
+            space.map(base + part * CHUNK, CHUNK, &file, 0).unwrap();
+            space.grant(base + part * CHUNK, CHUNK, kind, 0, "part").unwrap();
+        }
+        assert_eq!(space.extent(base + CHUNK).lo, base);
+        assert_eq!(space.extent(base + CHUNK).hi, base + 3 * CHUNK);
+        // One file behind three ranges: a byte of one is a byte of all.
+        // SAFETY: mapped above.
+        unsafe {
+            (base as *mut u8).write_volatile(7);
+            assert_eq!(((base + 2 * CHUNK) as *const u8).read_volatile(), 7);
+        }
+        assert!(space.grant(base, CHUNK, kind, 0, "again").is_err());
+        assert!(space.map(base + 2 * CHUNK, 2 * CHUNK, &file, 0).is_err(), "beyond the end");
+        let epoch = space.epoch();
+        space.revoke(base + CHUNK);
+        space.unmap(base + CHUNK, CHUNK).unwrap();
+        assert_ne!(space.epoch(), epoch);
+        assert_eq!(space.extent(base + CHUNK), Extent::default());
+        assert_eq!(space.extent(base).hi, base + CHUNK);
+        assert_eq!(space.free(base), Err(FreeError::NotAllocated(base)), "not an allocation");
+    }
+
+    #[test]
+    fn a_shared_allocation_keeps_its_bytes() {
+        let space = AddressSpace::new().unwrap();
+        let a = space.alloc(5000, HOST_PAGE, AllocKind::Device, 0, "a").unwrap();
+        let b = space.alloc(100, 1, AllocKind::Device, 0, "b").unwrap();
+        assert!(b / HOST_PAGE > (a + 4999) / HOST_PAGE, "no page in common");
+        // SAFETY: allocated above.
+        unsafe { ((a + 4999) as *mut u8).write_volatile(9) };
+        let file = space.share(a).unwrap();
+        assert!(Arc::ptr_eq(&file, &space.share(a).unwrap()));
+        let there = space.reserve(8192, 1).unwrap();
+        space.map(there, 8192, &file, 0).unwrap();
+        // SAFETY: mapped above.
+        unsafe { assert_eq!(((there + 4999) as *const u8).read_volatile(), 9) };
+        space.free(a).unwrap();
+        let again = space.alloc(5000, HOST_PAGE, AllocKind::Device, 0, "again").unwrap();
+        assert_eq!(again, a, "the first hole");
+        // SAFETY: allocated above; the other mapping keeps what the file holds.
+        unsafe {
+            assert_eq!(((a + 4999) as *const u8).read_volatile(), 0);
+            assert_eq!(((there + 4999) as *const u8).read_volatile(), 9);
+        }
     }
 
     #[test]

@@ -103,6 +103,8 @@ impl<'a> Variables<'a> {
             | AllocKind::HostRegistered
             | AllocKind::Constant
             | AllocKind::Buffer
+            | AllocKind::Mapped
+            | AllocKind::MappedReadOnly
             | AllocKind::Heap => VariableKind::Allocation,
         };
         // Several arguments may point into one allocation: the nearest below is meant.

@@ -195,7 +195,12 @@ pub fn refused(refusal: &Refusal, freed: Option<&AllocationInfo>) -> Finding {
 /// program did not ask for.
 pub fn leak(allocation: &AllocationInfo) -> Option<Finding> {
     let asked = match allocation.kind {
-        AllocKind::Device | AllocKind::Managed | AllocKind::HostPinned | AllocKind::Buffer => {
+        AllocKind::Device
+        | AllocKind::Managed
+        | AllocKind::HostPinned
+        | AllocKind::Buffer
+        | AllocKind::Mapped
+        | AllocKind::MappedReadOnly => {
             allocation.label.starts_with("cu") || allocation.label.starts_with("cl")
         }
         AllocKind::HostRegistered | AllocKind::Constant | AllocKind::Param | AllocKind::Heap => {

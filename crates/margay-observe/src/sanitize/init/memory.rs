@@ -86,6 +86,8 @@ impl Globals {
         let unwritten = match allocation.kind {
             AllocKind::Device => allocation.label.starts_with("cu"),
             AllocKind::Buffer => true,
+            // Another process may have written there.
+            AllocKind::Mapped | AllocKind::MappedReadOnly => false,
             AllocKind::Managed
             | AllocKind::HostPinned
             | AllocKind::HostRegistered
