@@ -31,6 +31,9 @@ pub struct Env<'a> {
     pub started: std::time::Instant,
     /// Compiled code of the kernel, once this launch has any.
     pub jit: std::sync::OnceLock<crate::jit::LaunchCode>,
+    /// How far this launch has gone to get it, and the compilations that it has seen end.
+    pub stage: std::sync::atomic::AtomicU32,
+    pub landed: std::sync::atomic::AtomicU64,
 }
 
 // SAFETY: the raw pointer is to the launch's own parameter block, which is read only.

@@ -171,6 +171,8 @@ pub fn launch_observed(
         local_size: local,
         started: Instant::now(),
         jit: std::sync::OnceLock::new(),
+        stage: Default::default(),
+        landed: Default::default(),
     };
     crate::jit::LaunchCode::at_start(&env);
     let totals = sched::run(&env, cancel);

@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use margay_codegen::{self as codegen, Code, Io, Options, Pattern, RoomGroup, RoomSite, Stored};
 use margay_ir as ir;
 use parking_lot::Mutex;
 
-use super::{cache, library, object};
+use super::{background, cache, library, object};
 use crate::handlers::address::SLOT_BITS;
 use crate::interp::Env;
 use crate::program::{DecodedFunction, Program};
@@ -39,14 +39,16 @@ pub struct Kernel {
     pub group_at: HashMap<u32, (u32, u32)>,
 }
 
-/// The compiled functions of a program, by function and options; `None` for what cannot be made.
+/// The compiled functions of a program, by function and options.
 #[derive(Default)]
 pub struct Kernels {
-    made: Mutex<Made>,
+    made: Mutex<HashMap<(u32, Options), State>>,
     /// Microseconds for which launches were interpreted.
     interpreted: AtomicU64,
-    looked: AtomicBool,
-    compiled: AtomicBool,
+    /// Compilations in the background that have ended.
+    landed: Arc<AtomicU64>,
+    /// Whether anything was asked for yet.
+    begun: AtomicBool,
 }
 
 /// How much may be done for code that is not made yet.
@@ -56,10 +58,50 @@ pub enum Wait {
     Made,
     /// Load it from the cache.
     Cached,
+    /// As `Cached`, and compile it on another thread if it is not there.
+    Background,
     Compile,
 }
 
-type Made = HashMap<(u32, Options), Option<Arc<Kernel>>>;
+/// How far a function's code is.
+enum State {
+    Text(Box<Prepared>),
+    Compiling(Box<Prepared>, Landing),
+    /// `None` for what cannot be made.
+    Made(Option<Arc<Kernel>>),
+}
+
+/// Where a background thread leaves its object.
+type Landing = Arc<Mutex<Option<Result<Vec<u8>, String>>>>;
+
+/// A function's text, and what it must be called with.
+struct Prepared {
+    code: Code,
+    key: String,
+    name: String,
+    full: bool,
+    is_entry: bool,
+    started: Instant,
+    text_made: Duration,
+}
+
+/// What this process made so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Functions that LLVM compiled.
+    pub compiled: u64,
+    /// Functions whose objects came from the cache.
+    pub cached: u64,
+}
+
+static COMPILED: AtomicU64 = AtomicU64::new(0);
+static CACHED: AtomicU64 = AtomicU64::new(0);
+
+/// What this process made so far.
+pub fn counts() -> Counts {
+    let get = |n: &AtomicU64| n.load(Ordering::Relaxed);
+    Counts { compiled: get(&COMPILED), cached: get(&CACHED) }
+}
 
 struct Places<'a> {
     program: &'a Program,
@@ -91,41 +133,93 @@ impl Kernels {
         options: &Options,
         wait: Wait,
     ) -> Option<Arc<Kernel>> {
-        let mut made = self.made.lock();
-        let key = (function, options.clone());
-        if let Some(known) = made.get(&key) {
-            return known.clone();
-        }
-        if wait == Wait::Made {
-            return None;
-        }
-        let kernel = match compile(program, function, options, wait) {
-            Ok(Some(kernel)) => Some(Arc::new(kernel)),
-            Ok(None) => return None,
-            Err(why) => {
-                if log() {
-                    let name = &program.functions[function as usize].name;
-                    eprintln!("margay: `{name}` is interpreted: {why}");
-                }
-                None
-            }
+        // Whoever compiles keeps the others waiting, unless they have something else to do.
+        let mut made = match wait {
+            Wait::Compile => self.made.lock(),
+            Wait::Made | Wait::Cached | Wait::Background => self.made.try_lock()?,
         };
-        made.insert(key, kernel.clone());
+        let key = (function, options.clone());
+        let state = match made.remove(&key) {
+            None if wait == Wait::Made => return None,
+            None => {
+                self.begun.store(true, Ordering::Relaxed);
+                prepare(program, function, options)
+            }
+            Some(state) => state,
+        };
+        let state = self.go_on(state, wait);
+        let kernel = match &state {
+            State::Made(kernel) => kernel.clone(),
+            State::Text(_) | State::Compiling(..) => None,
+        };
+        made.insert(key, state);
         kernel
+    }
+
+    /// Does for a function's code what may be done now.
+    fn go_on(&self, state: State, wait: Wait) -> State {
+        match state {
+            State::Made(kernel) => State::Made(kernel),
+            State::Compiling(prepared, landing) => {
+                let landed = landing.lock().take();
+                match (landed, wait) {
+                    (Some(object), _) => finish(*prepared, object, false),
+                    (None, Wait::Compile) => {
+                        let object = compile(&prepared);
+                        finish(*prepared, object, false)
+                    }
+                    (None, Wait::Made | Wait::Cached | Wait::Background) => {
+                        State::Compiling(prepared, landing)
+                    }
+                }
+            }
+            State::Text(prepared) => {
+                if wait == Wait::Made {
+                    return State::Text(prepared);
+                }
+                if let Some(object) = cache::get(&prepared.key) {
+                    return finish(*prepared, Ok(object), true);
+                }
+                match wait {
+                    Wait::Made | Wait::Cached => State::Text(prepared),
+                    Wait::Background => self.in_background(prepared),
+                    Wait::Compile => {
+                        let object = compile(&prepared);
+                        finish(*prepared, object, false)
+                    }
+                }
+            }
+        }
+    }
+
+    fn in_background(&self, prepared: Box<Prepared>) -> State {
+        let landing = Landing::default();
+        let (place, landed) = (landing.clone(), self.landed.clone());
+        let text = prepared.code.text.clone();
+        let started = background::start(move || {
+            let object = library::get().and_then(|jit| jit.compile(&text, PASSES, 2));
+            *place.lock() = Some(object);
+            landed.fetch_add(1, Ordering::Release);
+        });
+        match started {
+            true => State::Compiling(prepared, landing),
+            false => State::Text(prepared),
+        }
+    }
+
+    /// Whether there may be code.
+    pub fn begun(&self) -> bool {
+        self.begun.load(Ordering::Relaxed)
+    }
+
+    /// Counts compilations in the background that have ended.
+    pub fn landed(&self) -> u64 {
+        self.landed.load(Ordering::Acquire)
     }
 
     /// For how long earlier launches were interpreted.
     pub fn spent(&self) -> Duration {
         Duration::from_micros(self.interpreted.load(Ordering::Relaxed))
-    }
-
-    /// Whether the cache was not looked at before. Another shape of block looks no second time.
-    pub fn first_look(&self) -> bool {
-        !self.looked.swap(true, Ordering::Relaxed)
-    }
-
-    pub fn first_compile(&self) -> bool {
-        !self.compiled.swap(true, Ordering::Relaxed)
     }
 
     /// Counts a launch that has ended.
@@ -143,62 +237,97 @@ pub fn log() -> bool {
     *LOG.get_or_init(|| std::env::var_os("MARGAY_JIT_LOG").is_some_and(|v| v != "0"))
 }
 
-fn compile(
-    program: &Program,
-    function: u32,
-    options: &Options,
-    wait: Wait,
-) -> Result<Option<Kernel>, String> {
-    let jit = library::get()?;
-    let started = std::time::Instant::now();
+/// Makes a function's text.
+fn prepare(program: &Program, function: u32, options: &Options) -> State {
+    let started = Instant::now();
     let decoded = &program.functions[function as usize];
     let ir = &program.module.ir.functions[decoded.id.0 as usize];
     let places = Places { program, function: decoded };
-    let code = codegen::compile(ir, &places, options, &jit.cpu, &jit.features)
-        .map_err(|codegen::Refused(why)| why.to_owned())?;
-    let text_made = started.elapsed();
-    let Code { text, entries, exits, private, groups, rooms } = code;
-    if let Some(folder) = std::env::var_os("MARGAY_JIT_DUMP") {
-        let name = format!("{}.{}.ll", decoded.name, if options.full { "full" } else { "part" });
-        let _ = std::fs::write(std::path::Path::new(&folder).join(name), &text);
-    }
-    let key = cache::key(&[&text, &jit.cpu, &jit.features, PASSES]);
-    let (found, cached) = match cache::get(&key) {
-        Some(bytes) => (bytes, true),
-        None if wait != Wait::Compile => return Ok(None),
-        None => (jit.compile(&text, PASSES, 2)?, false),
+    let made = library::get().and_then(|jit| {
+        let code = codegen::compile(ir, &places, options, &jit.cpu, &jit.features)
+            .map_err(|codegen::Refused(why)| why.to_owned())?;
+        let key = cache::key(&[&code.text, &jit.cpu, &jit.features, PASSES]);
+        Ok((code, key))
+    });
+    let (code, key) = match made {
+        Ok(made) => made,
+        Err(why) => return refused(&decoded.name, &why),
     };
-    let (memory, at) = match object::load(&found, codegen::SYMBOL) {
-        Ok(loaded) => loaded,
+    let prepared = Prepared {
+        code,
+        key,
+        name: decoded.name.to_string(),
+        full: options.full,
+        is_entry: ir.is_entry,
+        started,
+        text_made: started.elapsed(),
+    };
+    dump(&prepared, "ll", prepared.code.text.as_bytes());
+    State::Text(Box::new(prepared))
+}
+
+fn refused(name: &str, why: &str) -> State {
+    if log() {
+        eprintln!("margay: `{name}` is interpreted: {why}");
+    }
+    State::Made(None)
+}
+
+/// Keeps a text or an object for inspection, if `MARGAY_JIT_DUMP` names a folder.
+fn dump(prepared: &Prepared, ending: &str, bytes: &[u8]) {
+    if let Some(folder) = std::env::var_os("MARGAY_JIT_DUMP") {
+        let part = if prepared.full { "full" } else { "part" };
+        let name = format!("{}.{part}.{ending}", prepared.name);
+        let _ = std::fs::write(std::path::Path::new(&folder).join(name), bytes);
+    }
+}
+
+fn compile(prepared: &Prepared) -> Result<Vec<u8>, String> {
+    library::get()?.compile(&prepared.code.text, PASSES, 2)
+}
+
+/// Loads an object, and keeps it if it is new.
+fn finish(prepared: Prepared, object: Result<Vec<u8>, String>, mut cached: bool) -> State {
+    let loaded = object.and_then(|object| match object::load(&object, codegen::SYMBOL) {
+        Ok(loaded) => Ok((object, loaded)),
         // What lay in the cache was not what it was called.
-        Err(_) if cached => object::load(&jit.compile(&text, PASSES, 2)?, codegen::SYMBOL)?,
-        Err(why) => return Err(why),
+        Err(_) if cached => {
+            cached = false;
+            let object = compile(&prepared)?;
+            let loaded = object::load(&object, codegen::SYMBOL)?;
+            Ok((object, loaded))
+        }
+        Err(why) => Err(why),
+    });
+    let (object, (memory, at)) = match loaded {
+        Ok(found) => found,
+        Err(why) => return refused(&prepared.name, &why),
     };
-    if !cached {
-        cache::put(&key, &found);
+    if cached {
+        CACHED.fetch_add(1, Ordering::Relaxed);
+    } else {
+        COMPILED.fetch_add(1, Ordering::Relaxed);
+        cache::put(&prepared.key, &object);
     }
-    if let Some(folder) = std::env::var_os("MARGAY_JIT_DUMP") {
-        let name = format!("{}.{}.o", decoded.name, if options.full { "full" } else { "part" });
-        let _ = std::fs::write(std::path::Path::new(&folder).join(name), &found);
-    }
+    dump(&prepared, "o", &object);
     if log() {
         eprintln!(
-            "margay: `{}`{} compiled in {:.1} ms (text {:.1} ms, {} lines{})",
-            decoded.name,
-            if options.full { "" } else { " for part of a warp" },
-            started.elapsed().as_secs_f64() * 1e3,
-            text_made.as_secs_f64() * 1e3,
-            text.lines().count(),
-            if cached { ", cached" } else { "" },
+            "margay: `{}`{} {} in {:.1} ms (text {:.1} ms, {} lines)",
+            prepared.name,
+            if prepared.full { "" } else { " for part of a warp" },
+            if cached { "taken from the cache" } else { "compiled" },
+            prepared.started.elapsed().as_secs_f64() * 1e3,
+            prepared.text_made.as_secs_f64() * 1e3,
+            prepared.code.text.lines().count(),
         );
     }
     // SAFETY: the object's function of this name has this type: the code was made so.
     let function = unsafe { std::mem::transmute::<u64, Function>(at) };
-    let fresh = ir.is_entry;
+    let Code { text: _, entries, exits, private, groups, rooms } = prepared.code;
     let entry_at = entries
         .iter()
         .enumerate()
-        .filter(|(n, _)| !(fresh && *n == 0))
+        .filter(|(n, _)| !(prepared.is_entry && *n == 0))
         .map(|(n, e)| (e.pc, n as u32))
         .collect();
     let group_at = groups
@@ -206,7 +335,7 @@ fn compile(
         .enumerate()
         .flat_map(|(n, g)| g.accesses.iter().map(move |&(pc, slot)| (pc, (n as u32, slot))))
         .collect();
-    Ok(Some(Kernel {
+    State::Made(Some(Arc::new(Kernel {
         _memory: memory,
         function,
         exits,
@@ -216,7 +345,7 @@ fn compile(
         groups,
         rooms,
         group_at,
-    }))
+    })))
 }
 
 /// Completes planes that an exit left with the lanes that a pattern follows from.

@@ -8,6 +8,7 @@
 //! Invariant: compiled code is entered for a warp only while its lanes were always scheduled lowest
 //! address first, which is what its analysis rests on (see [`crate::warp::Warp`]).
 
+mod background;
 mod cache;
 mod hold;
 mod kernel;
@@ -18,6 +19,7 @@ mod run;
 use std::sync::OnceLock;
 
 pub(crate) use kernel::Kernels;
+pub use kernel::{Counts, counts};
 pub(crate) use run::{Arrived, Chunk, ChunkEnd, Fast, LaunchCode, Rooms, enter, entry, new_io};
 
 /// Which engine runs kernels.

@@ -2,6 +2,7 @@
 //! Running compiled code: whole blocks as long as every warp stays in it, or one warp of a block that
 //! the interpreter schedules.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use margay_codegen::{
     AGAIN, AT_BARRIER, AT_DONE, DONE, FAULT, FIRST_EXIT, Io, Options, Parted, Reason, Room,
     RoomSite, Root,
 };
+
+use margay_ir::Op;
 
 use super::kernel::{Kernel, Wait, expand};
 use super::{Engine, engine, library};
@@ -20,6 +23,7 @@ use crate::interp::{Cx, Env};
 use crate::lanes::{FULL, Flow, LaneFault, WARP};
 use crate::mem::Extent;
 use crate::observe::Interest;
+use crate::program::Program;
 use crate::warp::{Adopted, Warp};
 
 /// Instructions of a warp before the block is handed to the scheduler, which sees to fairness.
@@ -54,35 +58,60 @@ fn chosen(env: &Env<'_>) -> Engine {
     env.config.engine.unwrap_or_else(engine)
 }
 
+/// Whether a kernel may tell in which order its threads ran: by atomics or by what it prints. With a
+/// seed such kernels are interpreted, so that both engines give the same.
+fn order_matters(program: &Program) -> bool {
+    let functions = program.functions.iter();
+    let mut insts = functions.flat_map(|f| {
+        let blocks = &program.module.ir.functions[f.id.0 as usize].blocks;
+        blocks.iter().flat_map(|b| &b.insts)
+    });
+    insts.any(|i| matches!(i.op, Op::Atom | Op::Syscall | Op::SurfStore))
+}
+
 impl LaunchCode {
     /// Gives a launch its code before it begins, where that is asked for by name or is there already.
     pub fn at_start(env: &Env<'_>) {
         match chosen(env) {
             Engine::Interp => {}
             Engine::Jit => LaunchCode::make(env, Wait::Compile),
-            Engine::Auto => LaunchCode::make(env, Wait::Made),
+            Engine::Auto if env.program.kernels.begun() => LaunchCode::make(env, Wait::Made),
+            Engine::Auto => {}
         }
     }
 
-    /// Called between blocks: with `auto`, a kernel is compiled once it was interpreted for about as
-    /// long as that takes, and earlier if the compiled object lies in the cache.
+    /// Called between blocks: with `auto`, code is loaded from the cache after a moment of
+    /// interpreting, and compiled on another thread once that seems worth it.
     pub fn consider(env: &Env<'_>) {
         if chosen(env) != Engine::Auto || env.jit.get().is_some() {
             return;
         }
         let kernels = &env.program.kernels;
-        let spent = env.started.elapsed() + kernels.spent();
-        if spent >= LOOK_AFTER && kernels.first_look() {
-            LaunchCode::make(env, Wait::Cached);
+        let next = |from: u32| env.stage.compare_exchange(from, from + 1, Relaxed, Relaxed).is_ok();
+        let stage = env.stage.load(Relaxed);
+        if stage == 2 {
+            let landed = kernels.landed();
+            if env.landed.swap(landed, Relaxed) != landed {
+                LaunchCode::make(env, Wait::Made);
+            }
+            return;
         }
+        let spent = env.started.elapsed() + kernels.spent();
         let insts = env.program.code.len() as u32;
-        if spent >= COMPILE_PER_INST * insts && kernels.first_compile() {
-            LaunchCode::make(env, Wait::Compile);
+        if stage == 0 && spent >= LOOK_AFTER && next(0) {
+            LaunchCode::make(env, Wait::Cached);
+        } else if stage == 1 {
+            // Beside the interpreter it may begin early; instead of it, when it costs no more.
+            let alone = std::thread::available_parallelism().is_ok_and(|n| n.get() == 1);
+            let (share, wait) = if alone { (1, Wait::Compile) } else { (4, Wait::Background) };
+            if spent >= COMPILE_PER_INST * insts / share && next(1) {
+                LaunchCode::make(env, wait);
+            }
         }
     }
 
     fn make(env: &Env<'_>, wait: Wait) {
-        if env.observer.is_some() {
+        if env.observer.is_some() || env.config.seed.is_some() && order_matters(env.program) {
             return;
         }
         if wait != Wait::Made
@@ -112,20 +141,22 @@ impl LaunchCode {
         };
         let mut code =
             LaunchCode { whole: None, full: OnceLock::new(), part: None, options: options.clone() };
+        let get = |wish: &Options| program.kernels.get(program, 0, wish, wait);
         let full_warps = threads.is_multiple_of(WARP as u64);
         if full_warps && alone && margay_codegen::runs_blocks(function) {
             let wish = Options { blocks: true, loops: false, ..options };
-            code.whole = program.kernels.get(program, 0, &wish, wait);
+            code.whole = get(&wish);
             if code.whole.is_none() {
                 return;
             }
         } else {
-            let Some(full) = program.kernels.get(program, 0, &options, wait) else { return };
-            let _ = code.full.set(Some(full));
             if !full_warps {
-                let wish = Options { full: false, ..options };
-                code.part = program.kernels.get(program, 0, &wish, wait);
+                code.part = get(&Options { full: false, ..options.clone() });
             }
+            // Code for some lanes serves where there is no full warp.
+            let full = if threads < WARP as u64 { code.part.clone() } else { get(&options) };
+            let Some(full) = full.filter(|_| full_warps || code.part.is_some()) else { return };
+            let _ = code.full.set(Some(full));
         }
         let _ = env.jit.set(code);
     }
