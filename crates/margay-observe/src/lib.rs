@@ -8,6 +8,7 @@
 //!
 //! Invariant: nothing here steers. A tool that is absent costs nothing.
 
+pub mod constant_cache;
 pub mod profile;
 pub mod report;
 pub mod sanitize;

@@ -26,6 +26,7 @@ pub struct Executable {
 
 /// Extensions that the compiler offers in every version.
 const EXTENSIONS: &[&str] = &[
+    "cl_khr_3d_image_writes",
     "cl_khr_fp64",
     "cl_khr_fp16",
     "cl_khr_byte_addressable_store",
@@ -41,19 +42,22 @@ const EXTENSIONS: &[&str] = &[
 
 /// Optional features of OpenCL C 3.0 that the compiler offers.
 const FEATURES: &[&str] = &[
+    "__opencl_c_3d_image_writes",
     "__opencl_c_atomic_order_acq_rel",
     "__opencl_c_atomic_order_seq_cst",
     "__opencl_c_atomic_scope_device",
     "__opencl_c_atomic_scope_all_devices",
     "__opencl_c_fp64",
     "__opencl_c_generic_address_space",
+    "__opencl_c_images",
     "__opencl_c_program_scope_global_variables",
+    "__opencl_c_read_write_images",
     "__opencl_c_subgroups",
     "__opencl_c_work_group_collective_functions",
 ];
 
 /// Changes when the way that the library is compiled changes.
-pub const LIBRARY_RECIPE: &str = "3";
+pub const LIBRARY_RECIPE: &str = "4";
 
 /// The name that clang's messages and fault reports show for a program's source.
 pub const SOURCE_NAME: &str = "program.cl";
@@ -79,6 +83,8 @@ fn language(standard: Standard) -> Vec<String> {
         &format!("-cl-std={}", standard.name()),
         "-Xclang",
         &format!("-cl-ext=-all{list}"),
+        // clang defines it for SPIR only.
+        "-D__IMAGE_SUPPORT__=1",
         "-Wno-builtin-macro-redefined",
         "-Wno-unused-command-line-argument",
         "-Wno-pass-failed",

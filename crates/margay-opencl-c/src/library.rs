@@ -12,6 +12,7 @@ use crate::{BuildError, cache, compile};
 const SOURCES: &[(&str, &str)] = &[
     ("group.cl", include_str!("../library/group.cl")),
     ("scratch.c", include_str!("../library/scratch.c")),
+    ("image.cl", include_str!("../library/image.cl")),
     ("half.cl", include_str!("../library/half.cl")),
     ("atomic.cl", include_str!("../library/atomic.cl")),
     ("math.cl", include_str!("../library/math.cl")),

@@ -81,6 +81,7 @@ pub fn platform() -> Option<&'static Arc<Platform>> {
         if devices.is_empty() {
             return None;
         }
+        crate::sampler::bind_all(runtime.memory.objects());
         Some(object::publish(|id| Platform { id, runtime, devices }))
     });
     // After a fork the child has no worker threads.

@@ -47,8 +47,11 @@ implemented! {
     svm: clSVMAlloc clSVMFree clEnqueueSVMFree clEnqueueSVMMemcpy clEnqueueSVMMemFill clEnqueueSVMMap
         clEnqueueSVMUnmap clEnqueueSVMMigrateMem;
     image: clCreateImage clCreateImageWithProperties clCreateImage2D clCreateImage3D
-        clGetSupportedImageFormats clCreateSampler clCreateSamplerWithProperties clCreatePipe
-        clGetPipeInfo;
+        clGetSupportedImageFormats clGetImageInfo clCreatePipe clGetPipeInfo;
+    image_transfer: clEnqueueReadImage clEnqueueWriteImage clEnqueueCopyImage clEnqueueCopyImageToBuffer
+        clEnqueueCopyBufferToImage clEnqueueFillImage clEnqueueMapImage;
+    sampler: clCreateSampler clCreateSamplerWithProperties clRetainSampler clReleaseSampler
+        clGetSamplerInfo;
 }
 
 fn caught<T>(name: &str, call: impl FnOnce() -> T) -> Option<T> {

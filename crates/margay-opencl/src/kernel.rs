@@ -12,7 +12,9 @@ use margay_runtime::function::Function;
 use opencl_sys::{
     CL_INVALID_ARG_INDEX, CL_INVALID_ARG_SIZE, CL_INVALID_ARG_VALUE, CL_INVALID_KERNEL,
     CL_INVALID_KERNEL_ARGS, CL_INVALID_MEM_OBJECT, CL_INVALID_PROGRAM_EXECUTABLE,
-    CL_INVALID_SAMPLER, cl_int,
+    CL_INVALID_SAMPLER, CL_MEM_OBJECT_IMAGE1D, CL_MEM_OBJECT_IMAGE1D_ARRAY,
+    CL_MEM_OBJECT_IMAGE1D_BUFFER, CL_MEM_OBJECT_IMAGE2D, CL_MEM_OBJECT_IMAGE2D_ARRAY,
+    CL_MEM_OBJECT_IMAGE3D, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY, cl_int,
 };
 use parking_lot::Mutex;
 
@@ -21,6 +23,7 @@ use crate::device::Device;
 use crate::memory::{Mem, Storage, Svm};
 use crate::object::{self, Id, Object, Table};
 use crate::program::{Loaded, Program};
+use crate::sampler::Sampler;
 
 /// The value of an argument.
 #[derive(Clone, Default)]
@@ -34,6 +37,8 @@ pub enum Value {
     /// Bytes of local memory.
     Local(u64),
     Svm(u64),
+    /// What the texture unit knows the sampler by.
+    Sampler(u64),
 }
 
 /// A kernel's code on one device.
@@ -141,7 +146,19 @@ impl Kernel {
             Space::Local if size == 0 => return Err(CL_INVALID_ARG_SIZE),
             Space::Local if !value.is_null() => return Err(CL_INVALID_ARG_VALUE),
             Space::Local => Value::Local(size as u64),
-            _ if argument.is_sampler() => return Err(CL_INVALID_SAMPLER),
+            _ if argument.is_sampler() => {
+                if size != pointer_size {
+                    return Err(CL_INVALID_ARG_SIZE);
+                }
+                if value.is_null() {
+                    return Err(CL_INVALID_SAMPLER);
+                }
+                let sampler = object::get::<Sampler>(handle())?;
+                if sampler.context.handle() != self.program.context.handle() {
+                    return Err(CL_INVALID_SAMPLER);
+                }
+                Value::Sampler(sampler.argument())
+            }
             Space::Global | Space::Constant => {
                 if size != pointer_size {
                     return Err(CL_INVALID_ARG_SIZE);
@@ -156,6 +173,7 @@ impl Kernel {
                     if mem.context.handle() != self.program.context.handle() {
                         return Err(CL_INVALID_MEM_OBJECT);
                     }
+                    fits(argument, &mem)?;
                     Value::Buffer(Arc::downgrade(&mem))
                 }
             }
@@ -216,7 +234,7 @@ impl Kernel {
                 Value::Null => vec![0; 8],
                 Value::Buffer(mem) => {
                     let mem = mem.upgrade().ok_or(CL_INVALID_KERNEL_ARGS)?;
-                    let address = mem.address();
+                    let address = mem.argument();
                     captured.buffers.push(mem);
                     address.to_le_bytes().to_vec()
                 }
@@ -225,6 +243,7 @@ impl Kernel {
                     captured.storage.push(svm.storage);
                     address.to_le_bytes().to_vec()
                 }
+                Value::Sampler(handle) => handle.to_le_bytes().to_vec(),
                 Value::Local(size) => {
                     let at = top.next_multiple_of(ALIGN);
                     top = at.saturating_add(*size);
@@ -238,6 +257,32 @@ impl Kernel {
         captured.dynamic_local = top - u64::from(info.static_shared);
         Ok(captured)
     }
+}
+
+/// Whether a memory object is what the parameter takes.
+fn fits(argument: &Argument, mem: &Mem) -> Result<()> {
+    let Some(image) = &mem.image else {
+        return if argument.is_image() { Err(CL_INVALID_MEM_OBJECT) } else { Ok(()) };
+    };
+    let kind = match argument.base_type.as_str() {
+        "image1d_t" => CL_MEM_OBJECT_IMAGE1D,
+        "image1d_buffer_t" => CL_MEM_OBJECT_IMAGE1D_BUFFER,
+        "image1d_array_t" => CL_MEM_OBJECT_IMAGE1D_ARRAY,
+        "image2d_t" => CL_MEM_OBJECT_IMAGE2D,
+        "image2d_array_t" => CL_MEM_OBJECT_IMAGE2D_ARRAY,
+        "image3d_t" => CL_MEM_OBJECT_IMAGE3D,
+        _ => return Err(CL_INVALID_MEM_OBJECT),
+    };
+    if kind != image.shape.kind {
+        return Err(CL_INVALID_MEM_OBJECT);
+    }
+    let denied = match argument.access.as_str() {
+        "read_only" => CL_MEM_WRITE_ONLY,
+        "write_only" => CL_MEM_READ_ONLY,
+        _ => CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY,
+    };
+    let unwritable = argument.access != "read_only" && !image.shape.format.writable();
+    if mem.flags & denied != 0 || unwritable { Err(CL_INVALID_ARG_VALUE) } else { Ok(()) }
 }
 
 /// Arguments as they are at an enqueue.

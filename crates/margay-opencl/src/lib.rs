@@ -15,12 +15,14 @@ mod command;
 mod context;
 mod device;
 mod entry;
+mod image;
 mod kernel;
 mod memory;
 mod ndrange;
 mod object;
 mod program;
 mod queue;
+mod sampler;
 mod transfer;
 
 /// What every function returns inside: an OpenCL error code.

@@ -11,14 +11,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use opencl_sys::{
     CL_INVALID_MEM_OBJECT, CL_MEM_COPY_HOST_PTR, CL_MEM_OBJECT_ALLOCATION_FAILURE,
-    CL_MEM_USE_HOST_PTR, cl_bitfield, cl_int, cl_mem,
+    CL_MEM_OBJECT_BUFFER, CL_MEM_USE_HOST_PTR, cl_bitfield, cl_int, cl_mem, cl_mem_object_type,
 };
 use parking_lot::Mutex;
 
 use crate::Result;
 use crate::context::{Context, Destructor};
 use crate::device::platform;
+use crate::image::Shape;
 use crate::object::{Id, Object, Table};
+use crate::transfer::{Copy as Copying, Layout};
 
 /// Alignment of buffers in bytes: CL_DEVICE_MEM_BASE_ADDR_ALIGN says it in bits.
 pub const ALIGNMENT: u64 = 256;
@@ -56,6 +58,41 @@ pub struct Mapping {
     pub size: u64,
     /// Writes are to reach the object when it is unmapped.
     pub writes: bool,
+    /// Of an image: the region in bytes, rows and slices, and its place in both memories.
+    pub rectangle: Option<([u64; 3], Layout)>,
+}
+
+impl Mapping {
+    /// Copies what is mapped between two memories of the object's layout, which begin at these addresses.
+    ///
+    /// # Safety
+    /// Both have room for the object.
+    pub unsafe fn copy(&self, from: u64, to: u64) {
+        // SAFETY: the mapping was checked against the object when it was made.
+        unsafe {
+            match self.rectangle {
+                Some((region, layout)) => Copying { from, to }.rectangle(region, layout, layout),
+                None => {
+                    Copying { from: from + self.offset, to: to + self.offset }.bytes(self.size);
+                }
+            }
+        }
+    }
+}
+
+/// What makes a memory object an image.
+pub struct ImagePart {
+    pub shape: Shape,
+    /// The texture unit's.
+    pub handle: u64,
+}
+
+impl Drop for ImagePart {
+    fn drop(&mut self) {
+        if let Some(platform) = platform() {
+            platform.runtime.memory.objects().remove(self.handle);
+        }
+    }
 }
 
 /// A memory object.
@@ -66,8 +103,12 @@ pub struct Mem {
     pub size: u64,
     /// In the parent, for sub-buffers.
     pub offset: u64,
+    /// Where the object begins in its memory.
+    pub offset_in_storage: u64,
     pub parent: Option<Arc<Mem>>,
     pub storage: Arc<Storage>,
+    /// `None` for buffers.
+    pub image: Option<ImagePart>,
     /// As given; 0 is null.
     pub host_pointer: usize,
     pub properties: Vec<u64>,
@@ -95,7 +136,7 @@ impl Mem {
         id: Id,
         context: Arc<Context>,
         flags: cl_bitfield,
-        storage: Storage,
+        storage: impl Into<Arc<Storage>>,
         size: u64,
         host_pointer: usize,
         properties: Vec<u64>,
@@ -106,8 +147,10 @@ impl Mem {
             flags,
             size,
             offset: 0,
+            offset_in_storage: 0,
             parent: None,
-            storage: Arc::new(storage),
+            storage: storage.into(),
+            image: None,
             host_pointer: if flags & CL_MEM_USE_HOST_PTR != 0 { host_pointer } else { 0 },
             properties,
             maps: Mutex::default(),
@@ -128,8 +171,10 @@ impl Mem {
             flags: flags | parent.flags & CL_MEM_COPY_HOST_PTR,
             size,
             offset,
+            offset_in_storage: parent.offset_in_storage + offset,
             parent: Some(parent.clone()),
             storage: parent.storage.clone(),
+            image: None,
             host_pointer,
             properties: Vec::new(),
             maps: Mutex::default(),
@@ -138,9 +183,35 @@ impl Mem {
         }
     }
 
+    /// As an image over the memory.
+    pub fn with_image(mut self, shape: Shape, handle: u64) -> Mem {
+        self.image = Some(ImagePart { shape, handle });
+        self
+    }
+
+    /// What a kernel gets: an address, or an image's handle.
+    pub fn argument(&self) -> u64 {
+        self.image.as_ref().map_or(self.address(), |i| i.handle)
+    }
+
+    /// CL_MEM_TYPE.
+    pub fn kind(&self) -> cl_mem_object_type {
+        self.image.as_ref().map_or(CL_MEM_OBJECT_BUFFER, |i| i.shape.kind)
+    }
+
+    /// Whether the program maps the object's own memory, and not a copy that it gave.
+    pub fn is_direct(&self) -> bool {
+        self.host_pointer == 0 || self.host_pointer as u64 == self.address()
+    }
+
+    /// Where the program sees the object when it is mapped.
+    pub fn host_address(&self) -> u64 {
+        if self.host_pointer == 0 { self.address() } else { self.host_pointer as u64 }
+    }
+
     /// Where it begins, for kernels and host alike.
     pub fn address(&self) -> u64 {
-        self.storage.address + self.offset
+        self.storage.address + self.offset_in_storage
     }
 
     /// Whether the range lies inside.

@@ -157,6 +157,10 @@ impl Program {
         let result = match make() {
             Ok((code, log)) => {
                 build.log = log;
+                let wanted = options.constant_cache_bytes.and_then(|n| u32::try_from(n).ok());
+                if let Some((bytes, platform)) = wanted.zip(platform()) {
+                    platform.runtime.choose_constant_cache(bytes);
+                }
                 match self.load(device, &code) {
                     Ok(loaded) => {
                         build.loaded = loaded;

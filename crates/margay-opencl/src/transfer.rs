@@ -6,6 +6,7 @@
 use opencl_sys::CL_INVALID_VALUE;
 
 use crate::Result;
+use crate::device::platform;
 
 /// A rectangle's place in memory: bytes, rows and slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +49,22 @@ impl Layout {
         self.at(region[0] - 1, region[1] - 1, region[2] - 1)?.checked_add(1)
     }
 
+    /// Where the rectangle begins.
+    pub fn offset(&self) -> Option<u64> {
+        self.at(0, 0, 0)
+    }
+
     /// Where each row of the region begins.
     fn rows(self, region: [u64; 3]) -> impl Iterator<Item = u64> {
         (0..region[2])
             .flat_map(move |z| (0..region[1]).map(move |y| self.at(0, y, z).unwrap_or_default()))
+    }
+}
+
+/// Lets those who watch the program know.
+fn told(to: u64, from: Option<u64>, bytes: u64) {
+    if let Some(platform) = platform() {
+        platform.runtime.observed_copy(to, from, bytes);
     }
 }
 
@@ -67,6 +80,7 @@ impl Copy {
     /// # Safety
     /// Both ranges are mapped for the copy; they may overlap.
     pub unsafe fn bytes(self, count: u64) {
+        told(self.to, Some(self.from), count);
         // SAFETY: the caller promises it.
         unsafe {
             std::ptr::copy(self.from as *const u8, self.to as *mut u8, count as usize);
@@ -88,6 +102,7 @@ impl Copy {
 /// # Safety
 /// The range is mapped and writable.
 pub unsafe fn fill(to: u64, size: u64, pattern: &[u8]) {
+    told(to, None, size);
     let mut at = to;
     let end = to + size;
     while at < end {
@@ -95,6 +110,17 @@ pub unsafe fn fill(to: u64, size: u64, pattern: &[u8]) {
         // SAFETY: the caller promises it.
         unsafe { std::ptr::copy_nonoverlapping(pattern.as_ptr(), at as *mut u8, count as usize) };
         at += count;
+    }
+}
+
+/// Fills a rectangle, whose rows are a number of patterns long.
+///
+/// # Safety
+/// The rectangle is mapped and writable.
+pub unsafe fn fill_rectangle(to: u64, region: [u64; 3], layout: Layout, pattern: &[u8]) {
+    for row in layout.rows(region) {
+        // SAFETY: the caller promises it.
+        unsafe { fill(to + row, region[0], pattern) };
     }
 }
 

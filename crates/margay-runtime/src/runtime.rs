@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use margay_exec::mem::AddressSpace;
 use margay_observe::Tool;
+use margay_observe::constant_cache::ConstantCache;
 use parking_lot::Mutex;
 
 use crate::array::{Array, MipmappedArray};
@@ -62,6 +63,8 @@ pub struct Runtime {
     pub(crate) opened: Mutex<Vec<Opened>>,
     /// What watches the process; mostly nothing.
     pub(crate) tools: Vec<Arc<dyn Tool>>,
+    /// One of the tools, which OpenCL programs may give a size.
+    constant_cache: Option<Arc<ConstantCache>>,
 }
 
 static RUNTIME: OnceLock<Option<Runtime>> = OnceLock::new();
@@ -80,7 +83,9 @@ pub fn init() -> Result<&'static Runtime> {
             }
         };
         memory.set_bounds(settings.bounds);
-        let tools = watch::tools(&settings);
+        let mut tools = watch::tools(&settings);
+        let constant_cache = watch::constant_cache(&settings);
+        tools.extend(constant_cache.clone().map(|c| c as Arc<dyn Tool>));
         let gpus = settings.gpus.iter().enumerate();
         let device = |(ordinal, &(physical, gpu))| Device::new(ordinal as u32, physical, gpu);
         let devices = gpus.map(device).collect();
@@ -113,6 +118,7 @@ pub fn init() -> Result<&'static Runtime> {
             virtual_memory: VirtualMemory::default(),
             opened: Mutex::default(),
             tools,
+            constant_cache,
         })
     });
     let runtime = made.as_ref().ok_or(CudaError::OperatingSystem)?;
@@ -172,6 +178,21 @@ fn check_owner() -> Result<()> {
         ));
     }
     Err(CudaError::NotInitialized)
+}
+
+impl Runtime {
+    /// The size of the constant cache that a program asks for (`-const-cache-bytes=N`). It acts where the cache is
+    /// modelled, and where the command line chose no size.
+    pub fn choose_constant_cache(&self, bytes: u32) {
+        if let Some(cache) = &self.constant_cache {
+            cache.choose(bytes);
+        }
+    }
+
+    /// Tells the tools of a copy (or, without `from`, a fill) that another API than CUDA's made.
+    pub fn observed_copy(&self, to: u64, from: Option<u64>, bytes: u64) {
+        watch::copied(self, to, from, bytes, 0);
+    }
 }
 
 /// The runtime inside itself, where objects prove that it exists.

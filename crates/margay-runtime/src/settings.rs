@@ -46,6 +46,8 @@ pub struct Settings {
     pub check_filter: Filter,
     /// `MARGAY_DESTROY_ON_DEVICE_ERROR=kernel`: a fault ends its kernel, and the context stays usable.
     pub faults_end_kernels: bool,
+    /// `MARGAY_CONST_CACHE_BYTES`: the size of the constant cache that is to be modelled.
+    pub constant_cache: Option<u32>,
     /// `MARGAY_MODELS`: GPUs beside the program's own that the profile counts for.
     pub models: Vec<Gpu>,
 }
@@ -140,6 +142,14 @@ impl Settings {
             threads: number("MARGAY_THREADS").unwrap_or(0).min(1024) as usize,
             timeout,
             seed: number("MARGAY_SEED"),
+            constant_cache: number("MARGAY_CONST_CACHE_BYTES").and_then(|n| match n {
+                1..=0x4000_0000 => Some(n as u32),
+                _ => {
+                    let value = n.to_string();
+                    warn("MARGAY_CONST_CACHE_BYTES", &value, "bytes, from 1 to 2^30");
+                    None
+                }
+            }),
             check: checks(&var, &warn),
             check_filter,
             faults_end_kernels: var("MARGAY_DESTROY_ON_DEVICE_ERROR")

@@ -9,6 +9,7 @@ use margay_exec::launch::{
 };
 use margay_exec::mem::AddressSpace;
 use margay_exec::program::Program;
+use margay_observe::constant_cache::ConstantCache;
 use margay_observe::profile::Profiler;
 use margay_observe::sanitize::Checks;
 use margay_observe::tool::{self, CopyEvent, LaunchView, Refusal, Tool, Wanted};
@@ -35,6 +36,13 @@ pub fn tools(settings: &Settings) -> Vec<Arc<dyn Tool>> {
         tools.push(Checks::start(directory, wanted.clone(), settings.check_filter.clone()));
     }
     tools
+}
+
+/// The constant cache's model, where somebody looks: a profile, which a program's own choice of a size is for, or the
+/// command line.
+pub fn constant_cache(settings: &Settings) -> Option<Arc<ConstantCache>> {
+    let wanted = settings.constant_cache.is_some() || settings.profile.is_some();
+    wanted.then(|| Arc::new(ConstantCache::start(settings.constant_cache)))
 }
 
 /// What a launch takes of its device.

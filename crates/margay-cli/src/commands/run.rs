@@ -69,6 +69,10 @@ pub struct Args {
     /// Whether margay reports faults on standard error.
     #[arg(long, value_parser = ["off", "on"])]
     log: Option<String>,
+    /// Model a constant cache of so many bytes on each multiprocessor; at the end its hits, misses and what to change
+    /// are on standard error. A program's build option `-const-cache-bytes=N` does the same under --profile.
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
+    const_cache_bytes: Option<u32>,
     #[command(flatten)]
     profile: ProfileArgs,
     #[command(flatten)]
@@ -165,6 +169,7 @@ pub fn run(args: Args) -> Result<u8, Failure> {
         ("MARGAY_THREADS", args.threads.map(|s| s.to_string())),
         ("MARGAY_ENGINE", args.engine.clone()),
         ("MARGAY_BOUNDS", args.bounds.clone()),
+        ("MARGAY_CONST_CACHE_BYTES", args.const_cache_bytes.map(|n| n.to_string())),
         ("MARGAY_LOG", args.log.clone()),
     ];
     for (variable, value) in settings {

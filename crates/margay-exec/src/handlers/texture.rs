@@ -87,6 +87,7 @@ fn object<'k>(cx: &Cx<'_>, known: &'k mut Known, handle: u64) -> Lanes<&'k Objec
         let image = match &*found {
             Object::Texture(texture) => Some(&texture.view.image),
             Object::Surface(image) => Some(image),
+            Object::Image(both) => Some(&both.view.image),
             Object::Sampler(_) | Object::Unbound(_) => None,
         };
         if let Some((address, bytes)) = image.and_then(Image::range) {
@@ -115,7 +116,7 @@ fn sampler(cx: &Cx<'_>, known: &mut Known, handle: u64) -> Lanes<Sampler> {
         Some(Object::Sampler(sampler)) => *sampler,
         // A texture reference may stand for its own sampler.
         Some(Object::Texture(texture)) => texture.sampler,
-        Some(Object::Surface(_) | Object::Unbound(_)) | None => {
+        Some(Object::Surface(_) | Object::Image(_) | Object::Unbound(_)) | None => {
             return Err(wrong(handle, Access::Read, "no live sampler has this handle"));
         }
     };
@@ -198,8 +199,11 @@ fn lane(
                 offset,
             };
             let own = own.map(|own| sampler(cx, known, own)).transpose()?;
-            let texture = match object(cx, known, handle)? {
-                Object::Texture(texture) => texture,
+            let (view, sampler) = match object(cx, known, handle)? {
+                Object::Texture(texture) => (&texture.view, own.unwrap_or(texture.sampler)),
+                Object::Image(both) => {
+                    (&both.view, Sampler { border: both.border, ..own.unwrap_or_default() })
+                }
                 Object::Unbound(_) => {
                     let why = "nothing is bound to this texture reference";
                     return Err(wrong(handle, Access::Read, why));
@@ -209,17 +213,16 @@ fn lane(
                 }
             };
             let cube = matches!(geometry, Geometry::Cube | Geometry::ACube);
-            if cube != texture.view.image.dimensions.cube {
+            if cube != view.image.dimensions.cube {
                 return Err(wrong(handle, Access::Read, "a cube access needs a cube map"));
             }
-            let sampler = own.as_ref().unwrap_or(&texture.sampler);
             let texel = match attr.op {
                 TextureOp::Gather(component) => {
-                    texture.view.gather(sampler, &lookup, usize::from(component))
+                    view.gather(&sampler, &lookup, usize::from(component))
                 }
-                _ => texture.view.sample(sampler, &lookup),
+                _ => view.sample(&sampler, &lookup),
             };
-            let mut out = registers(texel, attr, texture.view.reads_float());
+            let mut out = registers(texel, attr, view.reads_float());
             if attr.resident {
                 out.push(1);
             }
@@ -260,6 +263,7 @@ fn surface(
     let access = if attr.writes() { Access::Write } else { Access::Read };
     let image = match object(cx, known, handle)? {
         Object::Surface(image) => image,
+        Object::Image(both) => &both.surface,
         Object::Unbound(_) => {
             return Err(wrong(handle, access, "nothing is bound to this surface reference"));
         }
@@ -318,6 +322,7 @@ fn query(object: &Object, what: TextureQuery, level: u32) -> Option<u32> {
     let (image, normalized, sampler) = match object {
         Object::Texture(t) => (Some(&t.view.image), t.view.normalized, Some(&t.sampler)),
         Object::Surface(image) => (Some(image), false, None),
+        Object::Image(both) => (Some(&both.view.image), both.view.normalized, None),
         Object::Sampler(sampler) => (None, false, Some(sampler)),
         Object::Unbound(_) => return None,
     };
@@ -354,7 +359,7 @@ fn query(object: &Object, what: TextureQuery, level: u32) -> Option<u32> {
         TextureQuery::AddrMode1 => mode(1),
         TextureQuery::AddrMode2 => mode(2),
         TextureQuery::ChannelDataType => image.map(|i| channel_data_type(i.format, normalized)),
-        TextureQuery::ChannelOrder => image.map(|i| channel_order(i.format.order)),
+        TextureQuery::ChannelOrder => image.map(|i| channel_order(i.format)),
         // Rows lie one behind the other.
         TextureQuery::MemoryLayout => image.map(|_| 0),
         TextureQuery::IsTexture | TextureQuery::IsSampler | TextureQuery::IsSurface => None,
@@ -382,8 +387,11 @@ fn channel_data_type(format: Format, normalized: bool) -> u32 {
     }
 }
 
-fn channel_order(order: Order) -> u32 {
-    match order {
+fn channel_order(format: Format) -> u32 {
+    match format.order {
+        Order::Rgb if format.srgb => 0x10bf,
+        Order::Rgba if format.srgb => 0x10c1,
+        Order::Bgra if format.srgb => 0x10c2,
         Order::R => 0x10b0,
         Order::A => 0x10b1,
         Order::Rg => 0x10b2,

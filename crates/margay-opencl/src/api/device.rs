@@ -11,12 +11,14 @@ use crate::Result;
 use crate::answer::{Answer, offer};
 use crate::command;
 use crate::device::{Device, platform, platform_of};
+use crate::image;
 use crate::memory::ALIGNMENT;
 use crate::object::{self, Object};
 use crate::queue::Queue;
 
 /// What kernels can use.
 const EXTENSIONS: &[(&str, cl_version)] = &[
+    ("cl_khr_3d_image_writes", version(1, 0, 0)),
     ("cl_khr_byte_addressable_store", version(1, 0, 0)),
     ("cl_khr_create_command_queue", version(1, 0, 0)),
     ("cl_khr_extended_versioning", version(1, 0, 0)),
@@ -25,6 +27,7 @@ const EXTENSIONS: &[(&str, cl_version)] = &[
     ("cl_khr_global_int32_base_atomics", version(1, 0, 0)),
     ("cl_khr_global_int32_extended_atomics", version(1, 0, 0)),
     ("cl_khr_icd", version(1, 0, 0)),
+    ("cl_khr_image2d_from_buffer", version(1, 0, 0)),
     ("cl_khr_int64_base_atomics", version(1, 0, 0)),
     ("cl_khr_int64_extended_atomics", version(1, 0, 0)),
     ("cl_khr_local_int32_base_atomics", version(1, 0, 0)),
@@ -35,14 +38,17 @@ const EXTENSIONS: &[(&str, cl_version)] = &[
 
 /// Optional features of OpenCL C 3.0.
 const FEATURES: &[&str] = &[
+    "__opencl_c_3d_image_writes",
     "__opencl_c_atomic_order_acq_rel",
     "__opencl_c_atomic_order_seq_cst",
     "__opencl_c_atomic_scope_all_devices",
     "__opencl_c_atomic_scope_device",
     "__opencl_c_fp64",
     "__opencl_c_generic_address_space",
+    "__opencl_c_images",
     "__opencl_c_int64",
     "__opencl_c_program_scope_global_variables",
+    "__opencl_c_read_write_images",
     "__opencl_c_subgroups",
     "__opencl_c_work_group_collective_functions",
 ];
@@ -179,20 +185,20 @@ pub unsafe fn clGetDeviceInfo(
         CL_DEVICE_ADDRESS_BITS => answer.value(64u32),
         // A quarter, the least that is allowed.
         CL_DEVICE_MAX_MEM_ALLOC_SIZE => answer.value(most_allocation(&device)),
-        CL_DEVICE_IMAGE_SUPPORT => answer.flag(false),
-        CL_DEVICE_MAX_READ_IMAGE_ARGS
-        | CL_DEVICE_MAX_WRITE_IMAGE_ARGS
+        CL_DEVICE_IMAGE_SUPPORT => answer.flag(true),
+        // Any argument may be one; a texture unit's numbers.
+        CL_DEVICE_MAX_READ_IMAGE_ARGS => answer.value(256u32),
+        CL_DEVICE_MAX_WRITE_IMAGE_ARGS
         | CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS
-        | CL_DEVICE_MAX_SAMPLERS
-        | CL_DEVICE_IMAGE_PITCH_ALIGNMENT
-        | CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT => answer.value(0u32),
-        CL_DEVICE_IMAGE2D_MAX_WIDTH
-        | CL_DEVICE_IMAGE2D_MAX_HEIGHT
-        | CL_DEVICE_IMAGE3D_MAX_WIDTH
+        | CL_DEVICE_MAX_SAMPLERS => answer.value(64u32),
+        CL_DEVICE_IMAGE_PITCH_ALIGNMENT => answer.value(image::PITCH_ALIGNMENT),
+        CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT => answer.value(image::BASE_ALIGNMENT),
+        CL_DEVICE_IMAGE2D_MAX_WIDTH | CL_DEVICE_IMAGE2D_MAX_HEIGHT => answer.value(image::MOST_2D),
+        CL_DEVICE_IMAGE3D_MAX_WIDTH
         | CL_DEVICE_IMAGE3D_MAX_HEIGHT
-        | CL_DEVICE_IMAGE3D_MAX_DEPTH
-        | CL_DEVICE_IMAGE_MAX_BUFFER_SIZE
-        | CL_DEVICE_IMAGE_MAX_ARRAY_SIZE => answer.value(0usize),
+        | CL_DEVICE_IMAGE3D_MAX_DEPTH => answer.value(image::MOST_3D),
+        CL_DEVICE_IMAGE_MAX_BUFFER_SIZE => answer.value(image::MOST_BUFFER),
+        CL_DEVICE_IMAGE_MAX_ARRAY_SIZE => answer.value(image::MOST_LAYERS),
         CL_DEVICE_MAX_PARAMETER_SIZE => answer.value(most_parameters(&device)),
         CL_DEVICE_MEM_BASE_ADDR_ALIGN => answer.value(8 * ALIGNMENT as u32),
         // Of long16, the largest type.
@@ -241,6 +247,8 @@ pub unsafe fn clGetDeviceInfo(
         CL_DEVICE_VERSION => answer.text(&format!("OpenCL 3.0 {MARGAY}")),
         CL_DEVICE_NUMERIC_VERSION => answer.value(version(3, 0, 0)),
         CL_DEVICE_OPENCL_C_VERSION => answer.text(&format!("OpenCL C 1.2 {MARGAY}")),
+        // Of cl_khr_extended_versioning, which OpenCL 3.0 took over without it.
+        CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR => answer.value(version(1, 2, 0)),
         CL_DEVICE_OPENCL_C_ALL_VERSIONS => {
             let versions = [(1, 0), (1, 1), (1, 2), (3, 0)];
             answer.slice(&versions.map(|(a, b)| name_version("OpenCL C", version(a, b, 0))))

@@ -13,10 +13,10 @@ use crate::memory::{ALIGNMENT, Mem, Storage, Svm};
 use crate::object::{self, Object};
 use crate::transfer::Copy;
 
-const KERNEL_ACCESS: cl_mem_flags = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
-const HOST_POINTER: cl_mem_flags =
+pub const KERNEL_ACCESS: cl_mem_flags = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+pub const HOST_POINTER: cl_mem_flags =
     CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
-const HOST_ACCESS: cl_mem_flags =
+pub const HOST_ACCESS: cl_mem_flags =
     CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 
 /// Whether flags contradict each other.
@@ -84,11 +84,28 @@ pub unsafe fn clCreateBufferWithProperties(
         Some(_) => return Err(CL_INVALID_PROPERTY),
     };
     check_flags(flags)?;
+    let kept = if flags & KERNEL_ACCESS == 0 { flags | CL_MEM_READ_WRITE } else { flags };
+    let host = host_ptr.addr();
+    // SVM memory as a buffer is the same memory.
+    let shared = match flags & CL_MEM_USE_HOST_PTR {
+        0 => None,
+        _ => Svm::find(host as u64).filter(|s| {
+            let Storage { address, size: held } = *s.storage;
+            size > 0 && (host as u64 - address).saturating_add(size as u64) <= held
+        }),
+    };
+    if let Some(Svm { storage }) = shared {
+        let build = |id| {
+            let at = host as u64 - storage.address;
+            let mut mem = Mem::buffer(id, context, kept, storage, size as u64, host, listed);
+            mem.offset_in_storage = at;
+            mem
+        };
+        return Ok(object::publish(build).handle());
+    }
     // SAFETY: the caller keeps the contract.
     let storage = unsafe { storage(&context, flags, size, host_ptr)? };
-    let flags = if flags & KERNEL_ACCESS == 0 { flags | CL_MEM_READ_WRITE } else { flags };
-    let host = host_ptr.addr();
-    let build = |id| Mem::buffer(id, context, flags, storage, size as u64, host, listed);
+    let build = |id| Mem::buffer(id, context, kept, storage, size as u64, host, listed);
     Ok(object::publish(build).handle())
 }
 
@@ -99,7 +116,7 @@ pub unsafe fn clCreateSubBuffer(
     buffer_create_info: *const c_void,
 ) -> Result<cl_mem> {
     let parent = object::get::<Mem>(buffer)?;
-    if parent.parent.is_some() {
+    if parent.parent.is_some() || parent.image.is_some() {
         return Err(CL_INVALID_MEM_OBJECT);
     }
     check_flags(flags)?;
@@ -174,7 +191,7 @@ pub unsafe fn clGetMemObjectInfo(
     let answer =
         Answer { size: param_value_size, value: param_value, size_ret: param_value_size_ret };
     match param_name {
-        CL_MEM_TYPE => answer.value(CL_MEM_OBJECT_BUFFER),
+        CL_MEM_TYPE => answer.value(mem.kind()),
         CL_MEM_FLAGS => answer.value(mem.flags),
         CL_MEM_SIZE => answer.value(mem.size as usize),
         CL_MEM_HOST_PTR => answer.value(mem.host_pointer),

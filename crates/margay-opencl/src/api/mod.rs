@@ -13,12 +13,14 @@ pub mod context;
 pub mod device;
 pub mod event;
 pub mod image;
+pub mod image_transfer;
 pub mod kernel;
 pub mod launch;
 pub mod memory;
 pub mod platform;
 pub mod program;
 pub mod queue;
+pub mod sampler;
 pub mod svm;
 pub mod transfer;
 

@@ -16,7 +16,13 @@ use crate::queue::Queue;
 use crate::transfer::{Copy, Layout, fill, overlap};
 
 /// A buffer of the queue's context.
-fn buffer(queue: &Queue, handle: cl_mem) -> Result<Arc<Mem>> {
+pub fn buffer(queue: &Queue, handle: cl_mem) -> Result<Arc<Mem>> {
+    let mem = object(queue, handle)?;
+    if mem.image.is_some() { Err(CL_INVALID_MEM_OBJECT) } else { Ok(mem) }
+}
+
+/// Any memory object of the queue's context.
+fn object(queue: &Queue, handle: cl_mem) -> Result<Arc<Mem>> {
     let mem = object::get::<Mem>(handle)?;
     match mem.context.handle() == queue.context.handle() {
         true => Ok(mem),
@@ -25,15 +31,23 @@ fn buffer(queue: &Queue, handle: cl_mem) -> Result<Arc<Mem>> {
 }
 
 /// What the host may do with a buffer.
-fn host_may(mem: &Mem, denied: cl_mem_flags) -> Result<()> {
+pub fn host_may(mem: &Mem, denied: cl_mem_flags) -> Result<()> {
     match mem.flags & (denied | CL_MEM_HOST_NO_ACCESS) {
         0 => Ok(()),
         _ => Err(CL_INVALID_OPERATION),
     }
 }
 
-fn inside(mem: &Mem, offset: u64, size: u64) -> Result<()> {
+pub fn inside(mem: &Mem, offset: u64, size: u64) -> Result<()> {
     if mem.holds(offset, size) { Ok(()) } else { Err(CL_INVALID_VALUE) }
+}
+
+/// CL_INVALID_VALUE for flags of mapping that are none, or that contradict each other.
+pub fn map_flags_fit(map_flags: cl_map_flags) -> Result<()> {
+    let invalidates = map_flags & CL_MAP_WRITE_INVALIDATE_REGION != 0;
+    let plain = map_flags & (CL_MAP_READ | CL_MAP_WRITE) != 0;
+    let known = CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
+    if map_flags & !known != 0 || (invalidates && plain) { Err(CL_INVALID_VALUE) } else { Ok(()) }
 }
 
 pub unsafe fn clEnqueueReadBuffer(
@@ -314,10 +328,8 @@ pub unsafe fn clEnqueueMapBuffer(
     let queue = object::get::<Queue>(command_queue)?;
     let mem = self::buffer(&queue, buffer)?;
     let (offset, size) = (offset as u64, cb as u64);
-    let invalidates = map_flags & CL_MAP_WRITE_INVALIDATE_REGION != 0;
-    let plain = map_flags & (CL_MAP_READ | CL_MAP_WRITE) != 0;
-    let known = CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
-    if size == 0 || map_flags & !known != 0 || (invalidates && plain) {
+    map_flags_fit(map_flags)?;
+    if size == 0 {
         return Err(CL_INVALID_VALUE);
     }
     inside(&mem, offset, size)?;
@@ -331,17 +343,14 @@ pub unsafe fn clEnqueueMapBuffer(
     if map_flags & CL_MAP_READ != 0 {
         host_may(&mem, CL_MEM_HOST_WRITE_ONLY)?;
     }
-    let direct = mem.host_pointer == 0;
-    let pointer = match direct {
-        true => (mem.address() + offset) as usize,
-        false => mem.host_pointer + offset as usize,
-    };
-    mem.maps.lock().push(Mapping { pointer, offset, size, writes });
+    let base = mem.host_address();
+    let pointer = (base + offset) as usize;
+    let mapping = Mapping { pointer, offset, size, writes, rectangle: None };
+    mem.maps.lock().push(mapping);
     let work = move || {
-        if !direct {
-            let copy = Copy { from: mem.address() + offset, to: pointer as u64 };
+        if !mem.is_direct() {
             // SAFETY: inside the buffer and the memory that the program gave for it.
-            unsafe { copy.bytes(size) };
+            unsafe { mapping.copy(mem.address(), base) };
         }
         Ok(())
     };
@@ -358,7 +367,7 @@ pub unsafe fn clEnqueueUnmapMemObject(
     event: *mut cl_event,
 ) -> Result<()> {
     let queue = object::get::<Queue>(command_queue)?;
-    let mem = buffer(&queue, memobj)?;
+    let mem = self::object(&queue, memobj)?;
     // SAFETY: the caller keeps the contract.
     let enqueue =
         unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
@@ -369,10 +378,9 @@ pub unsafe fn clEnqueueUnmapMemObject(
     };
     let work = move || {
         if mapping.writes {
-            if mem.host_pointer != 0 {
-                let to = mem.address() + mapping.offset;
-                // SAFETY: inside the buffer and the memory that the program gave for it.
-                unsafe { Copy { from: mapping.pointer as u64, to }.bytes(mapping.size) };
+            if !mem.is_direct() {
+                // SAFETY: inside the object and the memory that the program gave for it.
+                unsafe { mapping.copy(mem.host_address(), mem.address()) };
             }
             mem.written();
         }
@@ -398,7 +406,7 @@ pub unsafe fn clEnqueueMigrateMemObjects(
         return Err(CL_INVALID_VALUE);
     }
     for handle in handles {
-        buffer(&queue, *handle)?;
+        self::object(&queue, *handle)?;
     }
     // SAFETY: the caller keeps the contract.
     let enqueue =

@@ -88,7 +88,17 @@ pub mod types {
     clEnqueueReadBufferRect clEnqueueReadBufferRect_t;
     clEnqueueMapBuffer clEnqueueMapBuffer_t; clEnqueueUnmapMemObject clEnqueueUnmapMemObject_t;
     clEnqueueMarkerWithWaitList clEnqueueMarkerWithWaitList_t;
-            clCreateUserEvent clCreateUserEvent_t; clSetUserEventStatus clSetUserEventStatus_t;
+            clCreateImage clCreateImage_t; clGetImageInfo clGetImageInfo_t;
+    clGetSupportedImageFormats clGetSupportedImageFormats_t;
+    clEnqueueReadImage clEnqueueReadImage_t; clEnqueueWriteImage clEnqueueWriteImage_t;
+    clEnqueueCopyImage clEnqueueCopyImage_t; clEnqueueFillImage clEnqueueFillImage_t;
+    clEnqueueCopyImageToBuffer clEnqueueCopyImageToBuffer_t;
+    clEnqueueCopyBufferToImage clEnqueueCopyBufferToImage_t;
+    clEnqueueMapImage clEnqueueMapImage_t;
+    clCreateSampler clCreateSampler_t; clReleaseSampler clReleaseSampler_t;
+    clGetSamplerInfo clGetSamplerInfo_t; clSVMAlloc clSVMAlloc_t; clSVMFree clSVMFree_t;
+    clSetKernelArgSVMPointer clSetKernelArgSVMPointer_t;
+    clCreateUserEvent clCreateUserEvent_t; clSetUserEventStatus clSetUserEventStatus_t;
     clSetEventCallback clSetEventCallback_t; clWaitForEvents clWaitForEvents_t;
     clReleaseEvent clReleaseEvent_t; clRetainEvent clRetainEvent_t;
     clGetEventProfilingInfo clGetEventProfilingInfo_t;

@@ -13,4 +13,5 @@ mod calls;
 mod common;
 mod faults;
 mod fuzz;
+mod images;
 mod language;

@@ -167,6 +167,26 @@ impl Image {
         Some(Image { dimensions, levels: part.into(), ..self.clone() })
     }
 
+    /// The first level with its layers as rows (of a 1D array) or slices (of a 2D array), which is how
+    /// surface instructions reach the layers of any image.
+    pub fn layers_as_dimension(&self) -> Image {
+        let (d, level) = (self.dimensions, self.levels[0]);
+        let levels = |level| Arc::from([level]);
+        match (d.layers, d.height) {
+            (0, _) => self.level_view(0).unwrap_or_else(|| self.clone()),
+            (layers, 0) => Image {
+                dimensions: Dimensions::plain(d.width, layers, 0),
+                levels: levels(Level { height: layers, row: level.layer, ..level }),
+                ..self.clone()
+            },
+            (layers, height) => Image {
+                dimensions: Dimensions::plain(d.width, height, layers),
+                levels: levels(Level { depth: layers, slice: level.layer, ..level }),
+                ..self.clone()
+            },
+        }
+    }
+
     /// The same texels read in another format of the same size.
     pub fn with_format(&self, format: Format) -> Option<Image> {
         (format.bytes() == self.format.bytes()).then(|| Image { format, ..self.clone() })

@@ -10,8 +10,8 @@
 //! 2. describe how texels are read: [`Format`] (channels, [`ChannelKind`], [`Order`]) and, for an
 //!    element that is an integer and shall read as [0, 1] or [-1, 1], `normalized`: a [`View`].
 //! 3. put [`Object::Texture`] (a view and its [`Sampler`]), [`Object::Sampler`] alone (independent
-//!    mode: OpenCL's), or [`Object::Surface`] into the process's [`Objects`]
-//!    ([`crate::mem::AddressSpace::objects`]); the 64-bit handle that comes back is what a kernel
+//!    mode: OpenCL's), [`Object::Surface`], or [`Object::Image`], which is a texture without a sampler and
+//!    a surface in one, into the process's [`Objects`] ([`crate::mem::AddressSpace::objects`]); the 64-bit handle that comes back is what a kernel
 //!    gets as a `.texref`, `.samplerref`, `.surfref` or `.b64` parameter.
 //!
 //! Filtering is an H200's, bit for bit on every recorded row (`texture_filtering.csv`): coordinates
@@ -38,7 +38,7 @@ pub use filter::{Detail, Lookup, View};
 pub use format::{ChannelKind, Format, Order, Texel};
 pub use image::{Dimensions, Image, ImageError, Level};
 pub use margay_ir::Opaque;
-pub use objects::{Object, Objects, Texture};
+pub use objects::{Both, Object, Objects, Texture};
 pub use surface::{Element, Outside, Spot, SurfaceFault};
 
 #[cfg(test)]

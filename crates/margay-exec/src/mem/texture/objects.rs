@@ -12,6 +12,7 @@ use parking_lot::RwLock;
 
 use super::address::Sampler;
 use super::filter::View;
+use super::format::Texel;
 use super::image::Image;
 
 /// A texture with its sampler.
@@ -21,11 +22,30 @@ pub struct Texture {
     pub sampler: Sampler,
 }
 
+/// An image as OpenCL has it: one handle to sample, to read, to write and to ask.
+#[derive(Clone)]
+pub struct Both {
+    pub view: View,
+    /// What writes see: layers are one dimension more.
+    pub surface: Image,
+    /// The colour outside of the image, whatever the sampler says of it.
+    pub border: Texel,
+}
+
+impl Both {
+    pub fn new(view: View, border: Texel) -> Both {
+        let surface = view.image.layers_as_dimension();
+        Both { view, surface, border }
+    }
+}
+
 /// What a handle stands for.
 pub enum Object {
     Texture(Texture),
     Sampler(Sampler),
     Surface(Image),
+    /// Sampled with samplers of their own, and written.
+    Image(Both),
     /// A module's variable that nothing is bound to yet.
     Unbound(Opaque),
 }
@@ -34,7 +54,7 @@ impl Object {
     /// What kind of variable could hold it.
     pub fn kind(&self) -> Opaque {
         match self {
-            Object::Texture(_) => Opaque::Texture,
+            Object::Texture(_) | Object::Image(_) => Opaque::Texture,
             Object::Sampler(_) => Opaque::Sampler,
             Object::Surface(_) => Opaque::Surface,
             Object::Unbound(kind) => *kind,
