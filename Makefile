@@ -30,6 +30,7 @@ test: lint build
 	MARGAY_JIT_CACHE=0 MARGAY_FUZZ_SECONDS=45 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test -p margay-filetest --test differential -- --nocapture
 	MARGAY_JIT_CACHE=0 MARGAY_FUZZ_SECONDS=30 MARGAY_FUZZ_SEED=2 MARGAY_CPU=x86-64-v3 cargo test -p margay-filetest --test differential -- --nocapture
 	MARGAY_FUZZ_SECONDS=60 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test -p margay-rules --test fuzz -- --nocapture
+	MARGAY_FUZZ_SECONDS=20 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test -p margay-opencl --test opencl call_sequences -- --nocapture
 	MARGAY=$(MARGAY) tests/cli/run.sh
 	tests/checks/run.py --margay $(MARGAY)
 

@@ -2,8 +2,9 @@
 // Runs one of Oclgrind's simulations (`.sim`) through the OpenCL API, and prints its buffers as Oclgrind does.
 //
 // A simulation names a source, a kernel, the global and the local size, and the arguments: `<size=16 fill=0 dump>`
-// or `<size=8 float>` with values behind it. Attributes: char short int long float double (default int), hex, dump,
-// ro wo (what kernels may do), fill=V, range=FIRST:STEP:LAST, noinit, null.
+// or `<size=8 float>` with values behind it. Attributes: char short int long float double and the unsigned ones
+// (default: what the kernel's argument is made of), hex, dump, ro wo (what kernels may do), fill=V,
+// range=FIRST:STEP:LAST, noinit, null.
 
 #include <CL/cl.h>
 #include <ctype.h>
@@ -42,29 +43,48 @@ static char *word(void) {
   return start;
 }
 
-enum type { CHAR, SHORT, INT, LONG, FLOAT, DOUBLE };
-static const size_t sizes[] = {1, 2, 4, 8, 4, 8};
-static const char *names[] = {"char", "short", "int", "long", "float", "double"};
+enum type { CHAR, UCHAR, SHORT, USHORT, INT, UINT, LONG, ULONG, FLOAT, DOUBLE };
+static const size_t sizes[] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
+static const char *names[] = {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double"};
+
+// The type that a name stands for: `ulong4*` is of unsigned longs. Structures count as integers.
+static enum type named(const char *name) {
+  for (int t = DOUBLE; t >= CHAR; t--) {
+    size_t length = strlen(names[t]);
+    if (!strncmp(name, names[t], length) && !isalpha((unsigned char)name[length])) return (enum type)t;
+  }
+  return INT;
+}
 
 static void put(void *to, enum type type, const char *text) {
-  long long whole = strtoll(text, NULL, 0);
+  unsigned long long whole = *text == '-' ? (unsigned long long)strtoll(text, NULL, 0) : strtoull(text, NULL, 0);
   double real = strtod(text, NULL);
   switch (type) {
-    case CHAR: *(cl_char *)to = (cl_char)whole; break;
-    case SHORT: *(cl_short *)to = (cl_short)whole; break;
-    case INT: *(cl_int *)to = (cl_int)whole; break;
-    case LONG: *(cl_long *)to = whole; break;
+    case CHAR: case UCHAR: *(cl_uchar *)to = (cl_uchar)whole; break;
+    case SHORT: case USHORT: *(cl_ushort *)to = (cl_ushort)whole; break;
+    case INT: case UINT: *(cl_uint *)to = (cl_uint)whole; break;
+    case LONG: case ULONG: *(cl_ulong *)to = whole; break;
     case FLOAT: *(cl_float *)to = (cl_float)real; break;
     case DOUBLE: *(cl_double *)to = real; break;
   }
 }
 
 static void show(const void *from, enum type type, int hex) {
+  if (hex) {
+    unsigned long long bits = 0;
+    memcpy(&bits, from, sizes[type]);
+    printf("0x%0*llx", (int)sizes[type] * 2, bits);
+    return;
+  }
   switch (type) {
-    case CHAR: hex ? printf("0x%x", *(cl_uchar *)from) : printf("%d", *(cl_char *)from); break;
-    case SHORT: hex ? printf("0x%x", *(cl_ushort *)from) : printf("%d", *(cl_short *)from); break;
-    case INT: hex ? printf("0x%x", *(cl_uint *)from) : printf("%d", *(cl_int *)from); break;
-    case LONG: hex ? printf("0x%llx", (long long)*(cl_long *)from) : printf("%lld", (long long)*(cl_long *)from); break;
+    case CHAR: printf("%d", *(cl_char *)from); break;
+    case UCHAR: printf("%u", *(cl_uchar *)from); break;
+    case SHORT: printf("%d", *(cl_short *)from); break;
+    case USHORT: printf("%u", *(cl_ushort *)from); break;
+    case INT: printf("%d", *(cl_int *)from); break;
+    case UINT: printf("%u", *(cl_uint *)from); break;
+    case LONG: printf("%lld", (long long)*(cl_long *)from); break;
+    case ULONG: printf("%llu", (unsigned long long)*(cl_ulong *)from); break;
     case FLOAT: printf("%g", *(cl_float *)from); break;
     case DOUBLE: printf("%g", *(cl_double *)from); break;
   }
@@ -129,7 +149,9 @@ int main(int argc, char **argv) {
     char *attribute = strtok(at + 1, " ");
     at = end + 1;
     size_t size = 0;
-    enum type type = INT;
+    char given[256] = "";
+    clGetKernelArgInfo(kernel, n, CL_KERNEL_ARG_TYPE_NAME, sizeof given, given, NULL);
+    enum type type = named(given);
     cl_mem_flags flags = CL_MEM_READ_WRITE;
     int dump = 0, hex = 0, null = 0, initial = 1;
     const char *fill = NULL, *range = NULL;
@@ -159,7 +181,7 @@ int main(int argc, char **argv) {
       check(clSetKernelArg(kernel, n, size, NULL), "clSetKernelArg");
       continue;
     }
-    if (null) {
+    if (null || size == 0) {
       check(clSetKernelArg(kernel, n, sizeof(cl_mem), NULL), "clSetKernelArg");
       continue;
     }
@@ -177,8 +199,7 @@ int main(int argc, char **argv) {
     } else if (initial) {
       for (size_t i = 0; i < elements; i++) {
         char *value = word();
-        // Values without a type may be real numbers, as in Oclgrind.
-        if (value) put(data + i * sizes[type], type == INT && strchr(value, '.') ? FLOAT : type, value);
+        if (value) put(data + i * sizes[type], type, value);
       }
     }
     if (space == CL_KERNEL_ARG_ADDRESS_PRIVATE) {

@@ -135,7 +135,7 @@ def pocl(checkout):
             spirv = any(a.endswith(".spv") for a in arguments) or ".spv" in body
             c = source.suffix == ".c"
             shared = checkout / "poclu"
-            build = [f"-DSRCDIR=\"{directory}\"", '-DBUILDDIR="."', "-I", str(shared), "-I", str(checkout / "include"),
+            build = [f"-DSRCDIR=\"{directory}\"", f"-DBUILDDIR=\"{checkout / 'tests'}\"", "-I", str(shared), "-I", str(checkout / "include"),
                      "-I", "{scratch}", "-x", "c" if c else "c++", str(source),
                      "-x", "c", str(shared / "misc.c"), str(shared / "bswap.c"), "-x", "none",
                      *([] if c else ["-fpermissive"]), "-lOpenCL", "-lm"]

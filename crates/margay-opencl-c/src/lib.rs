@@ -15,11 +15,13 @@ mod library;
 mod metadata;
 mod options;
 mod range;
+mod stored;
 
 pub use compile::{Executable, Object, available, compile, link, warm};
 pub use metadata::{Argument, Kernel, Space};
 pub use options::{BadOption, Options, Standard};
 pub use range::Range;
+pub use stored::build;
 
 /// What can go wrong in a build.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -216,6 +216,10 @@ impl Program {
         device: &Device,
         link: bool,
     ) -> std::result::Result<(Code, String), BuildError> {
+        if link && headers.is_empty() {
+            let (executable, log) = margay_opencl_c::build(source, options, device.sm())?;
+            return Ok((Code::Executable(executable), log));
+        }
         let (object, mut log) = margay_opencl_c::compile(source, headers, options, device.sm())?;
         if !link {
             return Ok((Code::Object(object), log));

@@ -160,7 +160,8 @@ fn write(report: &Report, output: &Output) -> Result<(), Failure> {
 
 /// A C++ symbol with and without its parameters.
 fn demangle(symbol: &str) -> Option<(String, String)> {
-    let parsed = cpp_demangle::Symbol::new(symbol).ok()?;
+    // Else an OpenCL kernel `f` would be a `float`.
+    let parsed = cpp_demangle::Symbol::new(symbol).ok().filter(|_| symbol.starts_with("_Z"))?;
     let plain = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
     let full = cpp_demangle::DemangleOptions::new().no_return_type();
     let mut plain = parsed.demangle(&plain).ok()?;

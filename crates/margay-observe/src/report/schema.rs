@@ -74,6 +74,13 @@ pub struct Kernel {
     pub accesses: Vec<Access>,
 }
 
+impl Kernel {
+    /// Whether its source is OpenCL C, whose words a report then has beside CUDA's.
+    pub fn is_opencl(&self) -> bool {
+        self.lines.iter().any(|line| line.file.ends_with(".cl"))
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Resources {
     pub registers: u32,

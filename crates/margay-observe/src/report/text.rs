@@ -84,13 +84,22 @@ fn kernel_text(
         format!("{} launches", number(kernel.launches))
     };
     let _ = write!(out, "  {times}, grid {} block {}", shape(r.grid), shape(r.block));
+    let opencl = kernel.is_opencl();
+    if opencl {
+        let count = |n: [u32; 3]| number(n.iter().map(|n| u64::from(*n)).product());
+        let (groups, items) = (count(r.grid), count(r.block));
+        let _ = write!(out, " ({groups} work-groups of {items} work-items)");
+    }
     let _ = write!(out, ", {} registers ({})", r.registers, r.registers_are);
     let shared = r.static_shared + r.dynamic_shared;
     if shared > 0 {
-        let _ = write!(out, ", {} bytes of shared memory", number(shared.into()));
+        // What is local in OpenCL's words is shared in CUDA's.
+        let word = if opencl { "local (shared)" } else { "shared" };
+        let _ = write!(out, ", {} bytes of {word} memory", number(shared.into()));
     }
     if r.local_bytes > 0 {
-        let _ = write!(out, ", {} of local", number(r.local_bytes.into()));
+        let word = if opencl { "private (local)" } else { "local" };
+        let _ = write!(out, ", {} of {word}", number(r.local_bytes.into()));
     }
     out.push('\n');
     let _ = write!(

@@ -100,7 +100,20 @@ impl Bench {
         block: [u32; 3],
         values: &[u64],
     ) {
-        self.run(module, kernel, (grid, block), values, true);
+        self.run(module, kernel, (grid, block), values, Some(&*self.profiler));
+    }
+
+    /// The same, under another tool.
+    pub fn launch_under(
+        &self,
+        tool: &dyn Tool,
+        module: &Arc<LoadedModule>,
+        kernel: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        values: &[u64],
+    ) {
+        self.run(module, kernel, (grid, block), values, Some(tool));
     }
 
     /// The same, unobserved.
@@ -112,7 +125,7 @@ impl Bench {
         block: [u32; 3],
         values: &[u64],
     ) {
-        self.run(module, kernel, (grid, block), values, false);
+        self.run(module, kernel, (grid, block), values, None);
     }
 
     fn run(
@@ -121,7 +134,7 @@ impl Bench {
         kernel: &str,
         (grid, block): ([u32; 3], [u32; 3]),
         values: &[u64],
-        observed: bool,
+        tool: Option<&dyn Tool>,
     ) {
         let id = module.ir.function(kernel).unwrap_or_else(|| panic!("no kernel {kernel}"));
         let program = Arc::new(Program::link(module, id).unwrap_or_else(|e| panic!("{e}")));
@@ -167,7 +180,7 @@ impl Bench {
             registers_decided: false,
             blocks_per_sm: 2,
         };
-        let observer = observed.then(|| self.profiler.launch(&view)).flatten();
+        let observer = tool.and_then(|tool| tool.launch(&view));
         let cancel = AtomicBool::new(false);
         let outcome = launch_observed(
             &program,
@@ -179,8 +192,8 @@ impl Bench {
             observer.as_deref(),
         );
         drop(observer);
-        if observed {
-            self.profiler.launched(&view, &outcome);
+        if let Some(tool) = tool {
+            tool.launched(&view, &outcome);
         }
         outcome.unwrap_or_else(|e| panic!("{kernel}: {e}"));
     }

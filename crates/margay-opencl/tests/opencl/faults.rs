@@ -102,3 +102,47 @@ fn buffers() {
     assert_eq!(create(0, usize::MAX, null_mut()), CL_INVALID_BUFFER_SIZE);
     assert_eq!(create(1 << 40, 4, null_mut()), CL_INVALID_VALUE);
 }
+
+#[test]
+fn null_where_none_may_be() {
+    let setup = Setup::new(0);
+    let (none, mut error) = (null_mut(), 0);
+    let code = |error: &mut i32| std::mem::replace(error, 0);
+    cl!(clCreateContext(null(), 1, null(), None, none, &mut error));
+    assert_eq!(code(&mut error), CL_INVALID_VALUE);
+    cl!(clCreateCommandQueue(setup.context, none, 0, &mut error));
+    assert_eq!(code(&mut error), CL_INVALID_DEVICE);
+    cl!(clCreateBuffer(none, 0, 4, none, &mut error));
+    assert_eq!(code(&mut error), CL_INVALID_CONTEXT);
+    cl!(clCreateProgramWithSource(setup.context, 1, null_mut(), null(), &mut error));
+    assert_eq!(code(&mut error), CL_INVALID_VALUE);
+    cl!(clCreateImage(setup.context, 0, null(), null(), none, &mut error));
+    assert_eq!(code(&mut error), CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+    let built = cl!(clBuildProgram(none, 0, null(), null(), None, none));
+    assert_eq!(built, CL_INVALID_PROGRAM);
+    let (program, _, _) = setup.build(PLAIN, "");
+    cl!(clCreateKernel(program, null(), &mut error));
+    assert_eq!(code(&mut error), CL_INVALID_VALUE);
+    cl!(clCreateKernel(program, c"no_such".as_ptr(), &mut error));
+    assert_eq!(code(&mut error), CL_INVALID_KERNEL_NAME);
+    let mem = setup.buffer(&[0i32; 4]);
+    let (q, list) = (setup.queue, null());
+    assert_eq!(
+        cl!(clEnqueueReadBuffer(q, mem, 1, 0, 4, none, 0, list, none.cast())),
+        CL_INVALID_VALUE
+    );
+    assert_eq!(
+        cl!(clEnqueueWriteBuffer(q, none, 1, 0, 4, list.cast(), 0, list, none.cast())),
+        CL_INVALID_MEM_OBJECT
+    );
+    assert_eq!(cl!(clSetEventCallback(none, 0, None, none)), CL_INVALID_EVENT);
+    assert_eq!(cl!(clWaitForEvents(0, null())), CL_INVALID_VALUE);
+    // An event list that is there without a length, and the other way round.
+    let wrong = cl!(clEnqueueMarkerWithWaitList(q, 1, null(), null_mut()));
+    assert_eq!(wrong, CL_INVALID_EVENT_WAIT_LIST);
+    let kernel = setup.kernel(PLAIN, "", "f");
+    let range =
+        cl!(clEnqueueNDRangeKernel(q, kernel, 1, null(), null(), null(), 0, list, none.cast()));
+    // Its arguments are not set either; that is found first.
+    assert!(matches!(range, CL_INVALID_GLOBAL_WORK_SIZE | CL_INVALID_KERNEL_ARGS), "{range}");
+}

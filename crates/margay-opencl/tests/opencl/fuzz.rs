@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random sequences of calls, from fixed seeds: handles may be stale or of another kind, sizes and flags are
-//! anything. No call may crash, hang, or give a code that is none. `MARGAY_FUZZ_SECONDS` makes it longer.
+//! anything. No call may crash, hang, or give a code that is none. `MARGAY_FUZZ_SECONDS` makes it longer,
+//! `MARGAY_FUZZ_SEED` another one.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -36,6 +37,71 @@ impl Random {
     }
 }
 
+/// An image of random kind, format and size, over host memory or over another object.
+fn image(r: &mut Random, context: cl_context, over: cl_mem, host: *mut c_void) -> (cl_mem, cl_int) {
+    let mut side = || [0, 1, 2, 7, 64, 1 << 20, usize::MAX][r.below(7)];
+    let mut desc = cl_image_desc {
+        image_type: CL_MEM_OBJECT_IMAGE2D,
+        image_width: side(),
+        image_height: side(),
+        image_depth: side(),
+        image_array_size: side(),
+        image_row_pitch: 0,
+        image_slice_pitch: 0,
+        num_mip_levels: 0,
+        num_samples: 0,
+        buffer: null_mut(),
+    };
+    desc.image_type = CL_MEM_OBJECT_BUFFER + r.below(9) as u32;
+    if r.below(4) == 0 {
+        (desc.image_row_pitch, desc.image_slice_pitch) = (r.size(), r.size());
+    }
+    if r.below(3) == 0 {
+        desc.buffer = over;
+    }
+    // The program's memory holds what it says: 64 rows of 64 texels of 16 bytes at most.
+    let large = [desc.image_width, desc.image_height, desc.image_depth, desc.image_array_size];
+    let volume = large.iter().fold(16usize, |p, n| p.saturating_mul((*n).max(1)));
+    let pitched = desc.image_row_pitch | desc.image_slice_pitch != 0;
+    let (flags, host) = match r.below(3) {
+        0 if volume <= 1 << 20 && !pitched => (CL_MEM_COPY_HOST_PTR, host),
+        _ => (1 << r.below(3), null_mut()),
+    };
+    let format = cl_image_format {
+        image_channel_order: CL_R + r.below(20) as u32,
+        image_channel_data_type: CL_SNORM_INT8 + r.below(17) as u32,
+    };
+    let mut error = 0;
+    (cl!(clCreateImage(context, flags, &format, &desc, host, &mut error)), error)
+}
+
+/// A copy or a fill; regions whose bytes the host's memory would not hold are left out.
+fn image_command(
+    r: &mut Random,
+    queue: cl_command_queue,
+    (a, b): (cl_mem, cl_mem),
+    host: *mut c_void,
+) -> cl_int {
+    let mut three = || [(); 3].map(|()| [0, 1, 2, 7, 64, usize::MAX][r.below(6)]);
+    let (from, to, region) = (three(), three(), three());
+    let (f, t, s) = (from.as_ptr(), to.as_ptr(), region.as_ptr());
+    let volume = region.iter().fold(16usize, |p, n| p.saturating_mul(*n));
+    let (none, list) = (null_mut(), null());
+    let at = r.size();
+    match r.below(6) {
+        0 if volume <= 1 << 20 => {
+            cl!(clEnqueueReadImage(queue, a, 1, f, s, 0, 0, host, 0, list, none))
+        }
+        1 if volume <= 1 << 20 => {
+            cl!(clEnqueueWriteImage(queue, a, 1, f, s, 0, 0, host, 0, list, none))
+        }
+        2 => cl!(clEnqueueCopyImage(queue, a, b, f, t, s, 0, list, none)),
+        3 => cl!(clEnqueueCopyImageToBuffer(queue, a, b, f, s, at, 0, list, none)),
+        4 => cl!(clEnqueueCopyBufferToImage(queue, a, b, at, t, s, 0, list, none)),
+        _ => cl!(clEnqueueFillImage(queue, a, host, f, s, 0, list, none)),
+    }
+}
+
 fn check(code: cl_int) {
     assert!((-72..=0).contains(&code) || code <= -1000, "{code} is no error of OpenCL");
 }
@@ -48,7 +114,8 @@ fn call_sequences() {
     let source = "kernel void f(global int *o, constant int *c, local int *l, int n) {
         l[0] = n; o[get_global_id(0)] = c[0] + l[0]; }";
     let kernel = setup.kernel(source, "", "f");
-    let mut random = Random(0x1234_5678_9abc_def1);
+    let seed = std::env::var("MARGAY_FUZZ_SEED").ok().and_then(|s| s.parse::<u64>().ok());
+    let mut random = Random(0x1234_5678_9abc_def1 ^ seed.unwrap_or(0));
     // Every kind of handle in one bag, released ones too.
     let mut bag: Vec<*mut c_void> = vec![setup.context, setup.queue, setup.device, kernel];
     let mut memory = vec![0u8; 1 << 20];
@@ -58,7 +125,7 @@ fn call_sequences() {
         let host = memory.as_mut_ptr().cast::<c_void>();
         let inside = size.min(memory.len());
         let (mut error, mut made) = (0, null_mut());
-        match random.below(14) {
+        match random.below(21) {
             0 => {
                 let flags = 1 << random.below(10);
                 let pointer = if random.below(2) == 0 { null_mut() } else { host };
@@ -119,6 +186,15 @@ fn call_sequences() {
             10 => error = cl!(clFinish(a)),
             11 => error = cl!(clReleaseMemObject(a)),
             12 => error = cl!(clReleaseEvent(a)),
+            13 => (made, error) = image(&mut random, a, b, host),
+            14..=17 => error = image_command(&mut random, setup.queue, (a, b), host),
+            18 => {
+                let (mode, filter) =
+                    (0x1130 + random.below(6) as u32, 0x1140 + random.below(3) as u32);
+                let on = random.below(2) as u32;
+                made = cl!(clCreateSampler(a, on, mode, filter, &mut error));
+            }
+            19 => error = cl!(clReleaseSampler(a)),
             _ => {
                 let region = cl_buffer_region { origin: at, size };
                 let info = std::ptr::from_ref(&region).cast();
@@ -133,6 +209,7 @@ fn call_sequences() {
         if bag.len() > 64 {
             let out = bag.swap_remove(4 + random.below(60));
             // Whichever it is.
+            cl!(clReleaseSampler(out));
             cl!(clReleaseMemObject(out));
             cl!(clReleaseEvent(out));
         }

@@ -63,8 +63,10 @@ impl Setup {
     }
 }
 
-/// Kinds with their type in the language, coordinate of work-item `i`, sizes and the region of all texels.
-const KINDS: &[(cl_mem_object_type, &str, &str, [usize; 4], [usize; 3])] = &[
+/// A kind with its type in the language, the coordinate of work-item `i`, sizes and the region of all texels.
+type Kind = (cl_mem_object_type, &'static str, &'static str, [usize; 4], [usize; 3]);
+
+const KINDS: &[Kind] = &[
     (CL_MEM_OBJECT_IMAGE1D, "image1d_t", "i", [24, 0, 0, 0], [24, 1, 1]),
     (
         CL_MEM_OBJECT_IMAGE1D_ARRAY,
@@ -293,6 +295,10 @@ fn every_addressing_and_filter_mode() {
                     continue;
                 }
                 assert_eq!(error, 0);
+                let mut said = 0u32;
+                let (what, to) = (CL_SAMPLER_ADDRESSING_MODE, std::ptr::from_mut(&mut said).cast());
+                assert_eq!(cl!(clGetSamplerInfo(sampler, what, 4, to, null_mut())), 0);
+                assert_eq!(said, mode);
                 // Off the middles and the edges of texels, where rounding of the coordinate decides.
                 let places: Vec<[f32; 2]> = (0..400)
                     .map(|k| [(k % 20) as f32 * 0.83 - 5.1, (k / 20) as f32 * 0.47 - 3.3])
