@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #if defined(MARGAY_CUDA_PASS)
+#include "letters_begin.h"
 namespace cuda {
 namespace details {
 // The unit in which both sides and the length are whole: 16, 8, 4 or 1 bytes.
@@ -74,5 +75,6 @@ static __device__ __forceinline__ void copies_wait_all() {
 }
 } // namespace details
 } // namespace cuda
+#include "letters_end.h"
 #endif
 #endif

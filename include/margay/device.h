@@ -31,6 +31,16 @@ typedef uint64_t cuuint64_t;
 #define __THROW
 
 #include <__clang_cuda_libdevice_declares.h>
+// Votes and shuffles without a mask ended with compute capability 7.0: see below.
+#if defined(MARGAY_ARCH) && MARGAY_ARCH >= 700
+#define __all margay_unused_all
+#define __any margay_unused_any
+#define __ballot margay_unused_ballot
+#define __shfl margay_unused_shfl
+#define __shfl_up margay_unused_shfl_up
+#define __shfl_down margay_unused_shfl_down
+#define __shfl_xor margay_unused_shfl_xor
+#endif
 #include <__clang_cuda_device_functions.h>
 #include <__clang_cuda_math.h>
 #pragma pop_macro("__THROW")
@@ -65,6 +75,27 @@ typedef uint64_t cuuint64_t;
 #undef __nvvm_redux_sync_and
 #undef __nvvm_redux_sync_or
 #undef __nvvm_redux_sync_xor
+#if defined(MARGAY_ARCH) && MARGAY_ARCH >= 700
+#undef __all
+#undef __any
+#undef __ballot
+#undef __shfl
+#undef __shfl_up
+#undef __shfl_down
+#undef __shfl_xor
+#define MARGAY_ENDED(TYPE, NAME, ...)                                                              \
+  __attribute__((unavailable(                                                                      \
+      #NAME "() ended with compute capability 7.0, where threads of a warp may be apart: use " #NAME \
+            "_sync() with the mask of the threads that take part"))) __device__ TYPE NAME(__VA_ARGS__);
+MARGAY_ENDED(int, __all, int)
+MARGAY_ENDED(int, __any, int)
+MARGAY_ENDED(unsigned int, __ballot, int)
+template <class T> MARGAY_ENDED(T, __shfl, T, int, int = 32)
+template <class T> MARGAY_ENDED(T, __shfl_up, T, unsigned int, int = 32)
+template <class T> MARGAY_ENDED(T, __shfl_down, T, unsigned int, int = 32)
+template <class T> MARGAY_ENDED(T, __shfl_xor, T, int, int = 32)
+#undef MARGAY_ENDED
+#endif
 #undef atomicAdd
 #undef atomicAdd_block
 #undef atomicAdd_system

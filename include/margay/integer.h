@@ -75,4 +75,59 @@ MARGAY_HD int __viaddmin_s32_relu(int a, int b, int c) {
   return __vimax_s32_relu(__viaddmin_s32(a, b, c), 0);
 }
 
+// Two numbers of 16 bits in a word, each by itself.
+#define MARGAY_DPX2(SUFFIX, T)                                                                     \
+  MARGAY_HD unsigned int __vimax3_##SUFFIX(unsigned int a, unsigned int b, unsigned int c) {       \
+    return margay_dpx2<T>(a, b, c, [](T x, T y, T z) { return margay_max(margay_max(x, y), z); }); \
+  }                                                                                                \
+  MARGAY_HD unsigned int __vimin3_##SUFFIX(unsigned int a, unsigned int b, unsigned int c) {       \
+    return margay_dpx2<T>(a, b, c, [](T x, T y, T z) { return margay_min(margay_min(x, y), z); }); \
+  }                                                                                                \
+  MARGAY_HD unsigned int __viaddmax_##SUFFIX(unsigned int a, unsigned int b, unsigned int c) {     \
+    return margay_dpx2<T>(a, b, c, [](T x, T y, T z) { return margay_max((T)(x + y), z); });       \
+  }                                                                                                \
+  MARGAY_HD unsigned int __viaddmin_##SUFFIX(unsigned int a, unsigned int b, unsigned int c) {     \
+    return margay_dpx2<T>(a, b, c, [](T x, T y, T z) { return margay_min((T)(x + y), z); });       \
+  }                                                                                                \
+  MARGAY_HD unsigned int __vibmax_##SUFFIX(unsigned int a, unsigned int b, bool *const pred_hi,    \
+                                           bool *const pred_lo) {                                  \
+    *pred_hi = (T)(a >> 16) >= (T)(b >> 16);                                                       \
+    *pred_lo = (T)a >= (T)b;                                                                       \
+    return margay_dpx2<T>(a, b, 0, [](T x, T y, T) { return margay_max(x, y); });                  \
+  }                                                                                                \
+  MARGAY_HD unsigned int __vibmin_##SUFFIX(unsigned int a, unsigned int b, bool *const pred_hi,    \
+                                           bool *const pred_lo) {                                  \
+    *pred_hi = (T)(a >> 16) <= (T)(b >> 16);                                                       \
+    *pred_lo = (T)a <= (T)b;                                                                       \
+    return margay_dpx2<T>(a, b, 0, [](T x, T y, T) { return margay_min(x, y); });                  \
+  }
+template <class T> MARGAY_HD T margay_max(T a, T b) { return a > b ? a : b; }
+template <class T> MARGAY_HD T margay_min(T a, T b) { return a < b ? a : b; }
+template <class T, class F>
+MARGAY_HD unsigned int margay_dpx2(unsigned int a, unsigned int b, unsigned int c, F f) {
+  unsigned int high = (unsigned short)f((T)(a >> 16), (T)(b >> 16), (T)(c >> 16));
+  return high << 16 | (unsigned short)f((T)a, (T)b, (T)c);
+}
+MARGAY_DPX2(s16x2, short)
+MARGAY_DPX2(u16x2, unsigned short)
+#undef MARGAY_DPX2
+MARGAY_HD unsigned int margay_relu2(unsigned int a) {
+  return margay_dpx2<short>(a, 0, 0, [](short x, short, short) { return margay_max<short>(x, 0); });
+}
+MARGAY_HD unsigned int __vimax_s16x2_relu(unsigned int a, unsigned int b) {
+  return margay_relu2(__vimax3_s16x2(a, b, b));
+}
+MARGAY_HD unsigned int __vimin_s16x2_relu(unsigned int a, unsigned int b) {
+  return margay_relu2(__vimin3_s16x2(a, b, b));
+}
+#define MARGAY_RELU2(NAME)                                                                         \
+  MARGAY_HD unsigned int NAME##_relu(unsigned int a, unsigned int b, unsigned int c) {             \
+    return margay_relu2(NAME(a, b, c));                                                            \
+  }
+MARGAY_RELU2(__vimax3_s16x2)
+MARGAY_RELU2(__vimin3_s16x2)
+MARGAY_RELU2(__viaddmax_s16x2)
+MARGAY_RELU2(__viaddmin_s16x2)
+#undef MARGAY_RELU2
+
 #endif

@@ -19,6 +19,7 @@
 
 #define MARGAY_BOTH __host__ __device__ __forceinline__
 
+#include "letters_begin.h"
 namespace cuda {
 enum thread_scope {
   thread_scope_system = 0,
@@ -513,4 +514,5 @@ public:
 };
 } // namespace details
 } // namespace cuda
+#include "letters_end.h"
 #endif
