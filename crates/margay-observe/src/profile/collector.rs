@@ -296,7 +296,7 @@ impl Kept {
             count: self.count,
             mask: pattern.mask,
             first: self.base.wrapping_add(first).wrapping_sub(self.variable) as i64,
-            alignment: (self.base.wrapping_add(first) & 1023) as u32,
+            alignment: (self.base.wrapping_add(first) & 0x1_ffff) as u32,
             distances: lanes.map(|l| pattern.relative[l].wrapping_sub(first) as i64).collect(),
         }
     }

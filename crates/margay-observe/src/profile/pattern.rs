@@ -2,14 +2,21 @@
 //! Patterns of addresses, recognised when they come again.
 //!
 //! Invariant: two accesses of one pattern cost the same on every GPU. Banks repeat every 256 bytes,
-//! the largest segment has 128, and the lock of a shared atomic is chosen by bits 2 to 9, hence the
-//! alignment of the base.
+//! the largest segment has 128, the lock of a shared atomic is chosen by bits 2 to 9, and the tag bank of a
+//! global one by bits up to 16, hence the alignment of the base.
 
 use std::collections::HashMap;
 
+use margay_arch::Space;
+
 /// A multiple of the base that two accesses of one pattern may be apart.
-pub fn period(is_shared_atomic: bool) -> u64 {
-    if is_shared_atomic { 1024 } else { 256 }
+pub fn period(space: Space, is_atomic: bool) -> u64 {
+    match (space, is_atomic) {
+        (Space::Shared, true) => 1024,
+        (Space::Global, true) => 128 << 10,
+        (Space::Global | Space::Shared, false) => 256,
+        (Space::Local | Space::Constant | Space::Parameter, _) => 256,
+    }
 }
 
 /// Most patterns that a worker keeps of one site before it counts each access by itself.

@@ -7,7 +7,7 @@ use margay_arch::Counts;
 use serde::{Deserialize, Serialize};
 
 /// Changes whenever the meaning of a field does.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// One process.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -135,7 +135,7 @@ pub struct RawPattern {
     pub mask: u32,
     /// Offset in the variable of the lowest active lane, when the pattern came first.
     pub first: i64,
-    /// The address modulo 1024 that it had there.
+    /// The address modulo 128 KB that it had there.
     pub alignment: u32,
     /// Of each active lane in order, the distance to `first`.
     pub distances: Vec<i64>,

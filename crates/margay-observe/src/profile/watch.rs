@@ -107,7 +107,7 @@ impl Worker<'_, '_> {
             width: e.bytes,
             lo,
             hi,
-            period: period(space == Space::Shared && site.is_atomic()),
+            period: period(space, site.is_atomic()),
             lanes: 0,
             executions: 0,
             patterns: Patterns::default(),

@@ -38,9 +38,9 @@ pub enum Change {
     Move(Space),
 }
 
-/// Address modulo 1024 of the variable that a pattern is in.
+/// Address modulo 128 KB of the variable that a pattern is in.
 pub fn base_of(pattern: &RawPattern) -> i64 {
-    (i64::from(pattern.alignment) - pattern.first).rem_euclid(1024)
+    (i64::from(pattern.alignment) - pattern.first).rem_euclid(128 << 10)
 }
 
 /// The lanes' addresses, with room below and above.
