@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use margay_exec::mem::AddressSpace;
 use margay_observe::Tool;
@@ -134,11 +135,35 @@ static ENDING: AtomicBool = AtomicBool::new(false);
 /// Tells running kernels to stop.
 pub(crate) static CANCEL: AtomicBool = AtomicBool::new(false);
 
+/// How long the end of a watched program waits for what it launched and never waited for.
+const LONGEST_LAST_WORK: Duration = Duration::from_secs(60);
+
+/// Waits for all work of all contexts; `false` if it does not end in time.
+fn drained(runtime: &'static Runtime, longest: Duration) -> bool {
+    let contexts = runtime.contexts.all_where(|_| true);
+    let (tell, told) = std::sync::mpsc::channel();
+    let wait = move || {
+        contexts.iter().for_each(|context| context.drain());
+        // Nobody listens if it took too long.
+        let _ = tell.send(());
+    };
+    let started = std::thread::Builder::new().name("margay-last-work".into()).spawn(wait);
+    started.is_ok() && told.recv_timeout(longest).is_ok()
+}
+
 extern "C" fn at_exit() {
     ENDING.store(true, Ordering::Release);
     if let Some(Some(runtime)) = RUNTIME.get()
         && OWNER.load(Ordering::Relaxed) == std::process::id()
     {
+        if !runtime.tools.is_empty() {
+            let done = drained(runtime, LONGEST_LAST_WORK);
+            if !done {
+                eprintln!(
+                    "margay: work that still ran when the program ended was not watched to its end"
+                );
+            }
+        }
         for tool in &runtime.tools {
             tool.finish();
         }

@@ -14,6 +14,7 @@ mod launch;
 mod lsp;
 mod profile;
 mod run;
+mod sanitize;
 mod separate;
 
 use std::path::{Path, PathBuf};

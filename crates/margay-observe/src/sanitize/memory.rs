@@ -185,7 +185,8 @@ pub fn refused(refusal: &Refusal, freed: Option<&AllocationInfo>) -> Finding {
         space: None,
         address: Some(address),
         bytes: u32::try_from(bytes).ok().filter(|b| *b > 0),
-        object: near.map(|n| format!("{}, {} bytes", n.label, n.size)),
+        // The message tells one site from another.
+        object: None,
         actors: Vec::new(),
         count: 1,
     }

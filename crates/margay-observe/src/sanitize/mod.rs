@@ -245,3 +245,20 @@ impl Tool for Checks {
         self.write();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_by_number() {
+        let read = Filter::parse_launches;
+        assert_eq!(read("1, 5-8,20-"), Some(vec![(1, 1), (5, 8), (20, u64::MAX)]));
+        for wrong in ["", "0", "3-1", "a", "1,,2", "-4"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+        let filter = Filter { kernels: Some("add".into()), launches: read("2-3") };
+        assert!(filter.names("vector_add") && !filter.names("scale"));
+        assert!(!filter.numbers(1) && filter.numbers(3) && !filter.numbers(4));
+    }
+}

@@ -249,6 +249,13 @@ pub struct SyncVariable {
     released: bool,
 }
 
+impl SyncVariable {
+    /// Whether anything was ever released by it.
+    pub fn is_released(&self) -> bool {
+        self.released
+    }
+}
+
 /// A strong access to memory, as far as order goes.
 #[derive(Clone, Copy, Debug)]
 pub struct Strong {

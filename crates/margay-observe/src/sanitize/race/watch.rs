@@ -133,13 +133,22 @@ impl<'a> RaceObserver<'a> {
     }
 
     /// Looks at one cell and brings it up to date. Returns the mark that races, if one does.
+    /// `flag`: the access is one side of a flag by which threads synchronise, and races with none of its other
+    /// side.
     #[inline]
-    fn visit(&self, state: &mut State, cell: &mut Cell, me: Thread, mark: Mark) -> Option<Mark> {
+    fn visit(
+        &self,
+        state: &mut State,
+        cell: &mut Cell,
+        me: Thread,
+        mark: Mark,
+        flag: bool,
+    ) -> Option<Mark> {
         let mut found = None;
         let kind = mark.kind();
         let (write, read) = (cell.write, cell.read);
         let after_write = write.is_empty() || self.ordered(state, me, write);
-        if !after_write && !write.morally_strong(mark) {
+        if !after_write && !write.morally_strong(mark) && !(flag && kind == Kind::Read) {
             found = Some(write);
         }
         if !kind.writes() {
@@ -148,7 +157,7 @@ impl<'a> RaceObserver<'a> {
             return found;
         }
         let after_read = read.is_empty() || self.ordered(state, me, read);
-        if !after_read && found.is_none() && !read.morally_strong(mark) {
+        if !after_read && found.is_none() && !read.morally_strong(mark) && !flag {
             found = Some(read);
         }
         if after_read {
@@ -343,8 +352,14 @@ impl RaceWatch<'_, '_> {
         self.pages.entry(number).or_insert_with(|| shadow.page(number)).clone()
     }
 
-    /// Lets strong accesses acquire and release.
-    fn synchronise(&mut self, state: &mut State, event: &AccessEvent<'_>, role: Role, me: Thread) {
+    /// Lets strong accesses acquire and release. Returns whether something is released by the variable.
+    fn synchronise(
+        &mut self,
+        state: &mut State,
+        event: &AccessEvent<'_>,
+        role: Role,
+        me: Thread,
+    ) -> bool {
         let lane = me.lane as usize;
         let access = Strong {
             sem: role.sem,
@@ -358,10 +373,11 @@ impl RaceWatch<'_, '_> {
         let mut variables = self.all.variables[shard].lock();
         let releases = access.writes && state.clock.may_release(me.warp, me.lane, role.sem);
         if !releases && !variables.contains_key(&key) {
-            return;
+            return false;
         }
         let variable = variables.entry(key).or_default();
         state.clock.synchronise(me.warp, me.lane, access, variable, &self.all.time);
+        variable.is_released()
     }
 
     fn cluster(&mut self, state: &mut State, warp: u16) {
@@ -393,7 +409,13 @@ impl Watch for RaceWatch<'_, '_> {
             Access::Atomic => Kind::Atomic,
         };
         let strong = role.filter(|r| r.atomic || r.sem != Sem::Weak);
-        let scope = strong.map(|r| if r.sem == Sem::Volatile { Scope::Sys } else { r.scope });
+        // Before 7.0 there is no memory model that makes volatile writes atomic; as flags they are used all the
+        // same, and as such known by the fence before them.
+        let before_model = !all.independent && role.is_some_and(|r| r.sem == Sem::Volatile);
+        let scope = strong
+            .filter(|_| !(before_model && kind == Kind::Write))
+            .map(|r| if r.sem == Sem::Volatile { Scope::Sys } else { r.scope });
+        let mut flags = 0u32;
         let lanes = (0..32usize).filter(|l| event.mask >> l & 1 != 0);
         let values = event.values;
         // Reading lanes acquire before the access counts; a release stands before it too, as the
@@ -401,7 +423,9 @@ impl Watch for RaceWatch<'_, '_> {
         if let Some(role) = strong {
             for lane in lanes.clone() {
                 let me = Thread { block, warp, lane: lane as u8 };
-                self.synchronise(state, event, role, me);
+                if self.synchronise(state, event, role, me) && before_model {
+                    flags |= 1 << lane;
+                }
             }
         }
         let mut page: Option<(u64, Arc<Mutex<Page>>)> = None;
@@ -414,8 +438,9 @@ impl Watch for RaceWatch<'_, '_> {
             }
             let address = event.addresses[lane];
             let mut raced = None;
+            let flag = flags >> lane & 1 != 0;
             let mut each = |state: &mut State, cell: &mut Cell| {
-                let found = all.visit(state, cell, me, mark);
+                let found = all.visit(state, cell, me, mark, flag);
                 raced = raced.or(found);
             };
             if shared {

@@ -53,7 +53,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
     if !tree.functions.iter().any(|f| tree[*f].name == "main") {
         return;
     }
-    let checked = tree.find(|k| k == Kind::Call).any(|call| {
+    // `cudaDeviceProp p;` calls a constructor, which says nothing of errors.
+    let mut calls = tree.find(|k| k == Kind::Call).filter(|c| !tree.is_construction(*c));
+    let checked = calls.any(|call| {
         let Some(name) = tree.callee_name(call) else { return false };
         let asks = matches!(name, "cudaGetLastError" | "cudaPeekAtLastError");
         let runtime = name.starts_with("cuda") || name.starts_with("cu");

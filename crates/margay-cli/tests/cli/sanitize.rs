@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `margay run --check`: which launches are checked, and how a run ends. What is found is for `tests/checks`.
+
+use serde_json::Value;
+
+use super::{Outcome, Place, clang, libraries};
+
+/// Three launches; the second reads past its array, and nothing waits for the third, which races.
+const PROGRAM: &str = "\
+__global__ void fine(int *p) { p[threadIdx.x] = 1; }
+__global__ void past(int *p) { p[threadIdx.x + 1] = 1; }
+__global__ void race(int *p) { p[0] = threadIdx.x; }
+int main() {
+    int *p;
+    cudaMalloc(&p, 128);
+    fine<<<1, 32>>>(p);
+    past<<<1, 32>>>(p);
+    race<<<1, 32>>>(p);
+    return 0;
+}
+";
+
+fn codes(got: &Outcome) -> Vec<String> {
+    let start = got.stderr.find('{').expect("findings");
+    let mut values = serde_json::Deserializer::from_str(&got.stderr[start..]).into_iter::<Value>();
+    let report = values.next().expect("findings").expect("JSON");
+    let list = report["findings"].as_array().expect("a list");
+    let all = list.iter().map(|f| f["code"].as_str().unwrap_or_default().to_string());
+    all.filter(|c| c != "memory/leak").collect()
+}
+
+#[test]
+fn launches_are_chosen_and_faults_end_what_was_asked() {
+    if !libraries("sanitize") || !clang("sanitize") {
+        return;
+    }
+    let place = Place::empty();
+    place.write("x.cu", PROGRAM);
+    let built = place.margay(&["cc", "-arch=sm_90", "x.cu", "-o", "x"]);
+    assert_eq!(built.code, 0, "{}", built.stderr);
+    let run = |options: &[&str]| {
+        let mut line = vec!["run", "--log", "off", "--check", "memory,race", "--check-format", "json"];
+        line.extend(options);
+        line.push("./x");
+        place.margay(&line)
+    };
+    // A fault ends the context: what comes after does not run.
+    let usual = run(&[]);
+    assert_eq!((usual.code, codes(&usual)), (1, vec!["memory/out-of-bounds".into()]));
+    let all = run(&["--destroy-on-device-error", "kernel"]);
+    assert_eq!(codes(&all), ["memory/out-of-bounds", "race/write-write"]);
+    let last = run(&["--destroy-on-device-error", "kernel", "--launch-filter", "3-"]);
+    assert_eq!(codes(&last), ["race/write-write"]);
+    // Numbers count what the name lets through.
+    let named = run(&["--destroy-on-device-error", "kernel", "--kernel-filter", "past", "--launch-filter", "1"]);
+    assert_eq!(codes(&named), ["memory/out-of-bounds"]);
+    let first = run(&["--launch-filter", "1", "--error-exitcode", "7"]);
+    assert_eq!((first.code, codes(&first)), (0, vec![]));
+    let coded = run(&["--error-exitcode", "7"]);
+    assert_eq!(coded.code, 7);
+    let none = run(&["--destroy-on-device-error", "kernel", "--launch-filter", "4,9-"]);
+    assert_eq!(
+        (none.code, none.stderr.as_str()),
+        (125, "margay: checked nothing: the filters left out all 3 launches\n")
+    );
+    for wrong in ["0", "3-1", "a", "1,,2"] {
+        let got = run(&["--launch-filter", wrong]);
+        assert!(got.code == 2 && got.stderr.contains("--launch-filter"), "{wrong}: {}", got.stderr);
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Accesses outside what a kernel may touch. Each ends its launch; the next begins anew.
+// check: memory
+
+// launch: past_end_bug 96 32 zeros:256
+// launch: past_end_good 96 32 zeros:256
+kernel void past_end_bug(global int *p) {
+    p[get_global_id(0)] = 1; //~ memory/out-of-bounds
+}
+kernel void past_end_good(global int *p) {
+    if (get_global_id(0) < 64) p[get_global_id(0)] = 1;
+}
+
+// launch: before_bug 1 1 zeros:64 zeros:4
+// launch: before_good 1 1 zeros:64 zeros:4
+kernel void before_bug(global const int *p, global int *out) {
+    *out = p[-1]; //~ memory/out-of-bounds
+}
+kernel void before_good(global const int *p, global int *out) {
+    *out = p[0];
+}
+
+// launch: null_bug 1 1 null zeros:4
+// launch: null_good 1 1 null zeros:4
+kernel void null_bug(global const int *p, global int *out) {
+    *out = *p; //~ memory/out-of-bounds
+}
+kernel void null_good(global const int *p, global int *out) {
+    *out = p ? *p : 0;
+}
+
+// launch: local_bug 32 32 local:64 zeros:128
+// launch: local_good 32 32 local:128 zeros:128
+kernel void local_bug(local int *s, global int *out) {
+    s[get_local_id(0)] = 1; //~ memory/shared-out-of-bounds
+    out[get_local_id(0)] = s[get_local_id(0)];
+}
+kernel void local_good(local int *s, global int *out) {
+    s[get_local_id(0)] = 1;
+    out[get_local_id(0)] = s[get_local_id(0)];
+}
+
+// launch: atomic_bug 5 1 zeros:16
+// launch: atomic_good 4 1 zeros:16
+kernel void atomic_bug(global int *p) {
+    atomic_inc(p + get_global_id(0)); //~ memory/out-of-bounds
+}
+kernel void atomic_good(global int *p) {
+    atomic_inc(p + get_global_id(0));
+}
+
+// launch: vector_bug 1 1 zeros:64
+// launch: vector_good 1 1 zeros:64
+kernel void vector_bug(global int *p) {
+    *(global int4 *)(p + 1) = (int4)(1); //~ memory/misaligned
+}
+kernel void vector_good(global int *p) {
+    vstore4((int4)(1), 0, p + 1);
+}
+
+// launch: last_byte_bug 1 1 zeros:100
+// launch: last_byte_good 1 1 zeros:100
+kernel void last_byte_bug(global char *p) {
+    p[100] = 1; //~ memory/out-of-bounds
+}
+kernel void last_byte_good(global char *p) {
+    p[99] = 1;
+}
+
+// launch: rows_bug 8x9 8x1 zeros:256
+// launch: rows_good 8x8 8x1 zeros:256
+kernel void rows_bug(global int *p) {
+    p[get_global_id(1) * 8 + get_global_id(0)] = 1; //~ memory/out-of-bounds
+}
+kernel void rows_good(global int *p) {
+    p[get_global_id(1) * 8 + get_global_id(0)] = 1;
+}
