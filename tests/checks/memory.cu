@@ -18,7 +18,7 @@ __global__ void null_bug(int *data) {
 }
 
 __global__ void freed_bug(int *data) {
-    data[threadIdx.x] = 1; //~ memory/use-after-free
+    data[threadIdx.x] = 1; //~ memory/use-after-free memory/out-of-bounds
 }
 
 __global__ void host_bug(int *data) {

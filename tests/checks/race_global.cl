@@ -52,7 +52,7 @@ kernel void groups_good(global int *p, global int *out) {
 
 // launch: last_bug 64 16 zeros:4 zeros:16 zeros:4
 // launch: last_good 64 16 zeros:4 zeros:16 zeros:4
-kernel void last_bug(global int *done, volatile global int *part, global int *sum) {
+kernel void last_bug(global int *done, global int *part, global int *sum) {
     if (get_local_id(0) != 0) return;
     part[get_group_id(0)] = get_group_id(0);
     if (atomic_inc(done) == 3) {
@@ -61,7 +61,7 @@ kernel void last_bug(global int *done, volatile global int *part, global int *su
         *sum = all;
     }
 }
-kernel void last_good(global int *done, volatile global int *part, global int *sum) {
+kernel void last_good(global int *done, global int *part, global int *sum) {
     if (get_local_id(0) != 0) return;
     atomic_xchg(&part[get_group_id(0)], (int)get_group_id(0));
     if (atomic_inc(done) == 3) {

@@ -48,16 +48,16 @@ kernel void tree_bug(global int *out, local int *s) {
     int i = get_local_id(0);
     s[i] = i;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int half = 128; half > 0; half /= 2)
-        if (i < half) s[i] += s[i + half]; //~ race/read-write
+    for (int h = 128; h > 0; h /= 2)
+        if (i < h) s[i] += s[i + h]; //~ race/read-write
     if (i == 0) *out = s[0];
 }
 kernel void tree_good(global int *out, local int *s) {
     int i = get_local_id(0);
     s[i] = i;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int half = 128; half > 0; half /= 2) {
-        if (i < half) s[i] += s[i + half];
+    for (int h = 128; h > 0; h /= 2) {
+        if (i < h) s[i] += s[i + h];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (i == 0) *out = s[0];

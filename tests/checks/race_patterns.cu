@@ -34,7 +34,7 @@ __global__ void tiles_good(const float *a, const float *b, float *c) {
 __global__ void compact_bug(const int *in, int *out, int *count) {
     if (in[threadIdx.x] & 1) {
         int at = *count;
-        *count = at + 1; //~ race/write-write race/read-write
+        *count = at + 1; //~ race/write-write race/read-write race/same-value
         out[at] = in[threadIdx.x]; //~? race/write-write race/same-value
     }
 }

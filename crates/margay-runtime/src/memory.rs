@@ -386,13 +386,10 @@ impl Runtime {
         }
     }
 
-    /// As [`Runtime::take`] for what the program asked to be freed: the tools are told of a refusal.
-    fn take_asked(&self, base: u64, may: impl Fn(&Record) -> bool) -> Result<Record> {
-        let taken = self.take(base, may);
-        if taken.is_err() {
-            watch::refused(self, Wanted::Free, base, 0);
-        }
-        taken
+    /// The error of a free that the program may not do; the tools are told of it.
+    fn refuse_free(&self, base: u64, error: CudaError) -> CudaError {
+        watch::refused(self, Wanted::Free, base, 0);
+        error
     }
 
     fn release(&self, record: &Record) {
@@ -443,16 +440,16 @@ impl Runtime {
             Origin::Mapped | Origin::Ipc => false,
         };
         let record = self.allocation(base).filter(|r| r.base == base && freeable(r));
-        let record = record.ok_or(CudaError::InvalidValue)?;
+        let record = record.ok_or_else(|| self.refuse_free(base, CudaError::InvalidValue))?;
         self.wait_for_users(&record);
-        let record = self.take_asked(base, freeable)?;
+        let record = self.take(base, freeable)?;
         self.release(&record);
         Ok(())
     }
 
     /// Frees a [`Context::buffer`] that no work uses any more.
     pub fn release_buffer(&self, base: u64) -> Result<()> {
-        let record = self.take_asked(base, |r| r.origin == Origin::Alloc && !r.dying)?;
+        let record = self.take(base, |r| r.origin == Origin::Alloc && !r.dying)?;
         self.release(&record);
         Ok(())
     }
@@ -470,9 +467,9 @@ impl Runtime {
     fn free_host_kind(&self, base: u64, origin: Origin, otherwise: CudaError) -> Result<()> {
         self.current()?.check()?;
         let record = self.allocation(base).filter(|r| r.base == base && r.origin == origin);
-        let record = record.ok_or(otherwise)?;
+        let record = record.ok_or_else(|| self.refuse_free(base, otherwise))?;
         self.wait_for_users(&record);
-        let record = self.take_asked(base, |r| r.origin == origin).map_err(|_| otherwise)?;
+        let record = self.take(base, |r| r.origin == origin).map_err(|_| otherwise)?;
         self.release(&record);
         Ok(())
     }

@@ -136,7 +136,7 @@ static ENDING: AtomicBool = AtomicBool::new(false);
 pub(crate) static CANCEL: AtomicBool = AtomicBool::new(false);
 
 /// How long the end of a watched program waits for what it launched and never waited for.
-const LONGEST_LAST_WORK: Duration = Duration::from_secs(60);
+const LONGEST_LAST_WORK: Duration = Duration::from_secs(20);
 
 /// Waits for all work of all contexts; `false` if it does not end in time.
 fn drained(runtime: &'static Runtime, longest: Duration) -> bool {

@@ -39,7 +39,8 @@ fn launches_are_chosen_and_faults_end_what_was_asked() {
     let built = place.margay(&["cc", "-arch=sm_90", "x.cu", "-o", "x"]);
     assert_eq!(built.code, 0, "{}", built.stderr);
     let run = |options: &[&str]| {
-        let mut line = vec!["run", "--log", "off", "--check", "memory,race", "--check-format", "json"];
+        let mut line =
+            vec!["run", "--log", "off", "--check", "memory,race", "--check-format", "json"];
         line.extend(options);
         line.push("./x");
         place.margay(&line)
@@ -52,7 +53,14 @@ fn launches_are_chosen_and_faults_end_what_was_asked() {
     let last = run(&["--destroy-on-device-error", "kernel", "--launch-filter", "3-"]);
     assert_eq!(codes(&last), ["race/write-write"]);
     // Numbers count what the name lets through.
-    let named = run(&["--destroy-on-device-error", "kernel", "--kernel-filter", "past", "--launch-filter", "1"]);
+    let named = run(&[
+        "--destroy-on-device-error",
+        "kernel",
+        "--kernel-filter",
+        "past",
+        "--launch-filter",
+        "1",
+    ]);
     assert_eq!(codes(&named), ["memory/out-of-bounds"]);
     let first = run(&["--launch-filter", "1", "--error-exitcode", "7"]);
     assert_eq!((first.code, codes(&first)), (0, vec![]));

@@ -24,6 +24,8 @@ pub struct SyncObserver<'a> {
     view: View<'a>,
     /// Open rounds of the barriers, by block and number.
     rounds: Mutex<HashMap<u32, HashMap<u32, Round>>>,
+    /// Lanes that waited at a barrier of the source before, by block, its line and column, and warp.
+    regulars: Mutex<HashMap<u32, HashMap<(u32, u32, u32), u32>>>,
 }
 
 /// A round of a barrier that waits for the whole block.
@@ -44,7 +46,7 @@ struct Arrival {
 
 impl<'a> SyncObserver<'a> {
     pub fn new(view: View<'a>) -> SyncObserver<'a> {
-        SyncObserver { view, rounds: Mutex::default() }
+        SyncObserver { view, rounds: Mutex::default(), regulars: Mutex::default() }
     }
 
     fn actor(&self, action: &str, at: EventPlace, lane: u32) -> Actor {
@@ -92,6 +94,32 @@ impl<'a> SyncObserver<'a> {
                     whole block";
         let here = self.actor("barrier", arrival.at, lowest(arrival.mask));
         self.report("sync/divergent-barrier", message, cure, vec![here]);
+    }
+
+    /// Some lanes have ended that waited at this barrier in an earlier round. Who ends before the first barrier is
+    /// another matter, and usual.
+    fn left(&self, block: u32, arrival: &Arrival) {
+        let at = self.view.source(arrival.at.pc);
+        let key = match at.line {
+            0 => (u32::MAX, arrival.at.pc, arrival.at.warp),
+            line => (line, at.column, arrival.at.warp),
+        };
+        let mut regulars = self.regulars.lock();
+        let before = regulars.entry(block).or_default().entry(key).or_default();
+        let gone = *before & !arrival.mask & !arrival.alive;
+        *before |= arrival.mask;
+        drop(regulars);
+        if gone != 0 {
+            let name = self.barrier_name();
+            let message = format!(
+                "{} threads of a warp have ended that waited at this {name} before, while {} wait at it again",
+                gone.count_ones(),
+                arrival.mask.count_ones(),
+            );
+            let cure = "let all threads of the block take part in every round of the barrier";
+            let here = self.actor("barrier", arrival.at, lowest(arrival.mask));
+            self.report("sync/divergent-barrier", message, cure, vec![here]);
+        }
     }
 
     fn barrier_name(&self) -> &'static str {
@@ -166,6 +194,7 @@ impl Watch for SyncWatch<'_, '_> {
             return;
         };
         for arrival in round.warps.values() {
+            all.left(block, arrival);
             let passed = arrival.alive & !arrival.mask & arrival.busy;
             if passed != 0 {
                 all.divergent(arrival, passed);
@@ -174,7 +203,9 @@ impl Watch for SyncWatch<'_, '_> {
     }
 
     fn block_ends(&mut self, block: &BlockEvent) {
-        self.0.rounds.lock().remove(&self.0.view.linear(block.ctaid));
+        let id = self.0.view.linear(block.ctaid);
+        self.0.rounds.lock().remove(&id);
+        self.0.regulars.lock().remove(&id);
     }
 
     fn warp_sync(&mut self, event: &WarpSyncEvent<'_>) {

@@ -341,6 +341,12 @@ impl Block {
             || warp.lane_foreign.iter().any(|(l, k)| *l == me.lane && k.covers(other, stamp))
     }
 
+    /// Whether `me` would know it after a fence: it has read from what released it.
+    pub fn has_read_of(&self, me: Thread, other: Thread, stamp: Tick) -> bool {
+        let acquiring = &self.warps[me.warp as usize].acquiring;
+        acquiring.iter().any(|(l, what)| *l == me.lane && what.known.covers(other, stamp))
+    }
+
     /// As [`Block::knows`], for all lanes of a warp of this block and what they used up to `last`.
     pub fn knows_lanes(&self, me: Thread, warp: u16, last: Tick, strong: bool) -> bool {
         self.warps[warp as usize].used[usize::from(strong)]

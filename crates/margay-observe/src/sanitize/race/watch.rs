@@ -28,6 +28,17 @@ struct Role {
 /// Which stamps the warps of a block used for widened marks.
 type Used = Arc<RwLock<Vec<[Stamps; 2]>>>;
 
+/// What a volatile access is to programs for compute capabilities before 7.0, which have no memory model.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Volatile {
+    No,
+    /// One side of a flag by which threads synchronise: it races with none of its other side.
+    Flag,
+    /// A read of it is ordered by a flag that was read before, without a fence between: volatile reads keep their
+    /// order.
+    Data,
+}
+
 /// A pair of accesses that was reported.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Pair {
@@ -133,8 +144,6 @@ impl<'a> RaceObserver<'a> {
     }
 
     /// Looks at one cell and brings it up to date. Returns the mark that races, if one does.
-    /// `flag`: the access is one side of a flag by which threads synchronise, and races with none of its other
-    /// side.
     #[inline]
     fn visit(
         &self,
@@ -142,13 +151,23 @@ impl<'a> RaceObserver<'a> {
         cell: &mut Cell,
         me: Thread,
         mark: Mark,
-        flag: bool,
+        volatile: Volatile,
     ) -> Option<Mark> {
         let mut found = None;
         let kind = mark.kind();
         let (write, read) = (cell.write, cell.read);
         let after_write = write.is_empty() || self.ordered(state, me, write);
-        if !after_write && !write.morally_strong(mark) && !(flag && kind == Kind::Read) {
+        let excused = match (volatile, kind) {
+            (Volatile::Flag, Kind::Read) => true,
+            (Volatile::Data, Kind::Read) => {
+                write.width() == Width::Thread
+                    && state.clock.has_read_of(me, write.thread(), write.stamp)
+            }
+            (Volatile::Flag | Volatile::Data, Kind::Write | Kind::Atomic) | (Volatile::No, _) => {
+                false
+            }
+        };
+        if !after_write && !write.morally_strong(mark) && !excused {
             found = Some(write);
         }
         if !kind.writes() {
@@ -157,7 +176,11 @@ impl<'a> RaceObserver<'a> {
             return found;
         }
         let after_read = read.is_empty() || self.ordered(state, me, read);
-        if !after_read && found.is_none() && !read.morally_strong(mark) && !flag {
+        if !after_read
+            && found.is_none()
+            && !read.morally_strong(mark)
+            && volatile != Volatile::Flag
+        {
             found = Some(read);
         }
         if after_read {
@@ -438,9 +461,13 @@ impl Watch for RaceWatch<'_, '_> {
             }
             let address = event.addresses[lane];
             let mut raced = None;
-            let flag = flags >> lane & 1 != 0;
+            let volatile = match (before_model, flags >> lane & 1 != 0) {
+                (false, _) => Volatile::No,
+                (true, true) => Volatile::Flag,
+                (true, false) => Volatile::Data,
+            };
             let mut each = |state: &mut State, cell: &mut Cell| {
-                let found = all.visit(state, cell, me, mark, flag);
+                let found = all.visit(state, cell, me, mark, volatile);
                 raced = raced.or(found);
             };
             if shared {
