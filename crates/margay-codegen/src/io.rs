@@ -42,7 +42,8 @@ impl RoomSite {
     }
 }
 
-/// Accesses that are held to touch one allocation.
+/// Accesses that are held to touch one allocation. Their rooms must not change while code runs if a
+/// root is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoomGroup {
     /// The pointer behind them, if it is known.

@@ -23,7 +23,7 @@ use margay_ir as ir;
 
 pub use analysis::widest;
 pub use io::{Extent, Io, Parted, Room, RoomGroup, RoomSite};
-pub use roots::{Root, pointers};
+pub use roots::{Root, pointers, roots};
 pub use shape::{LANES, Lin, Pattern, Shape};
 
 /// Version of the code that is made: part of the key of a cache.

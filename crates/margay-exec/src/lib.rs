@@ -23,3 +23,4 @@ mod sched;
 pub mod semantics;
 mod syscall;
 mod warp;
+mod workers;

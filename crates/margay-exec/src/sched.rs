@@ -21,6 +21,7 @@ use crate::interp::{COUNTERS, Cx, Env};
 use crate::jit::{Chunk, ChunkEnd, Fast, LaunchCode};
 use crate::launch::LaunchFailure;
 use crate::mem::Extent;
+use crate::workers;
 
 /// Warp instructions of a group between looks at the others of its worker.
 const GROUP_SLICE: u64 = 4_000_000;
@@ -30,7 +31,7 @@ const FIRST_SLICE: u64 = 20_000;
 /// it may wait, in ways that do not look like polling, for a block that has not started.
 const PATIENCE: u32 = 4;
 /// A grid that is not done after this gets helpers.
-const HELP_AFTER: Duration = Duration::from_micros(60);
+const HELP_AFTER: Duration = Duration::from_micros(25);
 /// A chunk of blocks that compiled code runs by one call may be larger if the last took less.
 const CHUNK: Duration = Duration::from_micros(100);
 /// Blocks of a chunk, at most.
@@ -47,7 +48,7 @@ enum End {
 }
 
 /// Whether blocks run in the order of their numbers.
-fn config_order(env: &Env<'_>) -> bool {
+fn in_order(env: &Env<'_>) -> bool {
     env.config.seed.is_none()
 }
 
@@ -270,7 +271,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
                         grid.finished.fetch_add(count, Ordering::AcqRel);
                         grid.progress.fetch_add(1, Ordering::AcqRel);
                         // Long enough that taking costs nothing, short enough to be stopped.
-                        if begin.elapsed() < CHUNK && config_order(env) && fast.runs_whole(&cx) {
+                        if begin.elapsed() < CHUNK && in_order(env) && fast.runs_whole(&cx) {
                             chunk = (chunk * 2).min(MOST_BLOCKS);
                         }
                     }
@@ -431,20 +432,14 @@ pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> 
         totals: Mutex::new(Totals::default()),
         deadline: config.timeout.map(|t| (env.started + t, t)),
     };
-    std::thread::scope(|scope| {
-        let grid = &grid;
-        let mut help = || {
-            for _ in 1..threads {
-                let started = std::thread::Builder::new()
-                    .name("margay-worker".into())
-                    .spawn_scoped(scope, || work(grid, None));
-                if started.is_err() {
-                    // Fewer helpers are slower, not wrong.
-                    break;
-                }
-            }
-        };
-        work(grid, if threads > 1 { Some(&mut help) } else { None });
+    let task = || {
+        if grid.unstarted() && !grid.stop.load(Ordering::Acquire) {
+            work(&grid, None);
+        }
+    };
+    workers::with_help(threads.saturating_sub(1), &task, |help| {
+        let mut help = || help.call();
+        work(&grid, if threads > 1 { Some(&mut help) } else { None });
     });
     let (end, spot) = (grid.end.lock().take(), grid.spot.lock().take());
     match end {

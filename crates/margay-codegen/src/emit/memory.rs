@@ -579,11 +579,18 @@ impl Gen<'_> {
                     self.rooms.push(site);
                     self.rooms.len() - 1
                 });
-                let table = self.io_load("ptr", io!(rooms));
+                // With a known pointer behind it a room stays as it is while the code runs.
+                let fixed = self.groups[site.group as usize].root.is_some();
+                let field = self.io(io!(rooms));
+                let scope = if fixed { super::blocks::FIXED } else { super::blocks::ENGINE };
+                let table = self.ins(format!(
+                    "load ptr, ptr {field}, !dereferenceable !8, {}",
+                    super::blocks::FIXED
+                ));
                 let mut get = |offset: usize| {
                     let at = room * size_of::<Room>() + offset;
                     let p = self.ins(format!("getelementptr inbounds i8, ptr {table}, i64 {at}"));
-                    self.ins(format!("load i64, ptr {p}, !alias.scope !1, !noalias !2"))
+                    self.ins(format!("load i64, ptr {p}, {scope}"))
                 };
                 let lo = get(offset_of!(Room, lo));
                 let starts = get(offset_of!(Room, starts));

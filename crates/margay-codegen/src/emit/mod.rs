@@ -514,8 +514,9 @@ impl Gen<'_> {
              \"no-trapping-math\"=\"true\" }}\n\
              !0 = !{{!\"branch_weights\", i32 100000, i32 1}}\n\
              !1 = !{{!3}}\n!2 = !{{!4}}\n!3 = !{{!3, !5, !\"engine\"}}\n!4 = !{{!4, !5, !\"guest\"}}\n\
-             !5 = !{{!5}}\n!6 = !{{}}\n!7 = !{{i64 {}}}",
-            self.f.param_size.max(1)
+             !5 = !{{!5}}\n!6 = !{{}}\n!7 = !{{i64 {}}}\n!8 = !{{i64 {}}}",
+            self.f.param_size.max(1),
+            (self.rooms.len() * std::mem::size_of::<crate::Room>()).max(1)
         );
         Code {
             text,

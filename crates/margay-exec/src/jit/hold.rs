@@ -6,18 +6,29 @@
 //! load can see another thread's store that costs time for nothing: where what is loaded and what is
 //! stored are different allocations, or each thread loads and stores one address of its own.
 
+use margay_codegen::Root;
 use margay_ir::{Attr, Function, Inst, Op, Reg, Space, Value};
 
 use crate::interp::Env;
 
-/// Where an address comes from.
+/// A load or store of global memory.
 #[derive(Clone, Copy, PartialEq)]
-struct Root {
-    /// Byte of the parameter that holds the pointer.
-    param: u32,
+struct Access {
+    root: Option<Root>,
     /// The address register, and the constant added.
-    reg: Reg,
+    reg: Option<Reg>,
     offset: i64,
+    /// In a one-dimensional block each thread has an address of its own.
+    own: bool,
+}
+
+/// What of a kernel's code decides, found once.
+#[derive(Default)]
+pub struct Accesses {
+    loads: Vec<Access>,
+    stores: Vec<Access>,
+    /// Parameters through which memory is reached.
+    pub pointers: Vec<u32>,
 }
 
 /// The only definition of each register, if it has one.
@@ -30,34 +41,6 @@ fn definitions(f: &Function) -> Vec<Option<&Inst>> {
         });
     }
     found.into_iter().map(|(n, i)| if n == 1 { i } else { None }).collect()
-}
-
-/// The parameter that an address is computed from.
-fn param_of(defs: &[Option<&Inst>], v: Value, depth: u32) -> Option<u32> {
-    let Value::Reg(r) = v else { return None };
-    let inst = defs[r.0 as usize]?;
-    if depth == 0 || inst.guard.is_some() {
-        return None;
-    }
-    match inst.op {
-        Op::Ld => match (inst.attr.clone(), inst.srcs.first()) {
-            (Attr::Mem(m), Some(Value::Imm(base))) if m.space == Space::Param => {
-                Some((*base as i64 + m.offset) as u32)
-            }
-            _ => None,
-        },
-        Op::Mov | Op::Cvta | Op::CvtaTo => param_of(defs, inst.srcs[0], depth - 1),
-        Op::MadWideS | Op::MadWideU => param_of(defs, inst.srcs[2], depth - 1),
-        Op::Add => {
-            let a = param_of(defs, inst.srcs[0], depth - 1);
-            let b = param_of(defs, inst.srcs[1], depth - 1);
-            match (a, b) {
-                (Some(p), None) | (None, Some(p)) => Some(p),
-                _ => None,
-            }
-        }
-        _ => None,
-    }
 }
 
 /// Whether a value is different in every thread of a one-dimensional block: a multiple of `%tid.x`
@@ -110,16 +93,11 @@ fn own_per_thread(defs: &[Option<&Inst>], v: Value, depth: u32) -> bool {
     }
 }
 
-/// Whether first stores have to wait.
-pub fn needed(env: &Env<'_>) -> bool {
-    let program = env.program;
-    let f = &program.module.ir.functions[program.functions[0].id.0 as usize];
-    if program.functions.len() > 1 {
-        return true;
-    }
+/// Looks at a kernel's accesses.
+pub fn accesses(f: &Function) -> Accesses {
     let defs = definitions(f);
-    let mut loads: Vec<Option<Root>> = Vec::new();
-    let mut stores: Vec<Option<Root>> = Vec::new();
+    let roots = margay_codegen::roots(f);
+    let mut found = Accesses { pointers: margay_codegen::pointers(f), ..Accesses::default() };
     for inst in f.blocks.iter().flat_map(|b| &b.insts) {
         let mem = match (inst.op, &inst.attr) {
             (Op::Ld | Op::St, Attr::Mem(m)) => *m,
@@ -129,35 +107,62 @@ pub fn needed(env: &Env<'_>) -> bool {
         if !matches!(mem.space, Space::Global | Space::Generic) {
             continue;
         }
-        let root = match inst.srcs.first() {
-            Some(&v @ Value::Reg(reg)) => {
-                param_of(&defs, v, 12).map(|param| Root { param, reg, offset: mem.offset })
-            }
-            _ => None,
+        let reg = match inst.srcs.first() {
+            Some(&Value::Reg(reg)) => Some(reg),
+            Some(Value::Imm(_)) | None => None,
         };
-        if inst.op == Op::Ld { loads.push(root) } else { stores.push(root) }
+        let access = Access {
+            root: reg.and_then(|r| roots[r.0 as usize]),
+            reg,
+            offset: mem.offset,
+            own: reg.is_some_and(|r| own_per_thread(&defs, Value::Reg(r), 12)),
+        };
+        let list = if inst.op == Op::Ld { &mut found.loads } else { &mut found.stores };
+        if !list.contains(&access) {
+            list.push(access);
+        }
     }
+    found
+}
+
+/// Whether first stores have to wait.
+pub fn needed(env: &Env<'_>, accesses: &Accesses) -> bool {
+    let program = env.program;
+    if program.functions.len() > 1 {
+        return true;
+    }
+    let Accesses { loads, stores, .. } = accesses;
     if stores.is_empty() || loads.is_empty() {
         return false;
     }
-    let allocation = |r: &Option<Root>| {
-        let r = r.as_ref()?;
-        let at = r.param as usize;
-        let bytes = env.config.params.get(at..at + 8)?;
-        let address = u64::from_le_bytes(bytes.try_into().ok()?);
-        env.memory.find(address).map(|a| a.id)
+    // A kernel has few pointers, and many accesses through each.
+    let mut known: Vec<(Root, Option<u64>)> = Vec::new();
+    let mut allocation = |a: &Access| {
+        let root = a.root?;
+        if let Some((_, id)) = known.iter().find(|(r, _)| *r == root) {
+            return *id;
+        }
+        let address = match root {
+            Root::Param(at) => {
+                let bytes = env.config.params.get(at as usize..at as usize + 8);
+                bytes.and_then(|b| b.try_into().ok()).map(u64::from_le_bytes)
+            }
+            Root::Variable(id) => program.module.addresses.get(id as usize).copied(),
+        };
+        let id = address.and_then(|a| env.memory.find(a)).map(|a| a.id);
+        known.push((root, id));
+        id
     };
     let one_dimension = env.config.block[1] == 1 && env.config.block[2] == 1;
-    for s in &stores {
+    for s in stores {
         let Some(place) = allocation(s) else { return true };
-        for l in &loads {
+        for l in loads {
             let Some(other) = allocation(l) else { return true };
             if place != other {
                 continue;
             }
-            let same = s == l
-                && one_dimension
-                && s.is_some_and(|r| own_per_thread(&defs, Value::Reg(r.reg), 12));
+            let same =
+                s.reg.is_some() && (s.reg, s.offset) == (l.reg, l.offset) && one_dimension && s.own;
             if !same {
                 return true;
             }

@@ -10,7 +10,7 @@ use margay_codegen::{self as codegen, Code, Io, Options, Pattern, RoomGroup, Roo
 use margay_ir as ir;
 use parking_lot::Mutex;
 
-use super::{background, cache, library, object};
+use super::{background, cache, hold, library, object};
 use crate::handlers::address::SLOT_BITS;
 use crate::interp::Env;
 use crate::program::{DecodedFunction, Program};
@@ -49,6 +49,7 @@ pub struct Kernels {
     landed: Arc<AtomicU64>,
     /// Whether anything was asked for yet.
     begun: AtomicBool,
+    accesses: OnceLock<hold::Accesses>,
 }
 
 /// How much may be done for code that is not made yet.
@@ -217,6 +218,11 @@ impl Kernels {
         self.landed.load(Ordering::Acquire)
     }
 
+    /// What of the kernel's accesses decides how it is compiled.
+    pub fn accesses(&self, kernel: &ir::Function) -> &hold::Accesses {
+        self.accesses.get_or_init(|| hold::accesses(kernel))
+    }
+
     /// For how long earlier launches were interpreted.
     pub fn spent(&self) -> Duration {
         Duration::from_micros(self.interpreted.load(Ordering::Relaxed))
@@ -235,6 +241,15 @@ impl Kernels {
 pub fn log() -> bool {
     static LOG: OnceLock<bool> = OnceLock::new();
     *LOG.get_or_init(|| std::env::var_os("MARGAY_JIT_LOG").is_some_and(|v| v != "0"))
+}
+
+/// Tells `perf` where the code of a kernel lies.
+fn name_for_perf(name: &str, (at, bytes): (u64, usize)) {
+    use std::io::Write as _;
+    let path = std::env::temp_dir().join(format!("perf-{}.map", std::process::id()));
+    if let Ok(mut file) = std::fs::File::options().create(true).append(true).open(path) {
+        let _ = writeln!(file, "{at:x} {bytes:x} {name}");
+    }
 }
 
 /// Makes a function's text.
@@ -320,6 +335,9 @@ fn finish(prepared: Prepared, object: Result<Vec<u8>, String>, mut cached: bool)
             prepared.text_made.as_secs_f64() * 1e3,
             prepared.code.text.lines().count(),
         );
+    }
+    if std::env::var_os("MARGAY_JIT_DUMP").is_some() {
+        name_for_perf(&prepared.name, memory.range());
     }
     // SAFETY: the object's function of this name has this type: the code was made so.
     let function = unsafe { std::mem::transmute::<u64, Function>(at) };

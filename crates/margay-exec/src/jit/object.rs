@@ -16,6 +16,13 @@ pub struct Mapping {
     bytes: usize,
 }
 
+impl Mapping {
+    /// Its address and bytes.
+    pub fn range(&self) -> (u64, usize) {
+        (self.at as u64, self.bytes)
+    }
+}
+
 // SAFETY: read and executed only, once made.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.

@@ -129,15 +129,16 @@ impl LaunchCode {
         let warps = threads.div_ceil(WARP as u64);
         let program = env.program;
         let function = &program.module.ir.functions[program.functions[0].id.0 as usize];
+        let accesses = program.kernels.accesses(function);
         let alone = env.config.cluster.iter().all(|&n| n <= 1);
         let options = Options {
             block: env.config.block,
             full: true,
             loops: true,
             independent: env.machine.sm >= 70,
-            hold: warps > 1 && super::hold::needed(env),
+            hold: warps > 1 && super::hold::needed(env, accesses),
             blocks: false,
-            plain: plain(env, function),
+            plain: plain(env, accesses),
         };
         let mut code =
             LaunchCode { whole: None, full: OnceLock::new(), part: None, options: options.clone() };
@@ -169,12 +170,12 @@ impl LaunchCode {
 }
 
 /// Whether the launch is of the usual kind that code is better for: see [`Options::plain`].
-fn plain(env: &Env<'_>, function: &margay_ir::Function) -> bool {
+fn plain(env: &Env<'_>, accesses: &super::hold::Accesses) -> bool {
     let small = env.config.grid.iter().zip(env.config.block).all(|(&blocks, threads)| {
         blocks as u64 * margay_codegen::widest(threads) <= margay_codegen::PLAIN_THREADS
     });
     small
-        && margay_codegen::pointers(function).iter().all(|&at| {
+        && accesses.pointers.iter().all(|&at| {
             let bytes = env.config.params.get(at as usize..at as usize + 8);
             bytes.is_none_or(|b| b[0] & 15 == 0)
         })
@@ -299,10 +300,10 @@ unsafe fn keep_room(cx: &mut Cx<'_>, pc: u32) {
     // SAFETY: by the contract.
     let Some(kernel) = (unsafe { rooms.of.as_ref() }) else { return };
     let Some(&(group, slot)) = kernel.group_at.get(&pc) else { return };
-    if cx.epoch != rooms.epoch {
-        // Memory was taken away meanwhile; the code has the table's address.
-        rooms.table.fill(Room::default());
-        rooms.epoch = cx.epoch;
+    if cx.epoch != rooms.epoch || kernel.groups[group as usize].root.is_some() {
+        // The code has read the table: a new one is made when it is entered next.
+        rooms.epoch = 0;
+        return;
     }
     let e = as_codegen(&cx.extents[slot as usize]);
     if e.lo < e.hi {
@@ -402,11 +403,11 @@ unsafe fn call(cx: &mut Cx<'_>, kernel: &Kernel, entry: u32, mask: u32, fuel: i6
         cx.epoch = epoch;
         cx.extents.fill(Extent::default());
     }
-    if cx.rooms[0].of != kernel as *const Kernel {
+    if !std::ptr::eq(cx.rooms[0].of, kernel) {
         // Blocks whose last warp is not full alternate between two.
         cx.rooms.swap(0, 1);
     }
-    if cx.rooms[0].of != kernel as *const Kernel || cx.rooms[0].epoch != epoch {
+    if !std::ptr::eq(cx.rooms[0].of, kernel) || cx.rooms[0].epoch != epoch {
         find_rooms(cx, kernel);
     }
     cx.io.rooms = cx.rooms[0].table.as_ptr();

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Threads that help with grids, kept between launches.
+//!
+//! Invariant: a task ends before [`with_help`] returns, so it may borrow from its caller. A thread
+//! that has not begun the task by then never does.
+//!
+//! Limit: in the child of a `fork` there are no such threads; launches there do without help.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use parking_lot::{Condvar, Mutex};
+
+struct Job {
+    id: u64,
+    /// The caller's closure, with its lifetime forgotten.
+    task: *const (dyn Fn() + Sync),
+    /// Threads that may still join, and those that have and are not done.
+    wanted: usize,
+    running: usize,
+    panic: Option<Box<dyn std::any::Any + Send>>,
+}
+
+// SAFETY: the closure is `Sync`, and lives as long as the job is listed.
+unsafe impl Send for Job {}
+
+#[derive(Default)]
+struct State {
+    jobs: Vec<Job>,
+    next: u64,
+    threads: usize,
+    idle: usize,
+}
+
+struct Crew {
+    state: Mutex<State>,
+    /// Something is to be done.
+    work: Condvar,
+    /// A thread is done with a task.
+    done: Condvar,
+}
+
+static CREW: Crew = Crew {
+    state: Mutex::new(State { jobs: Vec::new(), next: 0, threads: 0, idle: 0 }),
+    work: Condvar::new(),
+    done: Condvar::new(),
+};
+
+fn serve() {
+    let mut state = CREW.state.lock();
+    loop {
+        let Some(job) = state.jobs.iter_mut().find(|j| j.wanted > 0) else {
+            state.idle += 1;
+            CREW.work.wait(&mut state);
+            state.idle -= 1;
+            continue;
+        };
+        job.wanted -= 1;
+        job.running += 1;
+        let (id, task) = (job.id, job.task);
+        drop(state);
+        // A panic is a defect of ours; it goes on in the caller.
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            // SAFETY: the job is listed and counts this thread, so its caller waits.
+            unsafe { (*task)() }
+        }));
+        state = CREW.state.lock();
+        if let Some(job) = state.jobs.iter_mut().find(|j| j.id == id) {
+            job.running -= 1;
+            if let Err(panic) = outcome {
+                job.panic = Some(panic);
+            }
+        }
+        CREW.done.notify_all();
+    }
+}
+
+/// Asks for up to `most` threads to run a task too.
+pub struct Help<'a> {
+    task: &'a (dyn Fn() + Sync),
+    most: usize,
+    id: Option<u64>,
+}
+
+impl Help<'_> {
+    /// Calls them. Once is enough.
+    pub fn call(&mut self) {
+        if self.id.is_some() || self.most == 0 {
+            return;
+        }
+        let mut state = CREW.state.lock();
+        state.next += 1;
+        let id = state.next;
+        // SAFETY: only the lifetime is changed; the job is taken off the list, and its threads are
+        // waited for, before the borrow ends.
+        let task = unsafe {
+            std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(self.task)
+        };
+        state.jobs.push(Job { id, task, wanted: self.most, running: 0, panic: None });
+        // Threads that are about to be idle are not counted: a few more than needed come about.
+        let more = (state.idle..self.most).len();
+        for _ in 0..more.min((self.most * 2 + 2).saturating_sub(state.threads)) {
+            let started = std::thread::Builder::new().name("margay-worker".into()).spawn(serve);
+            if started.is_err() {
+                // Fewer helpers are slower, not wrong.
+                break;
+            }
+            state.threads += 1;
+        }
+        self.id = Some(id);
+        drop(state);
+        CREW.work.notify_all();
+    }
+
+    /// Waits for those that came; what one of them panicked with.
+    fn finish(&mut self) -> Option<Box<dyn std::any::Any + Send>> {
+        let id = self.id.take()?;
+        let mut state = CREW.state.lock();
+        while let Some(at) = state.jobs.iter().position(|j| j.id == id) {
+            state.jobs[at].wanted = 0;
+            if state.jobs[at].running == 0 {
+                return state.jobs.swap_remove(at).panic;
+            }
+            CREW.done.wait(&mut state);
+        }
+        None
+    }
+}
+
+impl Drop for Help<'_> {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// Calls `own` with the means to let up to `most` threads run `task` beside it, and returns when all
+/// have ended.
+pub fn with_help(most: usize, task: &(dyn Fn() + Sync), own: impl FnOnce(&mut Help<'_>)) {
+    let mut help = Help { task, most, id: None };
+    own(&mut help);
+    if let Some(panic) = help.finish() {
+        resume_unwind(panic);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::with_help;
+
+    #[test]
+    fn tasks_end_before_their_caller_goes_on() {
+        for round in 0..200 {
+            let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let task = || {
+                begun.fetch_add(1, Ordering::SeqCst);
+                std::thread::yield_now();
+                ended.fetch_add(1, Ordering::SeqCst);
+            };
+            with_help(round % 4, &task, |help| {
+                help.call();
+                help.call();
+                task();
+            });
+            let begun = begun.load(Ordering::SeqCst);
+            assert!((1..=1 + round % 4).contains(&begun));
+            assert_eq!(begun, ended.load(Ordering::SeqCst));
+        }
+    }
+
+    #[test]
+    fn helpers_do_come() {
+        let met = std::sync::Barrier::new(3);
+        let task = || {
+            met.wait();
+        };
+        with_help(2, &task, |help| {
+            help.call();
+            task();
+        });
+    }
+}
