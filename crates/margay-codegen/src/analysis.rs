@@ -6,6 +6,8 @@
 //! a register that is written while other lanes wait where it is live is varying. Both only grow, so
 //! they are found together, from nothing known to be different.
 
+use std::collections::HashMap;
+
 use margay_ir::analysis::cfg::successors;
 use margay_ir::analysis::liveness::{for_each_def, for_each_use, term_use};
 use margay_ir::{
@@ -77,6 +79,8 @@ pub struct Facts {
     pointers: Vec<u32>,
     /// Address of the local frame, if all lanes have one.
     local_frame: Option<u64>,
+    /// Moves, by their addresses, of registers that have just been given a constant.
+    constant_moves: HashMap<*const Inst, u64>,
 }
 
 /// The registers that hold the results of a function.
@@ -124,6 +128,7 @@ impl Facts {
             headers,
             pointers: if options.plain { crate::pointers(f) } else { Vec::new() },
             local_frame: crate::emit::local_frame(f),
+            constant_moves: constant_moves(f),
         };
         facts.solve(f, options);
         facts.joins = facts.find_joins(f);
@@ -314,6 +319,9 @@ impl Facts {
             // Not reached yet.
             return vec![Shape::None; inst.dsts.len()];
         }
+        if let Some(&bits) = self.constant_moves.get(&std::ptr::from_ref(inst)) {
+            return one(Shape::lin(Lin::constant(bits)));
+        }
         let lins: Option<Vec<&Lin>> = operands
             .iter()
             .map(|s| match s {
@@ -459,6 +467,32 @@ pub fn sreg(s: Sreg, options: &Options) -> Shape {
         // Read by the interpreter's handler.
         _ => Shape::Varying,
     }
+}
+
+/// Moves of a register whose value is a constant there, though it has others elsewhere: `i = best = 0`
+/// before a loop.
+fn constant_moves(f: &Function) -> HashMap<*const Inst, u64> {
+    let mut found = HashMap::new();
+    for block in &f.blocks {
+        let mut known: HashMap<Reg, u64> = HashMap::new();
+        for inst in &block.insts {
+            let value = match (inst.op, inst.srcs.as_slice(), inst.guard) {
+                (Op::Mov, [Value::Imm(bits)], None) => Some(*bits),
+                (Op::Mov, [Value::Reg(r)], None) => known.get(r).copied(),
+                _ => None,
+            };
+            if let (Some(bits), Some(Value::Reg(_))) = (value, inst.srcs.first()) {
+                found.insert(std::ptr::from_ref(inst), bits);
+            }
+            for_each_def(inst, |r| {
+                known.remove(&r);
+            });
+            if let (Some(bits), Some(&d)) = (value, inst.dsts.first()) {
+                known.insert(d, bits);
+            }
+        }
+    }
+    found
 }
 
 fn liveness(f: &Function, succs: &[Vec<usize>]) -> (Vec<Set>, Vec<Set>) {

@@ -45,6 +45,8 @@ pub(crate) use io;
 
 /// Fuel that a strong access takes, as in the interpreter.
 const POLL_COST: i64 = 200;
+/// The same in code for whole blocks, whose warps have more fuel: who polls must give way as early.
+const WHOLE_POLL_COST: i64 = 4_000;
 
 pub(crate) struct Gen<'a> {
     pub f: &'a Function,
@@ -422,8 +424,15 @@ impl Gen<'_> {
         let status = self.call_handler(pc, &mask);
         if matches!(inst.attr, Attr::Mem(_) | Attr::Atom { .. }) {
             let fuel = self.ins("load i64, ptr %fuel");
-            let less = self.ins(format!("sub i64 {fuel}, {POLL_COST}"));
+            let cost = if self.options.blocks { WHOLE_POLL_COST } else { POLL_COST };
+            let less = self.ins(format!("sub i64 {fuel}, {cost}"));
             self.line(format!("store i64 {less}, ptr %fuel"));
+            if self.options.blocks {
+                // It is no instruction that was executed.
+                let spent = self.ins("load i64, ptr %spent");
+                let less = self.ins(format!("sub i64 {spent}, {cost}"));
+                self.line(format!("store i64 {less}, ptr %spent"));
+            }
         }
         self.after_handler(n, &status, waits(inst.op));
         for &r in &inst.dsts {
