@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Atomics and reductions on global and shared memory.
 //!
-//! Limit: which lane wins a round is the model's choice (the lowest). Of atomics that may leave a word as
-//! it is (`min`, `max` of 64 bits) the loop is counted as if every lane stored.
+//! Limit: which lane wins a round is the model's choice (the lowest). A lane whose 64-bit `min` or `max` would
+//! leave the word as it is leaves the loop after its load; addresses alone do not tell which those are, and the
+//! loop is counted as if every lane stored.
 
 use serde::Serialize;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use margay_exec::launch::{
     self as engine, Host, LaunchConfig, LaunchFailure, LaunchStats, Machine,
 };
-use margay_exec::mem::AddressSpace;
+use margay_exec::mem::{AddressSpace, AllocKind};
 use margay_exec::program::Program;
 use margay_observe::constant_cache::ConstantCache;
 use margay_observe::profile::Profiler;
@@ -30,7 +30,7 @@ pub fn tools(settings: &Settings) -> Vec<Arc<dyn Tool>> {
                 gpus.push(*gpu);
             }
         }
-        tools.push(Profiler::start(directory, gpus));
+        tools.push(Profiler::start(directory, gpus, settings.constant_cache));
     }
     if let Some((wanted, directory)) = &settings.check {
         tools.push(Checks::start(directory, wanted.clone(), settings.check_filter.clone()));
@@ -129,6 +129,14 @@ pub fn freed(rt: &Runtime, base: u64) {
 
 /// A copy or a fill is about to be made.
 pub fn copied(rt: &Runtime, to: u64, from: Option<u64>, bytes: u64, stream: Handle) {
+    if rt.tools.is_empty() {
+        return;
+    }
+    if let Some(constant) = rt.memory.find(to).filter(|a| a.kind == AllocKind::Constant) {
+        for tool in &rt.tools {
+            tool.written_constant(&constant.label);
+        }
+    }
     for tool in &rt.tools {
         tool.copied(&CopyEvent { to, from, bytes, stream });
     }

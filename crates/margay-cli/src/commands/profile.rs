@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `--profile` of `margay run`: the program runs as a child that writes its counts into a directory of
+//! `--profile` of `margay run` and `margay launch`: the program runs as a child that writes its counts into a directory of
 //! ours; when it has ended, however that came, the reports are made of what is there.
 
 use std::ffi::OsStr;
@@ -11,6 +11,7 @@ use std::process::{Command, ExitStatus};
 
 use margay_observe::profile::raw::{FORMAT, RawProfile};
 use margay_observe::report::{self, Report, build, text};
+use margay_observe::sanitize::finding::Finding;
 
 use super::{child, gpu_name};
 use crate::failure::{At, Failure};
@@ -87,11 +88,16 @@ impl Profile {
         }
     }
 
-    /// Reports on the program that ended with `status`. The exit code is the program's, unless there
+    /// Reports on the program that ended with `status`, and on what `--check` found in it. The exit code is the program's, unless there
     /// was nothing to profile.
-    pub fn finish(&self, words: &[String], status: ExitStatus) -> Result<u8, Failure> {
+    pub fn finish(
+        &self,
+        words: &[String],
+        status: ExitStatus,
+        checks: Vec<Finding>,
+    ) -> Result<u8, Failure> {
         let code = child::code(status);
-        match self.report(words.to_vec(), status)? {
+        match self.report(words.to_vec(), status, checks)? {
             true => Ok(code),
             false if code != 0 => {
                 eprintln!("margay: the program launched no kernel: there is nothing to profile");
@@ -105,7 +111,12 @@ impl Profile {
     }
 
     /// Makes the reports; false if nothing was launched.
-    fn report(&self, command: Vec<String>, status: ExitStatus) -> Result<bool, Failure> {
+    fn report(
+        &self,
+        command: Vec<String>,
+        status: ExitStatus,
+        checks: Vec<Finding>,
+    ) -> Result<bool, Failure> {
         let mut profiles = Vec::new();
         let entries = fs::read_dir(self.directory.path())
             .at(self.directory.path(), "cannot read the profile")?;
@@ -131,7 +142,7 @@ impl Profile {
             (Some(code), _) => format!("exit {code}"),
             (None, signal) => format!("signal {}", signal.unwrap_or(0)),
         };
-        let run = build::Run { command, ended, demangle: Some(demangle) };
+        let run = build::Run { command, ended, demangle: Some(demangle), checks };
         let report = report::build(&profiles, &run);
         for output in &self.outputs {
             write(&report, output)?;

@@ -208,7 +208,8 @@ fn watched(
     words.extend(arguments.iter().map(|a| a.to_string_lossy().into_owned()));
     let mut code = child::code(status);
     if let Some(profile) = &profile {
-        code = profile.finish(&words, status)?;
+        let found = check.as_ref().map(Sanitize::found).transpose()?.unwrap_or_default();
+        code = profile.finish(&words, status, found)?;
     }
     match &check {
         Some(check) => check.finish(code),

@@ -175,8 +175,19 @@ impl Sanitize {
         Ok(worst)
     }
 
-    /// Tells what was found. `code` is how the program ended.
-    pub fn finish(&self, code: u8) -> Result<u8, Failure> {
+    /// What was found and is not suppressed, with C++ names as the programmer wrote them.
+    pub fn found(&self) -> Result<Vec<Finding>, Failure> {
+        let (_, _, findings) = self.read()?;
+        Ok(self.left(&findings).iter().map(readable).collect())
+    }
+
+    fn left(&self, findings: &Findings) -> Vec<Finding> {
+        let covered = |f: &&Finding| self.suppressed.iter().any(|s| s.covers(f));
+        findings.list().iter().filter(|f| !covered(f)).cloned().collect()
+    }
+
+    /// Launches that were checked, launches that the filter left out, and the findings of all processes.
+    fn read(&self) -> Result<(u64, u64, Findings), Failure> {
         let path = self.directory.path();
         let (mut launches, mut filtered, mut findings) = (0, 0, Findings::default());
         let mut paths: Vec<PathBuf> = fs::read_dir(path)
@@ -194,6 +205,12 @@ impl Sanitize {
             filtered += report.filtered;
             report.findings.into_iter().for_each(|f| findings.add(f));
         }
+        Ok((launches, filtered, findings))
+    }
+
+    /// Tells what was found. `code` is how the program ended.
+    pub fn finish(&self, code: u8) -> Result<u8, Failure> {
+        let (launches, filtered, findings) = self.read()?;
         if launches == 0 {
             let why = match filtered {
                 0 => "the program launched no kernel on margay's GPU".to_owned(),
@@ -210,8 +227,7 @@ impl Sanitize {
             }
             fs::write(save, text).at(save, "cannot write the suppressions")?;
         }
-        let left: Vec<Finding> =
-            all.iter().filter(|f| !self.suppressed.iter().any(|s| s.covers(f))).cloned().collect();
+        let left = self.left(&findings);
         self.write(launches, &left)?;
         let errors = left.iter().filter(|f| f.severity == Severity::Error).count();
         Ok(if code == 0 && errors > 0 { self.error_exitcode } else { code })

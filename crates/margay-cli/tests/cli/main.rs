@@ -14,6 +14,7 @@ mod launch;
 mod lsp;
 mod profile;
 mod run;
+mod samples;
 mod sanitize;
 mod separate;
 

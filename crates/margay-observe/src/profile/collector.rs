@@ -14,6 +14,7 @@ use margay_exec::observe::Observer;
 use margay_exec::program::{Code, Program};
 use parking_lot::Mutex;
 
+use super::hierarchy::Hierarchy;
 use super::pattern::Pattern;
 use super::raw::*;
 use super::site::{Site, cache_name, kind_name, places, space_name};
@@ -36,6 +37,8 @@ pub struct Profiler {
     directory: PathBuf,
     gpus: Vec<Gpu>,
     models: Vec<MemoryModel>,
+    /// Caches of the program's own GPU.
+    hierarchy: Option<Hierarchy>,
     /// Workers hand in what they have when this changes.
     pub(super) epoch: AtomicU64,
     changed: AtomicBool,
@@ -57,6 +60,7 @@ struct Kernel {
     uid: u32,
     registers: (u32, bool),
     launches: u64,
+    l1_bytes: u32,
     warps: Vec<u64>,
     threads: Vec<u64>,
     branches: HashMap<u32, RawBranch>,
@@ -72,6 +76,7 @@ struct KernelSite {
     counts: Vec<Sums>,
     patterns: HashMap<Pattern, Kept>,
     unkept: u64,
+    caches: CacheCounts,
 }
 
 struct Kept {
@@ -84,12 +89,15 @@ struct Kept {
 
 impl Profiler {
     /// A profiler that writes into `directory`, for these GPUs; the first is the program's own.
-    pub fn start(directory: &Path, gpus: Vec<Gpu>) -> Arc<Profiler> {
+    ///
+    /// `constant_bytes` is the size of a constant cache, if not the capability's.
+    pub fn start(directory: &Path, gpus: Vec<Gpu>, constant_bytes: Option<u32>) -> Arc<Profiler> {
         let models = gpus.iter().map(|gpu| MemoryModel::new(gpu.limits)).collect();
         let profiler = Arc::new(Profiler {
             directory: directory.to_path_buf(),
-            gpus,
             models,
+            hierarchy: gpus.first().map(|&own| Hierarchy::new(own, constant_bytes)),
+            gpus,
             epoch: AtomicU64::new(0),
             changed: AtomicBool::new(false),
             state: Mutex::default(),
@@ -169,6 +177,7 @@ impl Profiler {
                     counts: vec![Sums::default(); self.models.len()],
                     patterns: HashMap::new(),
                     unkept: 0,
+                    caches: CacheCounts::default(),
                 });
                 let before = site.counts.first().copied().unwrap_or_default();
                 site.take(&self.models, entry);
@@ -196,6 +205,8 @@ impl Profiler {
             kernels: state.kernels.iter().map(Kernel::raw).collect(),
             launches: state.launches.clone(),
             launches_left_out: state.left_out,
+            constant_cache_bytes: self.hierarchy.as_ref().map_or(0, Hierarchy::constant_bytes),
+            constant_cache_discards: self.hierarchy.as_ref().map_or(0, Hierarchy::discards),
         }
     }
 
@@ -231,6 +242,7 @@ impl KernelSite {
         self.executions += entry.executions;
         self.lanes += entry.lanes;
         self.unkept += entry.unkept;
+        self.caches.merge(&entry.caches);
         for (to, from) in self.counts.iter_mut().zip(&entry.unkept_counts) {
             to.merge(from);
         }
@@ -283,6 +295,7 @@ impl KernelSite {
             counts: self.counts.clone(),
             patterns,
             unkept: self.unkept,
+            caches: self.caches,
         }
     }
 }
@@ -338,6 +351,7 @@ impl Kernel {
             registers_decided: self.registers.1,
             static_shared: info.static_shared,
             local_bytes: info.local_bytes,
+            l1_bytes: self.l1_bytes,
             parameters: kernel
                 .map(|k| k.params.iter().map(|p| (p.offset, p.size)).collect())
                 .unwrap_or_default(),
@@ -366,6 +380,7 @@ impl Tool for Profiler {
                 uid,
                 registers: (view.registers, view.registers_decided),
                 launches: 0,
+                l1_bytes: 0,
                 warps: vec![0; n],
                 threads: vec![0; n],
                 branches: HashMap::new(),
@@ -374,11 +389,14 @@ impl Tool for Profiler {
             });
             state.kernels.len() - 1
         });
+        let shared = view.program.info().static_shared + view.config.dynamic_shared;
+        let caches = self.hierarchy.as_ref()?.launch(shared, view.blocks_per_sm);
         state.kernels[kernel].launches += 1;
+        state.kernels[kernel].l1_bytes = caches.l1_bytes();
         state.running.insert(launch, LaunchTotals::default());
         drop(state);
         let variables = Mutex::new(Variables::new(view));
-        Some(Box::new(LaunchObserver { profiler: self, view, kernel, launch, variables }))
+        Some(Box::new(LaunchObserver { profiler: self, view, kernel, launch, variables, caches }))
     }
 
     fn launched(&self, view: &LaunchView<'_>, outcome: &Result<LaunchStats, LaunchFailure>) {
@@ -408,6 +426,12 @@ impl Tool for Profiler {
             Some(_) | None => state.launches.push(launch),
         }
         self.changed.store(true, Ordering::Release);
+    }
+
+    fn written_constant(&self, _name: &str) {
+        if let Some(hierarchy) = &self.hierarchy {
+            hierarchy.constant_written();
+        }
     }
 
     fn finish(&self) {

@@ -4,9 +4,11 @@
 //! A worker only recognises *patterns*: the lanes' addresses relative to an aligned base. What a
 //! pattern costs depends on nothing else, so each is put to the memory model once, however often it
 //! comes and however many GPUs are asked about. Kernels whose patterns never repeat are counted access by
-//! access. Totals are exact either way; patterns beyond a bound are counted, not kept.
+//! access. Totals are exact either way; patterns beyond a bound are counted, not kept. Caches have a past, so
+//! each access of the program's own GPU goes through their model ([`hierarchy`]).
 
 mod collector;
+pub mod hierarchy;
 mod pattern;
 pub mod raw;
 pub(crate) mod site;

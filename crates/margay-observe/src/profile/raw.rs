@@ -22,6 +22,10 @@ pub struct RawProfile {
     pub launches: Vec<RawLaunch>,
     /// Launches counted in their kernels' totals but not listed, because there were too many.
     pub launches_left_out: u64,
+    /// Of a multiprocessor's constant cache.
+    pub constant_cache_bytes: u32,
+    /// Times that the host wrote constant memory that kernels had read, and so emptied the caches.
+    pub constant_cache_discards: u64,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -33,6 +37,8 @@ pub struct RawKernel {
     pub registers_decided: bool,
     pub static_shared: u32,
     pub local_bytes: u32,
+    /// Of a multiprocessor's L1, in the last launch.
+    pub l1_bytes: u32,
     pub parameters: Vec<(u32, u32)>,
     /// In the order of the code.
     pub code: Vec<RawInstruction>,
@@ -86,6 +92,7 @@ pub struct RawVariable {
     pub argument: Option<u32>,
     /// Bytes; 0 if unknown.
     pub size: u64,
+    pub home: Home,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -126,6 +133,8 @@ pub struct RawSite {
     pub patterns: Vec<RawPattern>,
     /// Executions whose patterns were not kept.
     pub unkept: u64,
+    /// On the GPU that the program ran on.
+    pub caches: CacheCounts,
 }
 
 /// Where lanes went, relative to the variable.
@@ -170,6 +179,44 @@ pub struct LaunchCounts {
     pub conflicts: u64,
     pub sectors: u64,
     pub replays: u64,
+}
+
+/// Lookups in the model of the own GPU's caches ([`crate::profile::hierarchy`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheCounts {
+    /// Sectors of loads.
+    pub l1_hits: u64,
+    pub l1_misses: u64,
+    /// The same, of one line in eight.
+    pub l2_hits: u64,
+    pub l2_misses: u64,
+    /// Constant loads: one for each different address.
+    pub constant_hits: u64,
+    pub constant_misses: u64,
+}
+
+impl CacheCounts {
+    pub fn merge(&mut self, other: &CacheCounts) {
+        self.l1_hits += other.l1_hits;
+        self.l1_misses += other.l1_misses;
+        self.l2_hits += other.l2_hits;
+        self.l2_misses += other.l2_misses;
+        self.constant_hits += other.constant_hits;
+        self.constant_misses += other.constant_misses;
+    }
+}
+
+/// Where memory lies that an atomic reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Home {
+    /// On the device that runs the kernel, or not known.
+    #[default]
+    Device,
+    /// In the host's memory.
+    Host,
+    /// On another device.
+    Peer,
 }
 
 macro_rules! sums {

@@ -4,7 +4,7 @@
 use margay_arch::Space;
 use margay_exec::mem::AllocKind;
 
-use super::raw::{RawVariable, VariableKind};
+use super::raw::{Home, RawVariable, VariableKind};
 use crate::tool::LaunchView;
 
 /// A variable and the addresses that it takes in this launch.
@@ -115,12 +115,26 @@ impl<'a> Variables<'a> {
         let lo = below.map_or(lo, |p| p.to);
         let hi = above.map_or(hi, |p| p.to);
         let name = allocation.label.to_string();
-        Found { variable: RawVariable { kind, name, argument, size: hi - lo }, lo, hi }
+        let home = match allocation.kind {
+            AllocKind::HostPinned | AllocKind::HostRegistered => Home::Host,
+            AllocKind::Device | AllocKind::Heap if allocation.device != self.view.device => {
+                Home::Peer
+            }
+            AllocKind::Device
+            | AllocKind::Heap
+            | AllocKind::Managed
+            | AllocKind::Constant
+            | AllocKind::Buffer
+            | AllocKind::Mapped
+            | AllocKind::MappedReadOnly
+            | AllocKind::Param => Home::Device,
+        };
+        Found { variable: RawVariable { kind, name, argument, size: hi - lo, home }, lo, hi }
     }
 }
 
 fn named(kind: VariableKind, name: &str, size: u64) -> RawVariable {
-    RawVariable { kind, name: name.to_owned(), argument: None, size }
+    RawVariable { kind, name: name.to_owned(), argument: None, size, home: Home::Device }
 }
 
 fn everything(kind: VariableKind, name: &str) -> Found {

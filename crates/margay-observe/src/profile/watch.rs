@@ -9,8 +9,9 @@ use margay_exec::observe::{AccessEvent, EventPlace, Interest, Observer, Watch};
 use parking_lot::Mutex;
 
 use super::collector::Profiler;
+use super::hierarchy::LaunchCaches;
 use super::pattern::{Pattern, Patterns, period};
-use super::raw::{LaunchCounts, RawBranch, Sums};
+use super::raw::{CacheCounts, LaunchCounts, RawBranch, Sums};
 use super::site::{self, Site};
 use super::variables::Variables;
 use crate::tool::LaunchView;
@@ -35,6 +36,7 @@ pub struct LaunchObserver<'a> {
     /// Key of its totals.
     pub launch: u64,
     pub variables: Mutex<Variables<'a>>,
+    pub caches: LaunchCaches<'a>,
 }
 
 impl Observer for LaunchObserver<'_> {
@@ -73,6 +75,7 @@ pub struct Entry {
     /// Accesses whose patterns were too many to keep, by model.
     pub unkept: u64,
     pub unkept_counts: Vec<Sums>,
+    pub caches: CacheCounts,
 }
 
 /// The counts of one worker.
@@ -113,6 +116,7 @@ impl Worker<'_, '_> {
             patterns: Patterns::default(),
             unkept: 0,
             unkept_counts: vec![Sums::default(); self.models.len()],
+            caches: CacheCounts::default(),
         });
         entries.len() - 1
     }
@@ -125,6 +129,15 @@ impl Worker<'_, '_> {
         for entries in &mut self.sites {
             entries.clear();
         }
+    }
+}
+
+/// Whether accesses go through a cache that is modelled. Shared memory has none, and parameters are
+/// operands.
+fn has_caches(space: Space) -> bool {
+    match space {
+        Space::Global | Space::Local | Space::Constant => true,
+        Space::Shared | Space::Parameter => false,
     }
 }
 
@@ -160,6 +173,17 @@ impl Watch for Worker<'_, '_> {
         let entry = &mut self.sites[e.at.pc as usize][at];
         entry.executions += 1;
         entry.lanes += u64::from(e.mask.count_ones());
+        if let Some(own) = self.models.first().filter(|_| has_caches(space)) {
+            let access = WarpAccess {
+                space,
+                kind: entry.site.kind,
+                width: entry.width,
+                mask: e.mask,
+                addresses: e.addresses,
+                cache: entry.site.cache,
+            };
+            self.launch.caches.look(own, &access, (e.at.smid, e.at.warp), &mut entry.caches);
+        }
         if let Some((pattern, _)) = entry.patterns.count(e.mask, e.addresses, entry.period) {
             entry.unkept += 1;
             for (model, sums) in self.models.iter().zip(&mut entry.unkept_counts) {

@@ -7,7 +7,9 @@ use margay_arch::{Gpu, LaunchResources, Limiter, Limits, MemoryModel};
 
 use super::schema::*;
 use super::{arithmetic, causes, metrics, source};
-use crate::profile::raw::{RawBranch, RawKernel, RawLaunch, RawPattern, RawProfile, RawSite, Sums};
+use crate::profile::raw::{
+    CacheCounts, RawBranch, RawKernel, RawLaunch, RawPattern, RawProfile, RawSite, Sums,
+};
 
 /// A symbol's name in the source, with and without parameters.
 pub type Demangle = fn(&str) -> Option<(String, String)>;
@@ -20,6 +22,8 @@ pub struct Run {
     pub ended: String,
     /// Turns a symbol into the name in the source, with and without parameters.
     pub demangle: Option<Demangle>,
+    /// What `--check` found in the same run.
+    pub checks: Vec<crate::sanitize::finding::Finding>,
 }
 
 /// Accesses of a kernel that have pictures.
@@ -45,7 +49,8 @@ pub fn build(profiles: &[RawProfile], run: &Run) -> Report {
         for (k, raw) in profile.kernels.iter().enumerate() {
             let launches = profile.launches.iter().filter(|l| l.kernel as usize == k);
             let main = launches.max_by_key(|l| l.warp_instructions * l.times);
-            let built = kernel(raw, main, &gpus, &models, &sources, run);
+            let mut built = kernel(raw, main, &gpus, &models, &sources, run);
+            built.caches.constant_bytes = profile.constant_cache_bytes;
             let weight: u64 = built.lines.iter().filter_map(|l| l.weight.first()).sum();
             order.push((weight.max(built.warp_instructions), p, k));
             kernels.push(Some(built));
@@ -65,7 +70,38 @@ pub fn build(profiles: &[RawProfile], run: &Run) -> Report {
         gpus: gpus.iter().zip(&models).enumerate().map(|(n, (g, m))| gpu_info(n, g, m)).collect(),
         kernels: sorted.iter().filter_map(|&n| kernels[n].take()).collect(),
         launches: launches(profiles, &place),
+        notes: notes(profiles),
+        checks: run.checks.clone(),
         sources,
+    }
+}
+
+fn notes(profiles: &[RawProfile]) -> Vec<String> {
+    let discards: u64 = profiles.iter().map(|p| p.constant_cache_discards).sum();
+    let times = match discards {
+        0 => return Vec::new(),
+        1 => "once".to_owned(),
+        n => format!("{} times", causes::number(n)),
+    };
+    vec![format!(
+        "The host wrote constant memory {times} after kernels had read it: the constant caches were thrown away \
+         each time. Write it once before the first launch, or pass what changes as a parameter."
+    )]
+}
+
+/// The caches' part of a kernel's report.
+fn caches(raw: &RawKernel) -> Caches {
+    let mut counts = CacheCounts::default();
+    raw.sites.iter().for_each(|site| counts.merge(&site.caches));
+    let rate = |hits: u64, misses: u64| margay_arch::caches::HitCounts { hits, misses }.rate();
+    Caches {
+        source: "modelled".into(),
+        l1_bytes: raw.l1_bytes,
+        constant_bytes: 0,
+        counts,
+        l1_hit_rate: rate(counts.l1_hits, counts.l1_misses),
+        l2_hit_rate: rate(counts.l2_hits, counts.l2_misses),
+        constant_hit_rate: rate(counts.constant_hits, counts.constant_misses),
     }
 }
 
@@ -116,6 +152,7 @@ fn kernel(
         symbol: raw.name.clone(),
         launches: raw.launches,
         resources: resources(raw, main),
+        caches: caches(raw),
         totals: vec![Totals::default(); gpus.len()],
         ..Kernel::default()
     };
@@ -156,6 +193,7 @@ fn kernel(
             kind: variable.kind,
             argument: variable.argument,
             size: variable.size,
+            home: variable.home,
             accesses: Vec::new(),
             totals: vec![Totals::default(); gpus.len()],
         });
@@ -309,6 +347,7 @@ fn access(
         width: site.width,
         variable: site.variable as usize,
         executions: site.executions,
+        caches: site.caches,
         active_lanes: site.lanes as f64 / site.executions.max(1) as f64,
         gpus: (0..gpus.len()).map(on_gpu).collect(),
         pattern: worst.map(pattern).unwrap_or_default(),

@@ -9,10 +9,12 @@ use super::build::{in_sectors, weight};
 use super::cures::{Change, cost, total};
 use super::schema::{Cure, Finding, Kernel, Variable};
 use super::shape::Shape;
-use crate::profile::raw::{RawKernel, RawPattern, RawSite, Sums, VariableKind};
+use crate::profile::raw::{Home, RawKernel, RawPattern, RawSite, Sums, VariableKind};
 
 /// Cures that gain less than this part of the cost are not worth a change.
 const LEAST_GAIN: f64 = 0.05;
+/// Fewer reads of constants than this mostly fill the cache for the first time.
+const LEAST_LOOKUPS: u64 = 1000;
 
 /// The pattern whose executions together cost most above what they must.
 pub fn worst<'a>(site: &'a RawSite, model: &MemoryModel) -> Option<&'a RawPattern> {
@@ -467,7 +469,24 @@ impl Case<'_> {
         self.told("member-arrays", text, unit, (exact, kept, after), true)
     }
 
+    /// Atomic for this device only.
+    fn atomic_elsewhere(&self) -> Option<Finding> {
+        let (place, other) = match self.variable.home {
+            Home::Device => return None,
+            Home::Host => ("the host's memory", "the host and other devices"),
+            Home::Peer => ("another device's memory", "that device and the host"),
+        };
+        let cause = format!(
+            "{} lies in {place}: this atomic is one for the threads of this device, not for {other}",
+            self.name()
+        );
+        Some(Finding { rule: "atomic-elsewhere".into(), cause, cure: None })
+    }
+
     fn global_atomic(&self) -> Option<Finding> {
+        if let Some(finding) = self.atomic_elsewhere() {
+            return Some(finding);
+        }
         let equal = self.most_equal();
         if equal < 2 {
             return None;
@@ -512,9 +531,30 @@ impl Case<'_> {
         Some(Finding { rule: "local-memory".into(), cause, cure: Some(cure) })
     }
 
+    /// More constants in use than the cache holds, by its model.
+    fn constant_misses(&self) -> Option<Finding> {
+        let (mut hits, mut misses) = (0, 0);
+        for site in self.siblings() {
+            hits += site.caches.constant_hits;
+            misses += site.caches.constant_misses;
+        }
+        let lookups = hits + misses;
+        if self.g != 0 || lookups < LEAST_LOOKUPS || misses * 10 < lookups {
+            return None;
+        }
+        let cause = format!(
+            "{} of {} reads of {} ({}) miss the constant cache (modelled): what does not fit it is better off in read-only global memory, behind a const __restrict__ pointer",
+            number(misses),
+            number(lookups),
+            self.name(),
+            bytes(self.variable.size as i64)
+        );
+        Some(Finding { rule: "constant-misses".into(), cause, cure: None })
+    }
+
     fn constant(&self) -> Option<Finding> {
         if self.total.replays == 0 || self.one.replays == 0 {
-            return None;
+            return self.constant_misses();
         }
         let name = self.name();
         let mut distinct = self.pattern.distances.clone();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::profile::raw::{RawBranch, Sums, VariableKind};
+use crate::profile::raw::{CacheCounts, Home, RawBranch, Sums, VariableKind};
 
 /// The value of [`Report::schema`].
 pub const SCHEMA: &str = "margay-profile";
@@ -30,6 +30,12 @@ pub struct Report {
     /// Costliest first, on the first GPU.
     pub kernels: Vec<Kernel>,
     pub launches: Launches,
+    /// What `--check` found, if it watched the same run: the findings of `--check-format json`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<crate::sanitize::finding::Finding>,
+    /// What is to be said of the run as a whole, a sentence each.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// Sources that could be read, by the path that the debug information has.
     pub sources: BTreeMap<String, String>,
 }
@@ -67,6 +73,9 @@ pub struct Kernel {
     pub totals: Vec<Totals>,
     /// By GPU; empty if no launch said how large its blocks are.
     pub occupancy: Vec<OccupancyInfo>,
+    /// On the first GPU.
+    #[serde(default)]
+    pub caches: Caches,
     /// Costliest first, on the first GPU.
     pub lines: Vec<Line>,
     pub variables: Vec<Variable>,
@@ -93,6 +102,23 @@ pub struct Resources {
     pub block: [u32; 3],
     pub grid: [u32; 3],
     pub dynamic_shared: u32,
+}
+
+/// What a model of the caches says. NVIDIA documents their sizes, not their replacement: figures for comparing
+/// two versions of a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Caches {
+    /// `modelled`.
+    pub source: String,
+    /// Of a multiprocessor; 0 where global memory has no L1.
+    pub l1_bytes: u32,
+    pub constant_bytes: u32,
+    #[serde(flatten)]
+    pub counts: CacheCounts,
+    /// 0 to 1; `null` without lookups.
+    pub l1_hit_rate: Option<f64>,
+    pub l2_hit_rate: Option<f64>,
+    pub constant_hit_rate: Option<f64>,
 }
 
 /// What all accesses of a kernel, a line or a variable cost on one GPU.
@@ -176,6 +202,9 @@ pub struct Variable {
     /// Position of the kernel's parameter that points to it.
     pub argument: Option<u32>,
     pub size: u64,
+    /// Where it lies: `device`, `host` or `peer`.
+    #[serde(default)]
+    pub home: Home,
     /// Indices in [`Kernel::accesses`].
     pub accesses: Vec<usize>,
     /// By GPU.
@@ -205,6 +234,9 @@ pub struct Access {
     pub executions: u64,
     /// Lanes of an execution, on average.
     pub active_lanes: f64,
+    /// On the first GPU, modelled.
+    #[serde(default)]
+    pub caches: CacheCounts,
     /// By GPU.
     pub gpus: Vec<AccessOnGpu>,
     /// The pattern that costs most on the first GPU.

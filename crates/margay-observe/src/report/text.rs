@@ -47,6 +47,9 @@ pub fn render(report: &Report, options: &Options) -> String {
             report.ended
         );
     }
+    for note in &report.notes {
+        wrap(&mut out, "Note: ", note, 6);
+    }
     for kernel in report.kernels.iter().take(options.kernels) {
         out.push('\n');
         kernel_text(&mut out, report, kernel, options, &paint);
@@ -121,10 +124,29 @@ fn kernel_text(
             gpu.name, o.warps_per_sm, o.max_warps_per_sm, o.limiter
         );
     }
+    caches(out, kernel);
     table(out, report, kernel, paint);
     let costly = kernel.lines.iter().filter(|l| !l.accesses.is_empty()).take(options.lines);
     for line in costly {
         line_text(out, report, kernel, line, paint);
+    }
+}
+
+fn caches(out: &mut String, kernel: &Kernel) {
+    let c = &kernel.caches;
+    let part = |rate: f64| format!("{:.0} %", 100.0 * rate);
+    let mut parts = Vec::new();
+    if let Some(rate) = c.l1_hit_rate {
+        parts.push(format!("L1 ({} KB) {}", c.l1_bytes >> 10, part(rate)));
+    }
+    if let Some(rate) = c.l2_hit_rate {
+        parts.push(format!("L2 {}", part(rate)));
+    }
+    if let Some(rate) = c.constant_hit_rate {
+        parts.push(format!("constants ({} KB) {}", c.constant_bytes >> 10, part(rate)));
+    }
+    if !parts.is_empty() {
+        let _ = writeln!(out, "  cache hits (modelled): {}", parts.join(", "));
     }
 }
 

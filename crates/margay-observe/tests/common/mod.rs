@@ -46,7 +46,7 @@ impl Bench {
         Bench {
             memory: AddressSpace::new().unwrap(),
             gpu: gpus[0],
-            profiler: Profiler::start(&nowhere, gpus),
+            profiler: Profiler::start(&nowhere, gpus, None),
             modules: HashMap::new(),
         }
     }

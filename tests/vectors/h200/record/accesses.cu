@@ -301,7 +301,41 @@ static void local_st() {
   GO(LOCAL_ST4, "local", "st", "", 4, 64, 6);
 }
 
+// Rows of a file: operation, mask in hexadecimal, 32 offsets.
+static void rows_of(const char *name) {
+  FILE *file = fopen(name, "r");
+  char op[64];
+  Row row;
+  while (file && fscanf(file, "%63s %x", op, &row.mask) == 2) {
+    for (u32 &offset : row.offset)
+      if (fscanf(file, "%u", &offset) != 1) exit(2);
+#define ROW(OP, space, kind, atomic, width) \
+  if (strcmp(op, #OP) == 0) go<OP>(space, kind, atomic, width, row);
+    ROW(GLOBAL_RED_ADD_U64, "global", "red", "add.u64", 8)
+    ROW(GLOBAL_RED_ADD_U32, "global", "red", "add.u32", 4)
+    ROW(GLOBAL_RED_ADD_F32, "global", "red", "add.f32", 4)
+    ROW(GLOBAL_RED_ADD_F64, "global", "red", "add.f64", 8)
+    ROW(GLOBAL_RED_MAX_U64, "global", "red", "max.u64", 8)
+    ROW(GLOBAL_ADD_U32, "global", "atom", "add.u32", 4)
+    ROW(GLOBAL_ADD_U64, "global", "atom", "add.u64", 8)
+    ROW(GLOBAL_EXCH_B32, "global", "atom", "exch.b32", 4)
+    ROW(GLOBAL_CAS_B64, "global", "atom", "cas.b64", 8)
+    ROW(SHARED_LD16, "shared", "ld", "", 16)
+    ROW(SHARED_MIN_S64, "shared", "atom", "min.s64", 8)
+  }
+  if (file) fclose(file);
+}
+
 int main(int argc, char **argv) {
+  if (argc == 3) {  // accesses FILE.in FIRST_ID
+    cudaMalloc(&global_memory, 1 << 20);
+    cudaMemset(global_memory, 0, 1 << 20);
+    cudaMalloc(&out, 4096);
+    rows = fopen((std::string(argv[1]) + ".rows").c_str(), "w");
+    next_id = atoi(argv[2]);
+    rows_of(argv[1]);
+    return fclose(rows);
+  }
   struct {
     const char *name;
     void (*run)();

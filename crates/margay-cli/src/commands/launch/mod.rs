@@ -5,6 +5,7 @@ mod argument;
 mod npy;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 use margay_ptx::ast::{Item, Variable};
@@ -17,10 +18,11 @@ use margay_runtime::{Context, CudaError, image};
 
 use self::argument::{Argument, Scalar};
 use super::compiler::CompilerArgs;
-use super::gpu_name;
 use super::opencl;
+use super::profile::{Profile, ProfileArgs};
 use super::ptx::ptx_of;
-use crate::failure::Failure;
+use super::{child, gpu_name};
+use crate::failure::{At, Failure};
 
 /// Launch one kernel of a .cu, .cl or .ptx file.
 #[derive(clap::Args)]
@@ -77,6 +79,8 @@ pub struct Args {
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
     cl_options: Option<String>,
     #[command(flatten)]
+    profile: ProfileArgs,
+    #[command(flatten)]
     compiler: CompilerArgs,
     /// The kernel's arguments.
     #[arg(value_name = "ARG", allow_negative_numbers = true)]
@@ -108,6 +112,12 @@ struct Buffer {
 pub fn run(args: Args) -> Result<u8, Failure> {
     if let Some(gpu) = &args.gpu {
         gpu_name::find(gpu)?;
+    }
+    // The child of the launch below finds the directory in its environment, and launches.
+    if let Some(profile) = args.profile.wanted()?
+        && std::env::var_os("MARGAY_PROFILE").is_none()
+    {
+        return profiled(&profile);
     }
     let settings = [
         ("MARGAY_GPU", args.gpu.clone()),
@@ -247,6 +257,18 @@ pub fn run(args: Args) -> Result<u8, Failure> {
         npy::write(&path, buffer.scalar, &buffer.shape, &buffer.bytes)?;
     }
     Ok(0)
+}
+
+/// The same command as a child, whose counts become the report when it has ended.
+fn profiled(profile: &Profile) -> Result<u8, Failure> {
+    let program = std::env::current_exe().at(Path::new("margay"), "cannot find itself")?;
+    let mut command = Command::new(&program);
+    command.args(std::env::args_os().skip(1));
+    profile.prepare(&mut command);
+    let status = child::run(&mut command)?;
+    let words: Vec<String> =
+        std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
+    profile.finish(&words, status, Vec::new())
 }
 
 /// The declared types of a kernel's parameters; arrays, which are structures in C++, have none.

@@ -302,6 +302,29 @@ function launchSection() {
     l.left_out ? make("p", { class: "soft" }, `${thousands(l.left_out)} launches more are in the kernels' totals only.`) : null));
 }
 
+/** What --check found in the same run. */
+function checkSection() {
+  const found = report.checks ?? [];
+  if (found.length === 0) return null;
+  const place = (s) => s.line ? `${baseName(s.file ?? "")}:${s.line}` : s.ptx_line ? `PTX line ${s.ptx_line}` : "(no line)";
+  const side = (a) => make("li", {}, `${a.action} at `, make("code", {}, place(a.source)),
+    ` by block ${a.block.join(",")}${a.thread ? `, thread ${a.thread.join(",")}` : ""}`);
+  return make("section", { "aria-labelledby": "checks" }, make("h2", { id: "checks" }, "Findings of the checks"),
+    make("ul", { class: "checks" }, found.map((f) => make("li", { "data-check": f.code },
+      make("strong", {}, `${f.severity}: ${f.code}`), ` in `, make("code", {}, f.kernel), f.count > 1 ? `, ${thousands(f.count)} times` : "",
+      make("p", {}, `${f.message}. ${f.cure}`.replace(/\.\. /, ". ")),
+      f.actors.length ? make("ul", {}, f.actors.map(side)) : null))));
+}
+
+/** Hit rates that a model gives for the GPU that the program ran on. */
+function cacheSentence(kernel) {
+  const c = kernel.caches ?? {}, part = (rate) => `${Math.round(100 * rate)} %`, parts = [];
+  if (c.l1_hit_rate != null) parts.push(`L1 (${c.l1_bytes >> 10} KB) ${part(c.l1_hit_rate)}`);
+  if (c.l2_hit_rate != null) parts.push(`L2 ${part(c.l2_hit_rate)}`);
+  if (c.constant_hit_rate != null) parts.push(`constants (${c.constant_bytes >> 10} KB) ${part(c.constant_hit_rate)}`);
+  return parts.length ? make("p", { class: "soft caches" }, `Cache hits on ${report.gpus[0].card}, modelled: ${parts.join(", ")}.`) : null;
+}
+
 function glossary() {
   const terms = [
     ["lane", "one of the 32 threads that run in step as a warp"],
@@ -321,12 +344,12 @@ function draw() {
   controls();
   const kernel = report.kernels[state.kernel];
   const r = kernel.resources;
-  main.replaceChildren(...[kernelTable(),
+  main.replaceChildren(...[...(report.notes ?? []).map((n) => make("p", { class: "note" }, n)), checkSection(), kernelTable(),
     make("section", { "aria-labelledby": "kernel" },
       make("h2", { id: "kernel" }, make("code", {}, kernel.name)),
       make("p", { class: "soft" }, `${plural(kernel.launches, "launch", "launches")}, grid ${r.grid.join("×")}, block ${r.block.join("×")}; ` +
         `${thousands(kernel.warp_instructions)} warp instructions, ${kernel.active_lanes.toFixed(1)} of 32 lanes active.`),
-      sideBySide(kernel)),
+      sideBySide(kernel), cacheSentence(kernel)),
     accessSection(kernel), sourceSection(kernel),
     make("section", {}, occupancySection(kernel)), detailTables(kernel), launchSection(), glossary()].filter(Boolean));
   for (const box of document.querySelectorAll(".source")) {

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The caches of the program's own GPU, as a model: which lookups of a launch would have hit.
+//!
+//! A multiprocessor has an L1 (empty at the start of a launch; its size is what the launch's shared memory
+//! leaves of the common store) and a constant cache (which lives across launches, until the host writes
+//! constant memory). All multiprocessors share one L2, which lives as long as the process. L2 is modelled
+//! on one line in eight, chosen by a hash: its counts are of those lines.
+//!
+//! Limit: *modelled*. NVIDIA documents sizes, not replacement, and how blocks overlap in time is the
+//! engine's schedule and not a GPU's.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use margay_arch::caches::{self, Cache, CacheShape};
+use margay_arch::coalesce::through_l1;
+use margay_arch::local::interleaved;
+use margay_arch::{Gpu, Kind, MemoryModel, Space, WarpAccess};
+use parking_lot::Mutex;
+
+use super::raw::CacheCounts;
+
+/// L2 is modelled on one line in so many.
+pub const L2_SAMPLE: u32 = 8;
+/// Far above every allocation: where local memory lies.
+const LOCAL_WINDOW: u64 = 1 << 60;
+
+/// What lives longer than a launch.
+pub struct Hierarchy {
+    gpu: Gpu,
+    l2: Mutex<Cache>,
+    constants: Vec<Mutex<Cache>>,
+    /// Times that the host wrote constant memory after a kernel had read it.
+    discards: AtomicU64,
+}
+
+impl Hierarchy {
+    /// Empty caches; the constant caches have `constant_bytes` if the user chose that.
+    pub fn new(gpu: Gpu, constant_bytes: Option<u32>) -> Hierarchy {
+        let l2 = caches::l2_cache(gpu.card);
+        let constant = caches::constant_cache(gpu.limits, constant_bytes);
+        let sms = gpu.card.sm_count.value.max(1);
+        Hierarchy {
+            gpu,
+            l2: Mutex::new(Cache::new(CacheShape { bytes: l2.bytes / L2_SAMPLE, ..l2 })),
+            constants: (0..sms).map(|_| Mutex::new(Cache::new(constant))).collect(),
+            discards: AtomicU64::new(0),
+        }
+    }
+
+    /// Bytes of a multiprocessor's constant cache.
+    pub fn constant_bytes(&self) -> u32 {
+        self.constants.first().map_or(0, |c| c.lock().shape().bytes)
+    }
+
+    /// The host wrote constant memory: what the caches hold of it is thrown away.
+    pub fn constant_written(&self) {
+        let mut held = false;
+        for cache in &self.constants {
+            let mut cache = cache.lock();
+            held |= cache.counts.hits + cache.counts.misses != 0;
+            cache.invalidate();
+            cache.counts = caches::HitCounts::default();
+        }
+        self.discards.fetch_add(u64::from(held), Ordering::Relaxed);
+    }
+
+    /// See [`Hierarchy::constant_written`]: how often that cost something.
+    pub fn discards(&self) -> u64 {
+        self.discards.load(Ordering::Relaxed)
+    }
+
+    /// The caches of a launch whose blocks take `shared` bytes, so many of them on a multiprocessor.
+    pub fn launch(&self, shared: u32, blocks_per_sm: u32) -> LaunchCaches<'_> {
+        let needed = shared.saturating_mul(blocks_per_sm.max(1));
+        let split = caches::split_for(self.gpu.limits, needed);
+        LaunchCaches {
+            hierarchy: self,
+            l1: (0..self.constants.len()).map(|_| Mutex::new(None)).collect(),
+            shape: caches::l1_cache(split),
+        }
+    }
+}
+
+/// The caches that one launch sees.
+pub struct LaunchCaches<'h> {
+    hierarchy: &'h Hierarchy,
+    /// By multiprocessor, made when it is first used.
+    l1: Vec<Mutex<Option<Cache>>>,
+    shape: CacheShape,
+}
+
+impl LaunchCaches<'_> {
+    /// Bytes of L1 of a multiprocessor in this launch.
+    pub fn l1_bytes(&self) -> u32 {
+        self.shape.bytes
+    }
+
+    /// Looks an access up. `warp` is the warp in its block.
+    pub fn look(
+        &self,
+        model: &MemoryModel,
+        access: &WarpAccess<'_>,
+        (smid, warp): (u32, u32),
+        counts: &mut CacheCounts,
+    ) {
+        if access.mask == 0 {
+            return;
+        }
+        match access.space {
+            Space::Constant => self.constant(access, smid, counts),
+            Space::Global => {
+                // The widest access is one sector.
+                let sectors = Sectors::of(access.mask, |l| access.addresses[l] >> 5);
+                let cached = through_l1(model, access);
+                self.sectors(&sectors, access.kind, cached, smid, counts);
+            }
+            Space::Local => {
+                let window = LOCAL_WINDOW | u64::from(smid) << 40 | u64::from(warp) << 32;
+                let cached = self.shape.bytes > 0;
+                for word in 0..u64::from(access.width.div_ceil(4)) {
+                    let sectors = Sectors::of(access.mask, |l| {
+                        (window + interleaved(access.addresses[l] + 4 * word, l)) >> 5
+                    });
+                    self.sectors(&sectors, access.kind, cached, smid, counts);
+                }
+            }
+            Space::Shared | Space::Parameter => {}
+        }
+    }
+
+    fn constant(&self, access: &WarpAccess<'_>, smid: u32, counts: &mut CacheCounts) {
+        let Some(cache) = self.hierarchy.constants.get(smid as usize) else { return };
+        let mut cache = cache.lock();
+        let mut last = None;
+        for l in lanes(access.mask) {
+            let address = access.addresses[l];
+            if last != Some(address) {
+                let hit = cache.read(address);
+                counts.constant_hits += u64::from(hit);
+                counts.constant_misses += u64::from(!hit);
+            }
+            last = Some(address);
+        }
+    }
+
+    fn sectors(
+        &self,
+        sectors: &Sectors,
+        kind: Kind,
+        cached: bool,
+        smid: u32,
+        counts: &mut CacheCounts,
+    ) {
+        // Bit n: sector n of the list goes on to L2.
+        let mut below = u32::MAX >> (32 - sectors.len);
+        if let Some(l1) = self.l1.get(smid as usize).filter(|_| self.shape.bytes > 0) {
+            let mut l1 = l1.lock();
+            let l1 = l1.get_or_insert_with(|| Cache::new(self.shape));
+            match kind {
+                Kind::Load if cached => {
+                    for (n, &sector) in sectors.all().iter().enumerate() {
+                        below &= !(u32::from(l1.read(sector << 5)) << n);
+                    }
+                    let misses = u64::from(below.count_ones());
+                    counts.l1_misses += misses;
+                    counts.l1_hits += sectors.len as u64 - misses;
+                }
+                Kind::Load => {}
+                Kind::Store | Kind::Atomic(_) | Kind::Reduction(_) => {
+                    for &sector in sectors.all() {
+                        l1.write_through(sector << 5);
+                    }
+                }
+            }
+        }
+        for (n, &sector) in sectors.all().iter().enumerate() {
+            if !sampled(sector) {
+                below &= !(1 << n);
+            }
+        }
+        if below == 0 {
+            return;
+        }
+        let mut l2 = self.hierarchy.l2.lock();
+        for n in lanes(below) {
+            let hit = l2.read(sectors.list[n] << 5);
+            if kind == Kind::Load {
+                counts.l2_hits += u64::from(hit);
+                counts.l2_misses += u64::from(!hit);
+            }
+        }
+    }
+}
+
+/// Whether a sector's line is one of those that L2 is modelled on.
+fn sampled(sector: u64) -> bool {
+    (sector >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & u64::from(L2_SAMPLE - 1) == 0
+}
+
+fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    (0..32).filter(move |l| mask >> l & 1 != 0)
+}
+
+/// The different sectors that the lanes of a word of an access touch; one at least.
+struct Sectors {
+    list: [u64; 32],
+    len: usize,
+}
+
+impl Sectors {
+    #[inline]
+    fn of(mask: u32, sector: impl Fn(usize) -> u64) -> Sectors {
+        let mut sectors = Sectors { list: [0; 32], len: 0 };
+        let mut last = u64::MAX;
+        for lane in lanes(mask) {
+            let sector = sector(lane);
+            if sector != last && !sectors.all().contains(&sector) {
+                sectors.list[sectors.len] = sector;
+                sectors.len += 1;
+            }
+            last = sector;
+        }
+        sectors
+    }
+
+    fn all(&self) -> &[u64] {
+        &self.list[..self.len]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use margay_arch::CacheOperator;
+
+    use super::*;
+
+    fn access(space: Space, kind: Kind, addresses: &[u64; 32]) -> WarpAccess<'_> {
+        let cache = CacheOperator::Default;
+        WarpAccess { space, kind, width: 4, mask: u32::MAX, addresses, cache }
+    }
+
+    fn look(caches: &LaunchCaches<'_>, a: &WarpAccess<'_>, smid: u32) -> CacheCounts {
+        let gpu = margay_arch::find("h200").unwrap();
+        let mut counts = CacheCounts::default();
+        caches.look(&MemoryModel::new(gpu.limits), a, (smid, 0), &mut counts);
+        counts
+    }
+
+    #[test]
+    fn l1_is_a_multiprocessor_s_and_a_launch_s() {
+        let hierarchy = Hierarchy::new(margay_arch::find("h200").unwrap(), None);
+        let at: [u64; 32] = std::array::from_fn(|l| 4096 + 4 * l as u64);
+        let load = access(Space::Global, Kind::Load, &at);
+        let caches = hierarchy.launch(0, 1);
+        assert_eq!(caches.l1_bytes(), 256 << 10);
+        assert_eq!(look(&caches, &load, 0).l1_misses, 4);
+        assert_eq!(look(&caches, &load, 0).l1_hits, 4);
+        assert_eq!(look(&caches, &load, 1).l1_misses, 4, "another multiprocessor");
+        assert_eq!(look(&hierarchy.launch(0, 1), &load, 0).l1_misses, 4, "another launch");
+        // Whether the line is one of those that are modelled or not, L2 never forgets it.
+        let after = look(&hierarchy.launch(0, 1), &load, 2);
+        assert_eq!(after.l2_misses, 0);
+        let store = access(Space::Global, Kind::Store, &at);
+        assert_eq!(look(&caches, &store, 0), CacheCounts::default());
+    }
+
+    #[test]
+    fn constants_stay_until_the_host_writes_them() {
+        let hierarchy = Hierarchy::new(margay_arch::find("h200").unwrap(), Some(16 << 10));
+        assert_eq!(hierarchy.constant_bytes(), 16 << 10);
+        let load = |caches: &LaunchCaches<'_>| {
+            look(caches, &access(Space::Constant, Kind::Load, &[4096; 32]), 0)
+        };
+        assert_eq!(load(&hierarchy.launch(0, 1)).constant_misses, 1);
+        assert_eq!(load(&hierarchy.launch(0, 1)).constant_hits, 1);
+        hierarchy.constant_written();
+        assert_eq!(load(&hierarchy.launch(0, 1)).constant_misses, 1);
+        assert_eq!(hierarchy.discards(), 1);
+        hierarchy.constant_written();
+        hierarchy.constant_written();
+        assert_eq!(hierarchy.discards(), 2, "nothing was held the last time");
+    }
+}
