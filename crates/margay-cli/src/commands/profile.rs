@@ -123,13 +123,15 @@ impl Profile {
         for entry in entries.flatten().filter(|e| e.path().extension() == Some("json".as_ref())) {
             let path = entry.path();
             let bytes = fs::read(&path).at(&path, "cannot read the profile")?;
-            let profile: RawProfile = serde_json::from_slice(&bytes)
-                .map_err(|e| Failure::Work(format!("the profile cannot be read: {e}")))?;
-            if profile.format != FORMAT {
+            let unreadable =
+                |e: serde_json::Error| Failure::Work(format!("the profile cannot be read: {e}"));
+            let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(unreadable)?;
+            if value["format"] != FORMAT {
                 return Err(Failure::Work(
                     "the libraries that the program used are of another version of margay".into(),
                 ));
             }
+            let profile: RawProfile = serde_json::from_value(value).map_err(unreadable)?;
             if profile.kernels.iter().any(|k| k.launches > 0) {
                 profiles.push(profile);
             }
