@@ -87,7 +87,7 @@ kernel void counter_bug(global int *out) {
     int i = get_local_id(0);
     if (i == 0) count = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    count++; //~ race/write-write race/read-write
+    count++; //~ race/write-write race/read-write race/same-value
     barrier(CLK_LOCAL_MEM_FENCE);
     if (i == 0) *out = count;
 }
@@ -155,26 +155,6 @@ kernel void transpose_good(global const int *in, global int *out) {
     tile[y][x] = in[y * 16 + x];
     barrier(CLK_LOCAL_MEM_FENCE);
     out[y * 16 + x] = tile[x][y];
-}
-
-// launch: bins_bug 64 64 iota:64 zeros:32
-// launch: bins_good 64 64 iota:64 zeros:32
-kernel void bins_bug(global const int *in, global int *out) {
-    local int bins[8];
-    int i = get_local_id(0);
-    if (i < 8) bins[i] = 0;
-    atomic_inc(&bins[in[i] % 8]); //~ race/atomic-plain
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (i < 8) out[i] = bins[i];
-}
-kernel void bins_good(global const int *in, global int *out) {
-    local int bins[8];
-    int i = get_local_id(0);
-    if (i < 8) bins[i] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    atomic_inc(&bins[in[i] % 8]);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (i < 8) out[i] = bins[i];
 }
 
 // launch: scan_bug 64 64 iota:64 zeros:256

@@ -200,9 +200,14 @@ impl<'a> RaceObserver<'a> {
             let Thread { block, warp, lane } = mark.thread();
             let strong = usize::from(mark.strong());
             if block != state.clock.id {
-                if let Some(used) = self.used.read().get(&block) {
-                    used.write()[warp as usize][strong].add(mark.stamp, lane);
-                }
+                // A block that has ended may have left nothing: what it did counts all the same.
+                let warps = state.clock.warps();
+                let fresh = || Arc::new(RwLock::new(vec![Default::default(); warps]));
+                let known = self.used.read().get(&block).cloned();
+                let used = known.unwrap_or_else(|| {
+                    self.used.write().entry(block).or_insert_with(fresh).clone()
+                });
+                used.write()[warp as usize][strong].add(mark.stamp, lane);
             } else if state.clock.use_stamp(warp, lane, mark.stamp, mark.strong()) {
                 state.used.write()[warp as usize][strong].add(mark.stamp, lane);
             }
