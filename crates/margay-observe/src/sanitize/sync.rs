@@ -25,8 +25,11 @@ pub struct SyncObserver<'a> {
     /// Open rounds of the barriers, by block and number.
     rounds: Mutex<HashMap<u32, HashMap<u32, Round>>>,
     /// Lanes that waited at a barrier of the source before, by block, its line and column, and warp.
-    regulars: Mutex<HashMap<u32, HashMap<(u32, u32, u32), u32>>>,
+    regulars: Mutex<HashMap<u32, Regulars>>,
 }
+
+/// Lanes by a barrier's line and column, and the warp.
+type Regulars = HashMap<(u32, u32, u32), u32>;
 
 /// A round of a barrier that waits for the whole block.
 struct Round {
