@@ -34,6 +34,7 @@ pub static RULE: Rule = Rule {
         "use of undeclared identifier '__any'",
         "use of undeclared identifier '__all'",
         "use of undeclared identifier '__ballot'",
+        "is unavailable: __*() ended with compute capability 7.0",
     ],
     check: Some(check),
 };
