@@ -173,7 +173,7 @@ fn walk(
 
 /// The modifiers one of which an optional operand of this name goes with; it is there if, and only
 /// if, such a modifier is.
-pub(super) fn required_by(operand: &str) -> Option<&'static [&'static str]> {
+pub fn required_by(operand: &str) -> Option<&'static [&'static str]> {
     match operand {
         "cache-policy" => Some(&["L2::cache_hint"]),
         "ctaMask" => {
