@@ -133,3 +133,10 @@ TO_HALF_ALL(long) TO_HALF_ALL(ulong) TO_HALF_ALL(float) TO_HALF_ALL(double) TO_H
 FROM_HALF_INTEGER(char) FROM_HALF_INTEGER(uchar) FROM_HALF_INTEGER(short) FROM_HALF_INTEGER(ushort)
 FROM_HALF_INTEGER(int) FROM_HALF_INTEGER(uint) FROM_HALF_INTEGER(long) FROM_HALF_INTEGER(ulong)
 FROM_HALF_MODES(float, ) FROM_HALF_MODES(double, )
+
+// Shuffles: only the bits of an index that tell components apart count.
+#define SHUFFLES(n, m)                                                                \
+  half##n OV shuffle(half##m x, ushort##n k) { half##n r; EACH(n, r, x[k[i] & (m - 1)]); return r; } \
+  half##n OV shuffle2(half##m x, half##m y, ushort##n k) { half##n r; EACH(n, r, k[i] & m ? y[k[i] & (m - 1)] : x[k[i] & (m - 1)]); return r; }
+#define SHUFFLES_TO(n) SHUFFLES(n, 2) SHUFFLES(n, 4) SHUFFLES(n, 8) SHUFFLES(n, 16)
+SHUFFLES_TO(2) SHUFFLES_TO(4) SHUFFLES_TO(8) SHUFFLES_TO(16)

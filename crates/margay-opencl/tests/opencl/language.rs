@@ -110,3 +110,12 @@ fn asynchronous_copies_and_vectors() {
     let values = run("", source, 64, 32);
     assert_eq!(values[..8], [3, 2, 1, 0, 7, 6, 5, 4]);
 }
+
+#[test]
+fn shuffles_of_halves() {
+    let source = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+        kernel void f(global int *o) { half4 a = (half4)(0, 1, 2, 3), b = a + 4;
+        half2 r = shuffle(a, (ushort2)(3, 6)); o[0] = r.x; o[1] = r.y;
+        half8 s = shuffle2(a, b, (ushort8)(7, 0, 4, 3, 12, 8, 1, 2)); for (int i = 0; i < 8; i++) o[2 + i] = s[i]; }";
+    assert_eq!(run("", source, 16, 1)[..10], [3, 2, 7, 0, 4, 3, 4, 0, 1, 2]);
+}
