@@ -71,7 +71,8 @@ pub trait Host: Sync {
     fn free(&self, address: u64) -> bool;
 }
 
-/// What a finished launch did. Accesses are counted a warp each, whatever the width.
+/// What a finished launch did. Accesses are counted a warp each, whatever the width; those that compiled
+/// code made are not, so only observed launches have all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchStats {
     pub warp_instructions: u64,
