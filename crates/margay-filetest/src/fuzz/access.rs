@@ -404,7 +404,9 @@ impl Gen<'_> {
         let (space, at, room) =
             *self.random.pick(&[("global", "%d3", 240), ("shared", "%d5", SHARED_OWN)]);
         let offset = bytes * self.random.below((room / bytes) as usize) as u32;
-        let mut values = self.operand(class);
+        // Constants of floats are written otherwise.
+        let float = op.contains(".f") || op.contains("noftz");
+        let mut values = if float { self.register(class) } else { self.operand(class) };
         if op.starts_with("cas") {
             let more = self.operand(class);
             values = format!("{values}, {more}");
