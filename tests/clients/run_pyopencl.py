@@ -80,7 +80,7 @@ def run_module(options, margay, python, directory, module, folder):
     command = [margay, "run", str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short",
                f"--timeout={SECONDS_A_TEST}", f"--rootdir={folder}", f"--junitxml={report}",
                str(directory / f"{module}.py")]
-    settings = {"PYOPENCL_TEST": "margay", "PYOPENCL_NO_CACHE": "1", "PYTHONWARNINGS": "ignore"}
+    settings = {"PYOPENCL_TEST": "margay", "PYTHONWARNINGS": "ignore"}
     code, stdout, stderr = common.limited(command, SECONDS_A_MODULE, folder, settings)
     if options.verbose and code != 0:
         print(stdout[-6000:], stderr[-2000:])

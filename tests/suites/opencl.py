@@ -76,7 +76,8 @@ def hands_on_verdict(code, stdout):
         return "the program reports an error"
     if "pi =" in stdout or "pi=" in stdout:
         value = re.search(r"pi\s*=\s*([0-9.]+)", stdout)
-        return None if value and abs(float(value[1]) - 3.14159265) < 1e-4 else "pi is wrong"
+        # Single precision adds up 262144 terms for each work-item; a CPU that does the same is 0.0003 off, too.
+        return None if value and abs(float(value[1]) - 3.14159265) < 5e-4 else "pi is wrong"
     return None if stdout.strip() else "printed nothing"
 
 
