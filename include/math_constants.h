@@ -4,7 +4,7 @@
 #define MARGAY_MATH_CONSTANTS_H
 #define __MATH_CONSTANTS_H__
 #define CUDART_INF_F __builtin_inff()
-#define CUDART_NAN_F __builtin_nanf("")
+#define CUDART_NAN_F __builtin_bit_cast(float, 0x7fffffff)
 #define CUDART_MIN_DENORM_F 1.401298464e-45f
 #define CUDART_MAX_NORMAL_F 3.402823466e+38f
 #define CUDART_NEG_ZERO_F (-0.0f)
@@ -34,7 +34,7 @@
 #define CUDART_TWO_TO_31_F 2147483648.0f
 #define CUDART_TWO_TO_32_F 4294967296.0f
 #define CUDART_INF __builtin_inf()
-#define CUDART_NAN __builtin_nan("")
+#define CUDART_NAN __builtin_bit_cast(double, 0xfff8000000000000ULL)
 #define CUDART_NEG_ZERO (-0.0)
 #define CUDART_MIN_DENORM 4.9406564584124654e-324
 #define CUDART_ZERO 0.0

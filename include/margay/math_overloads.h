@@ -10,6 +10,35 @@
 
 #define MARGAY_H static inline __host__
 
+// ---- nan and nanf ------------------------------------------------------------------------------
+// A quiet NaN whose payload is the number that the tag writes, octal, decimal or hexadecimal as in C;
+// what is no number gives 0. clang declares both and defines neither.
+static __inline__ __attribute__((always_inline)) __device__ unsigned long long
+__margay_nan_payload(const char *tag) {
+  unsigned base = 10;
+  unsigned long long payload = 0;
+  if (tag && *tag == '0') {
+    base = 8;
+    if (*++tag == 'x' || *tag == 'X') {
+      base = 16;
+      ++tag;
+    }
+  }
+  for (; tag && *tag; ++tag) {
+    unsigned c = (unsigned char)*tag;
+    unsigned digit = c - '0' <= 9 ? c - '0' : (c | 32) - 'a' <= 5 ? (c | 32) - 'a' + 10 : 16;
+    if (digit >= base) return 0;
+    payload = payload * base + digit;
+  }
+  return payload;
+}
+static __inline__ __attribute__((always_inline)) __device__ double nan(const char *tag) {
+  return __longlong_as_double(0x7ff8000000000000ULL | (__margay_nan_payload(tag) & 0xfffffffffffffULL));
+}
+static __inline__ __attribute__((always_inline)) __device__ float nanf(const char *tag) {
+  return __int_as_float(0x7fc00000 | ((int)__margay_nan_payload(tag) & 0x7fffff));
+}
+
 // ---- min and max -----------------------------------------------------------------------------
 // Mixed operands convert as in C's usual arithmetic conversions. clang has the device's (int, int).
 #define MARGAY_MINMAX(A, B, R)                                                                     \

@@ -40,6 +40,10 @@ class Program:
     reference: pathlib.Path | None = None
     # Called with (exit code, stdout, stderr); returns None or what is wrong.
     verdict: object = None
+    # Where it runs: beside its executable, or (False) where its sources and their data are.
+    runs_beside: bool = True
+    # The least time limit, whatever --seconds says.
+    seconds: int = 0
 
 
 def exit_code_zero(code, _stdout, _stderr):
@@ -53,14 +57,19 @@ def cuda_samples(checkout):
     common = checkout / "Common"
     intro, concepts = samples / "0_Introduction", samples / "2_Concepts_and_Techniques"
     features = samples / "3_CUDA_Features"
+    domain = samples / "5_Domain_Specific"
 
-    def one(folder, name, *sources, extra=(), arguments=(), before=()):
+    def one(folder, name, *sources, extra=(), arguments=(), before=(), runs_beside=True):
         directory = folder / name
         sources = sources or (f"{name}.cu",)
         build = ["-std=c++17", "-I", str(common), *extra, *sources, "-o", "{out}/" + name]
-        return Program(name, directory, [*before, build], name, list(arguments), verdict=exit_code_zero)
+        return Program(name, directory, [*before, build], name, list(arguments), verdict=exit_code_zero,
+                       runs_beside=runs_beside)
 
-    fatbin = ["-fatbin", "vectorAdd_kernel.cu", "-o", "{out}/vectorAdd_kernel64.fatbin"]
+    def fatbin_of(kernel):
+        return ["-fatbin", f"{kernel}.cu", "-o", "{out}/" + kernel + "64.fatbin"]
+
+    fatbin = fatbin_of("vectorAdd_kernel")
     ptx = ["-ptx", "ptxjit_kernel.cu", "-o", "{out}/ptxjit_kernel64.ptx"]
     return [
         one(intro, "vectorAdd"),
@@ -92,6 +101,27 @@ def cuda_samples(checkout):
         one(intro, "simpleCubemapTexture"),
         one(intro, "simpleSurfaceWrite"),
         one(concepts, "dct8x8", "dct8x8.cu", "BmpUtil.cpp", "DCT8x8_Gold.cpp"),
+        one(intro, "simplePitchLinearTexture"),
+        one(domain, "stereoDisparity", runs_beside=False),
+        one(intro, "simpleStreams"),
+        one(intro, "vectorAddMMAP", "vectorAddMMAP.cpp", "multidevicealloc_memmap.cpp", extra=["-lcuda"],
+            before=[fatbin]),
+        one(intro, "simpleIPC", "simpleIPC.cu", str(common / "helper_multiprocess.cpp"), extra=["-lcuda"]),
+        one(concepts, "threadMigration", "threadMigration.cpp", extra=["-lcuda"],
+            before=[fatbin_of("threadMigration_kernel")]),
+        one(features, "graphMemoryNodes"),
+        one(features, "jacobiCudaGraphs", "main.cpp", "jacobi.cu"),
+        one(concepts, "eigenvalues", "main.cu", "bisect_large.cu", "bisect_small.cu", "gerschgorin.cpp", "matlab.cpp",
+            runs_beside=False),
+        one(concepts, "interval", extra=["-I."]),
+        one(domain, "SobolQRNG", "sobol.cpp", "sobol_gold.cpp", "sobol_gpu.cu", "sobol_primitives.cpp"),
+        one(domain, "FDTD3d", "src/FDTD3d.cpp", "src/FDTD3dGPU.cu", "src/FDTD3dReference.cpp", extra=["-Iinc"]),
+        one(domain, "quasirandomGenerator", "quasirandomGenerator.cpp", "quasirandomGenerator_gold.cpp",
+            "quasirandomGenerator_kernel.cu"),
+        one(intro, "simpleAWBarrier"),
+        one(features, "globalToShmemAsyncCopy"),
+        one(features, "cdpSimpleQuicksort", extra=["-rdc=true"]),
+        one(intro, "matrixMul", arguments=["-wA=64", "-hA=64", "-wB=64", "-hB=64"]),
     ]
 
 
@@ -123,7 +153,9 @@ def llvm(checkout):
         reference = source.with_suffix(".reference_output")
         build = ["-std=c++14", source.name, "-lm", "-o", "{out}/program"]
         verdict = against(reference) if reference.exists() else exit_code_zero
-        programs.append(Program(source.stem, directory, [build], "program", verdict=verdict))
+        # It tries all 2^32 pairs of arguments of most of 81 functions.
+        seconds = 3 * 3600 if source.stem == "simd" else 0
+        programs.append(Program(source.stem, directory, [build], "program", verdict=verdict, seconds=seconds))
     return programs
 
 
@@ -169,7 +201,9 @@ def run_one(program, margay, compiler, seconds, environment, verbose):
                 first = next((l for l in stderr.splitlines() if "error" in l), stderr.strip()[:200])
                 return "does not build: " + ("time limit" if code is None else first)
         executable = os.path.join(out, program.executable)
-        code, stdout, stderr = limited([margay, "run", executable, *program.arguments], out, seconds, environment)
+        directory = out if program.runs_beside else program.source_dir
+        seconds = max(seconds, program.seconds)
+        code, stdout, stderr = limited([margay, "run", executable, *program.arguments], directory, seconds, environment)
         if verbose:
             print(stdout + stderr)
         if code is None:

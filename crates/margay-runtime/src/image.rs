@@ -122,6 +122,7 @@ pub(crate) fn verified(module: &ir::Module) -> Result<(), LoadFailure> {
 fn unresolved(module: &ir::Module) -> Option<String> {
     let mut log = String::new();
     let declared = |f: &ir::Function| f.blocks.is_empty();
+    let mut seen = std::collections::HashSet::new();
     for function in &module.functions {
         for inst in function.blocks.iter().flat_map(|b| &b.insts) {
             if let ir::Attr::Call(call) = &inst.attr
@@ -130,10 +131,12 @@ fn unresolved(module: &ir::Module) -> Option<String> {
                 && declared(callee)
             {
                 let line = module.locs.get(inst.loc.0 as usize).map_or(0, |l| l.ptx_line);
-                log += &format!(
-                    "ptx line {line}; error   : unresolved extern function '{}', called by '{}'\n",
-                    callee.name, function.name
-                );
+                if seen.insert((id, &function.name)) {
+                    log += &format!(
+                        "ptx line {line}; error   : unresolved extern function '{}', called by '{}'\n",
+                        callee.name, function.name
+                    );
+                }
             }
         }
     }
