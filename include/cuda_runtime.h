@@ -14,6 +14,7 @@
 
 #if defined(MARGAY_CUDA_PASS)
 #include <__clang_cuda_math_forward_declares.h>
+#include <assert.h>
 #include <cmath>
 #include <cstdlib>
 #include <limits.h>

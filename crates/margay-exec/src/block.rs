@@ -57,6 +57,8 @@ pub enum Progress {
     /// In a whole round nothing was written, no thread exited, no barrier opened, and memory was
     /// polled: it waits for somebody else.
     Spinning,
+    /// What lives sleeps, until this time of [`Cx::nanoseconds`] at least.
+    Asleep(u64),
 }
 
 /// Bytes from one lane's local memory to the next one's: not a power of two, so that equal offsets
@@ -207,7 +209,7 @@ impl Group {
             for b in 0..self.blocks.len() {
                 for w in 0..self.blocks[b].warps.len() {
                     let turn = cx.warp_instructions + WARP_SLICE as u64;
-                    while self.blocks[b].warps[w].runnable() {
+                    while self.blocks[b].warps[w].runnable(cx) {
                         ran = true;
                         let polled = cx.polls;
                         let stopped = self.run_warp(cx, pool, b, w)?;
@@ -238,7 +240,9 @@ impl Group {
                 return Ok(Progress::Done);
             }
             if !ran && !events {
-                return Err(self.deadlock(cx));
+                let warps = self.blocks.iter().flat_map(|b| &b.warps);
+                let first = warps.filter_map(Warp::wakes).min();
+                return first.map(Progress::Asleep).ok_or_else(|| self.deadlock(cx));
             }
             if stop() {
                 return Ok(Progress::Busy);
@@ -345,7 +349,7 @@ impl Group {
             for warp in &block.warps {
                 for f in &warp.fragments {
                     let (what, pc) = match f.state {
-                        State::Ready => continue,
+                        State::Ready | State::Asleep { .. } => continue,
                         State::Await => ("for lanes of its warp".to_owned(), f.pc),
                         State::Meet { needs } => {
                             (format!("for lanes {needs:#x} of its warp"), f.pc)

@@ -115,6 +115,8 @@ pub struct Cx<'a> {
     pub changes: u64,
     /// Loads and atomics that a spinning thread would make.
     pub polls: u64,
+    /// Nanoseconds that the lanes which just gave way asked for.
+    pub sleep: u64,
     /// Whether a clock was read since the scheduler last asked: time passes by itself.
     pub timed: bool,
     pub warp_instructions: u64,
@@ -133,6 +135,11 @@ pub struct Cx<'a> {
 }
 
 impl<'a> Cx<'a> {
+    /// Time since the launch began, which sleeping threads go by.
+    pub fn nanoseconds(&self) -> u64 {
+        self.env.started.elapsed().as_nanos() as u64
+    }
+
     pub fn new(env: &'a Env<'a>) -> Cx<'a> {
         let interest = env.observer.map_or(Interest::empty(), |o| o.interest());
         Cx {
@@ -159,6 +166,7 @@ impl<'a> Cx<'a> {
             epoch: env.memory.epoch(),
             changes: 0,
             polls: 0,
+            sleep: 0,
             timed: false,
             warp_instructions: 0,
             thread_instructions: 0,

@@ -181,7 +181,8 @@ pub struct ProgramInfo {
     pub local_bytes: u32,
     /// Bytes of constant variables of the module.
     pub const_bytes: u32,
-    /// Estimated from what lives at once (`margay_ir::analysis::registers`).
+    /// Estimated from what lives at once (`margay_ir::analysis::registers`), in the kernel or in
+    /// whatever it may call.
     pub registers: u32,
     pub param_size: u32,
     pub uses_recursion_or_indirect_calls: bool,
@@ -328,6 +329,11 @@ fn is_header(file: &str) -> bool {
 
 /// The handle that device code sees for a function (for tables of function pointers in initialisers).
 /// It is no address of anything: a load through it faults.
+/// Bytes of the static shared variables that a kernel can reach. Nothing is decoded.
+pub fn static_shared(module: &ir::Module, entry: ir::FuncId) -> Result<u32, LinkError> {
+    crate::decode::static_shared(module, entry)
+}
+
 pub fn function_handle(module_uid: u32, function: ir::FuncId) -> u64 {
     0x0c0d << 48 | (module_uid as u64 & 0xff_ffff) << 24 | ((function.0 as u64 + 1) & 0xf_ffff) << 4
 }

@@ -164,6 +164,11 @@ impl Grid<'_> {
         self.next.load(Ordering::Acquire) < self.groups || self.returns.load(Ordering::Acquire) != 0
     }
 
+    /// Whether a group waits to begin that the card has room for.
+    fn may_begin(&self) -> bool {
+        self.unstarted() && self.resident.load(Ordering::Acquire) < self.limit
+    }
+
     /// The only block of a group without clusters.
     fn block_at(&self, group: u64) -> [u32; 3] {
         let config = self.env.config;
@@ -226,6 +231,8 @@ fn permute(i: u64, n: u64, seed: u64) -> u64 {
 struct Begun {
     group: Group,
     spinning: bool,
+    /// When the first of its threads wakes, if all that live sleep; else 0.
+    asleep: u64,
     /// Whole slices that it was busy for.
     slices: u32,
 }
@@ -254,7 +261,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
         }
     };
     while !grid.should_stop() {
-        if begun.iter().all(|b| b.spinning || b.slices >= PATIENCE)
+        if begun.iter().all(|b| b.spinning || b.asleep != 0 || b.slices >= PATIENCE)
             && let Some((at, count)) = grid.take(chunk)
         {
             if fast.is_none() {
@@ -279,7 +286,12 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
                         grid.finished.fetch_add(n as u64, Ordering::AcqRel);
                         grid.give_back(at + n as u64 + 1, at + count);
                         chunk = 1;
-                        begun.push_front(Begun { group: *group, spinning: false, slices: 0 });
+                        begun.push_front(Begun {
+                            group: *group,
+                            spinning: false,
+                            asleep: 0,
+                            slices: 0,
+                        });
                     }
                     Err(fault) => grid.finish_early(End::Fault(fault)),
                 }
@@ -296,7 +308,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
             let blocks = grid.blocks_of(at);
             let group = Group::new(&cx, &blocks, (at % sms) as u32, &mut pool);
             group.report(&mut cx, true);
-            begun.push_front(Begun { group, spinning: false, slices: 0 });
+            begun.push_front(Begun { group, spinning: false, asleep: 0, slices: 0 });
         }
         let Some(mut current) = begun.pop_front() else {
             if !grid.unstarted() {
@@ -308,6 +320,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
         };
         let fuel = if help.is_some() { FIRST_SLICE } else { GROUP_SLICE };
         current.group.watch_for_circles(grid.unstarted());
+        current.asleep = 0;
         match current.group.run(&mut cx, &mut pool, fuel, &stop) {
             Ok(Progress::Done) => {
                 current.group.report(&mut cx, false);
@@ -321,6 +334,17 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
                 current.slices = current.slices.saturating_add(1);
                 grid.progress.fetch_add(1, Ordering::AcqRel);
                 begun.push_back(current);
+            }
+            // Neither progress nor its lack: who spins with pauses is found to spin when it wakes.
+            Ok(Progress::Asleep(until)) => {
+                current.asleep = until;
+                begun.push_back(current);
+                let first = begun.iter().map(|b| b.asleep).min().unwrap_or(0);
+                let left = first.saturating_sub(cx.nanoseconds());
+                // Blocks that wait to begin go first.
+                if left > 0 && !grid.may_begin() {
+                    std::thread::sleep(Duration::from_nanos(left));
+                }
             }
             Ok(Progress::Spinning) => {
                 current.spinning = true;

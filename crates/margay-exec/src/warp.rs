@@ -55,6 +55,10 @@ const BUSY_QUANTA: u32 = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Ready,
+    /// In `nanosleep` until this time of [`Cx::nanoseconds`].
+    Asleep {
+        until: u64,
+    },
     /// At a `.sync` op at its address, whose lanes have not all arrived.
     Await,
     /// At a `bar.warp` that needs these lanes.
@@ -368,6 +372,11 @@ impl Warp {
                         self.orderly = false;
                         self.fragments[at].rounds += 1;
                     }
+                    // A reproducible run has no real time.
+                    if cx.sleep != 0 && cx.env.config.seed.is_none() {
+                        let until = cx.nanoseconds() + cx.sleep;
+                        self.fragments[at].state = State::Asleep { until };
+                    }
                     left = left.min(0);
                 }
                 Flow::Table => self.table(cx, at)?,
@@ -549,7 +558,11 @@ impl Warp {
     fn meet(&mut self, cx: &mut Cx<'_>) {
         let here = |f: &Fragment| match f.state {
             State::Meet { .. } => f.mask,
-            State::Ready | State::Await | State::Barrier { .. } | State::Cluster { .. } => 0,
+            State::Ready
+            | State::Asleep { .. }
+            | State::Await
+            | State::Barrier { .. }
+            | State::Cluster { .. } => 0,
         };
         let arrived = self.fragments.iter().fold(0, |m, f| m | here(f));
         let (mut met, mut place) = (0, None);
@@ -879,8 +892,28 @@ impl Warp {
     }
 
     /// Whether some fragment can run.
-    pub fn runnable(&self) -> bool {
+    pub fn runnable(&mut self, cx: &Cx<'_>) -> bool {
+        for f in &mut self.fragments {
+            if let State::Asleep { until } = f.state
+                && cx.nanoseconds() >= until
+            {
+                f.state = State::Ready;
+            }
+        }
         self.fragments.iter().any(|f| f.state == State::Ready)
+    }
+
+    /// When the first of its sleeping lanes wakes.
+    pub fn wakes(&self) -> Option<u64> {
+        let until = |f: &Fragment| match f.state {
+            State::Asleep { until } => Some(until),
+            State::Ready
+            | State::Await
+            | State::Meet { .. }
+            | State::Barrier { .. }
+            | State::Cluster { .. } => None,
+        };
+        self.fragments.iter().filter_map(until).min()
     }
 }
 

@@ -155,7 +155,7 @@ pub fn undefined(text: &[u8]) -> Option<String> {
 }
 
 /// Parses and lowers; the error is the log's text, a line an error as ptxas writes them.
-fn lower(text: &[u8]) -> Result<ir::Module, String> {
+pub(crate) fn lower(text: &[u8]) -> Result<ir::Module, String> {
     let mut ast = margay_ptx::parse_bytes(text).map_err(|problems| {
         let lines = problems.iter().map(|p| {
             let (line, column) = (p.position.line, p.position.column);

@@ -21,6 +21,7 @@ pub mod image;
 pub mod ipc;
 pub mod launch;
 pub mod library;
+pub mod limits;
 pub mod link;
 pub mod managed;
 pub mod memory;

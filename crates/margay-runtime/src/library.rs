@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use margay_ir as ir;
 use parking_lot::Mutex;
@@ -39,6 +40,8 @@ pub struct Library {
     kernels: Mutex<HashMap<String, Handle>>,
     /// Names in the library's order, as compiled first.
     names: Vec<String>,
+    /// Whether stderr has the reason why it does not load.
+    explained: AtomicBool,
 }
 
 /// A kernel of a library: a function in whichever context is current.
@@ -77,6 +80,7 @@ impl Runtime {
             modules: Mutex::default(),
             kernels: Mutex::default(),
             names,
+            explained: AtomicBool::new(false),
         });
         self.libraries.insert(library.handle, library.clone());
         Ok(library)
@@ -119,9 +123,18 @@ impl Library {
             return Ok(module.clone());
         }
         let code = self.code_for(context)?;
-        let module = context.load_bound(code, &self.host).map_err(|failure| failure.error)?;
+        let module = context.load_bound(code, &self.host).map_err(|f| self.refused(f))?;
         modules.insert(context.handle, module.clone());
         Ok(module)
+    }
+
+    /// The load was asked for long ago, so there is no log to write to: stderr has the reason, once.
+    fn refused(&self, failure: LoadFailure) -> CudaError {
+        if !failure.log.is_empty() && !self.explained.swap(true, Ordering::Relaxed) {
+            let log = failure.log.trim_end();
+            crate::report::warn(&format!("the device code was refused: {log}"));
+        }
+        failure.error
     }
 
     fn code_for(&self, context: &Context) -> Result<Arc<ir::Module>> {
@@ -136,7 +149,7 @@ impl Library {
             Source::Linked(bytes) => Image::Linked(bytes),
         };
         let code = image::compile_image(&image, sm, self.options);
-        let code = code.map_err(|failure| failure.error)?;
+        let code = code.map_err(|f| self.refused(f))?;
         compiled.insert(sm, code.clone());
         Ok(code)
     }

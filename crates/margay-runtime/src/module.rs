@@ -19,6 +19,7 @@ use crate::fatbin::Image;
 use crate::function::Function;
 use crate::handle::{self, Handle};
 use crate::image::{self, CompileOptions, LoadFailure};
+use crate::limits;
 use crate::managed::HostVariables;
 use crate::memory::Origin;
 use crate::runtime::{self, Runtime};
@@ -66,8 +67,10 @@ impl Context {
         code: Arc<ir::Module>,
         host: &HostVariables,
     ) -> std::result::Result<Arc<Module>, LoadFailure> {
-        let limits = runtime::get().device(self.device)?.gpu.limits;
-        check_sizes(&code, limits)?;
+        let device = runtime::get().device(self.device)?;
+        if let Some(log) = limits::exceeded(&code, device.gpu.limits) {
+            return Err(LoadFailure { error: CudaError::InvalidPtx, log });
+        }
         let (addresses, valued) = self.place_variables(&code, host)?;
         static UIDS: AtomicU32 = AtomicU32::new(1);
         let uid = UIDS.fetch_add(1, Ordering::Relaxed);
@@ -130,35 +133,6 @@ impl Context {
             }
         }
         Ok((addresses, valued))
-    }
-}
-
-/// Limits that ptxas holds a module to.
-fn check_sizes(
-    code: &ir::Module,
-    limits: &margay_arch::Limits,
-) -> std::result::Result<(), LoadFailure> {
-    let mut log = String::new();
-    let constants = code.globals.iter().filter(|g| g.space == ir::Space::Const);
-    let constants: u64 = constants.map(|g| g.size).sum();
-    let most = limits.constant_memory.value;
-    if constants > u64::from(most) {
-        log += &format!(
-            "error   : the module has {constants} bytes of constant variables, the most is {most}\n"
-        );
-    }
-    // More than 4352 bytes are allowed from PTX 8.1 on (PTX ISA, "Kernel Function Parameters").
-    let most = match code.ptx_version < (8, 1) {
-        true => limits.max_parameters.value.min(4352),
-        false => limits.max_parameters.value,
-    };
-    for f in code.functions.iter().filter(|f| f.is_entry && f.param_size > most) {
-        let (name, size) = (&f.name, f.param_size);
-        log += &format!("error   : '{name}' has {size} bytes of parameters, the most is {most}\n");
-    }
-    match log.is_empty() {
-        true => Ok(()),
-        false => Err(LoadFailure { error: CudaError::InvalidPtx, log }),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use margay_exec::fault::{Access, Fault, FaultKind};
 use margay_exec::launch::LaunchFailure;
-use margay_exec::mem::AllocationInfo;
+use margay_exec::mem::{AllocationInfo, Bounds};
 use margay_ir::Space;
 
 use crate::error::CudaError;
@@ -80,6 +80,11 @@ fn relation(address: u64, bytes: u32, near: &AllocationInfo) -> String {
     }
 }
 
+/// Whether the program asked for a card's pages already.
+fn pages() -> bool {
+    runtime::initialized().is_ok_and(|rt| rt.settings.bounds == Bounds::Page)
+}
+
 /// The whole message; `hint` adds what could be done.
 pub fn describe(fault: &Fault, hint: bool) -> String {
     let error = CudaError::of_fault(&fault.kind);
@@ -90,12 +95,13 @@ pub fn describe(fault: &Fault, hint: bool) -> String {
     let mut advice: Option<&str> = None;
     match &fault.kind {
         FaultKind::IllegalAddress { space, address, bytes, access, nearest, why } => {
+            let by_pages = matches!(space, Space::Global | Space::Generic) && !pages();
             let (access, space) = (access_name(*access), space_name(*space));
             line(format!("{access} of {bytes} bytes at {space} address {address:#x}: {why}"));
             if let Some(near) = nearest {
                 line(format!("which is {}", relation(*address, *bytes, near)));
                 let past = address.wrapping_sub(near.base);
-                if *address >= near.base && past < near.size.next_multiple_of(2 << 20) {
+                if by_pages && *address >= near.base && past < near.size.next_multiple_of(2 << 20) {
                     advice = Some(
                         "a card notices only accesses outside its pages; MARGAY_BOUNDS=page does \
                          as it does",

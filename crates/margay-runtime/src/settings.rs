@@ -170,7 +170,10 @@ fn visible(list: &str, all: &[(u32, Gpu)]) -> Vec<(u32, Gpu)> {
         let found = match entry.parse::<u32>() {
             Ok(index) => all.iter().find(|(i, _)| *i == index),
             Err(_) => entry.strip_prefix("GPU-").and_then(|prefix| {
-                all.iter().find(|(i, gpu)| uuid_text(&uuid(*i, gpu)).starts_with(prefix))
+                let mut named =
+                    all.iter().filter(|(i, gpu)| uuid_text(&uuid(*i, gpu)).starts_with(prefix));
+                // A prefix that several devices share names none.
+                named.next().filter(|_| named.next().is_none())
             }),
         };
         let Some(&(index, gpu)) = found else { break };

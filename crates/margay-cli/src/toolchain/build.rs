@@ -243,7 +243,13 @@ fn device_passes(
         let mut failure = None;
         for (arch, pass) in passes {
             match pass.join().expect("a pass does not panic") {
-                Ok(code) => done.push((device::marked(session, arch), code)),
+                Ok(code) => {
+                    // nvcc writes PTX without asking ptxas.
+                    if options.phase != Phase::Ptx {
+                        device_link::check_sizes(source, &code.ptx)?;
+                    }
+                    done.push((device::marked(session, arch), code));
+                }
                 Err(e) => failure = failure.or(Some(e)),
             }
         }

@@ -36,6 +36,8 @@ pub fn cuda_arguments(
         "-nocudainc",
         "-nocudalib",
         "-Wno-unknown-cuda-version",
+        // `while (waiting);` is how kernels spin; nvcc says nothing of it.
+        "-Wno-empty-body",
         // Without a version of the SDK clang does not lower <<<>>>.
         "-Xclang",
         "-target-sdk-version=12.4",

@@ -244,6 +244,17 @@ pub fn check_alone(source: &Path, ptx: &str) -> Result<(), Failure> {
     Err(Failure::Work(text))
 }
 
+/// Refuses PTX whose sizes its target does not have, as ptxas does.
+pub fn check_sizes(source: &Path, ptx: &str) -> Result<(), Failure> {
+    let Some(log) = margay_runtime::limits::exceeded_in_ptx(ptx.as_bytes()) else { return Ok(()) };
+    let mut text = format!("{}: its device code is too large", source.display());
+    for line in log.lines() {
+        let line = line.split_once("error   : ").map_or(line, |(_, what)| what);
+        let _ = write!(text, "\n  {}", demangled(line));
+    }
+    Err(Failure::Work(text))
+}
+
 /// A linker's log with the names that the source has, and what to do.
 fn explained(log: &str) -> String {
     let mut text = "the device code does not link".to_owned();

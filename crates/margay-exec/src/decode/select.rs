@@ -190,7 +190,7 @@ pub(super) fn instruction(
         | Op::BarWarp => warp_wide(d, f, inst),
         Op::Bar | Op::BarRed | Op::BarCluster => barrier_op(d, f, inst),
         Op::Fence => d.blank(f, plain::<special::Fence>(), inst.guard),
-        Op::NanoSleep => d.blank(f, plain::<control::NanoSleep>(), inst.guard),
+        Op::NanoSleep => by_signature(d, f, inst, plain::<control::NanoSleep>()),
         Op::Call => call(d, f, inst),
         Op::Builtin => builtin(d, f, inst),
         Op::Tex | Op::SurfStore => texture(d, f, inst),

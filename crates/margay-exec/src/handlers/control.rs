@@ -3,7 +3,7 @@
 
 use crate::fault::FaultKind;
 use crate::interp::Cx;
-use crate::lanes::{Flow, Inst, Kernel};
+use crate::lanes::{Flow, Inst, Kernel, active};
 use crate::observe::Interest;
 
 /// `bra`, unconditional: `imm` is the target.
@@ -93,14 +93,20 @@ impl Kernel for Trap {
     }
 }
 
-/// `nanosleep`: gives way. The time is an upper bound of what PTX promises, so none may pass.
+/// The longest that `nanosleep` suspends a thread (PTX ISA, "nanosleep").
+const LONGEST_SLEEP: u64 = 1_000_000;
+
+/// `nanosleep`: asks the scheduler not to come back before the time has passed. Lanes that sleep
+/// together wake together, after the longest of their times.
 pub struct NanoSleep;
 impl Kernel for NanoSleep {
-    unsafe fn run(cx: &mut Cx<'_>, _: &Inst) -> Flow {
+    unsafe fn run(cx: &mut Cx<'_>, i: &Inst) -> Flow {
         if cx.mask == 0 {
             return Flow::Next;
         }
-        cx.polls += 1;
+        // SAFETY: `a` is a W plane of this frame.
+        let times = active(cx.mask).map(|lane| u64::from(unsafe { cx.word(i.a, lane) }));
+        cx.sleep = times.max().unwrap_or(0).min(LONGEST_SLEEP);
         Flow::Pause
     }
 }

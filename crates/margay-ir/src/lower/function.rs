@@ -41,6 +41,8 @@ pub(crate) struct Lower<'m, 'a> {
     pub(super) guard: Option<Guard>,
     pub(super) loc: LocId,
     pub(super) write_backs: Vec<WriteBack>,
+    /// Whether the instruction takes registers of its type's own size only.
+    pub(super) exact_sizes: bool,
     pub(super) carry: Option<Reg>,
     /// What was refused, with the message of the op that stands for it.
     pub(super) refused: Vec<(Unsupported, LocId)>,
@@ -69,6 +71,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             guard: None,
             loc: LocId(0),
             write_backs: Vec::new(),
+            exact_sizes: false,
             carry: None,
             refused: Vec::new(),
             hoisted: 0,
@@ -351,6 +354,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             },
         };
         let mut cursor = inst.cursor();
+        self.exact_sizes = false;
         dispatch(self, inst, &mut cursor)?;
         if let Some(left) = cursor.unconsumed() {
             return Err(Stop::unsupported(format!("the modifier `.{}`", left.name)));

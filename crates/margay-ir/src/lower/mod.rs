@@ -108,7 +108,12 @@ fn dispatch(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_
         | "szext" | "bmsk" | "dp4a" | "dp2a" | "addc" | "subc" | "madc" | "testp" | "copysign"
         | "fma" | "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "set"
         | "setp" | "selp" | "slct" | "and" | "or" | "xor" | "not" | "cnot" | "lop3" | "shf"
-        | "shl" | "shr" | "prmt" => arith::lower(l, inst, m),
+        | "shl" | "shr" | "prmt" => {
+            // Only loads, stores and conversions take wider registers (PTX ISA, "Operand Size
+            // Exceeding Instruction-Type Size").
+            l.exact_sizes = true;
+            arith::lower(l, inst, m)
+        }
         "cvt" => convert::lower(l, inst, m),
         "vadd" | "vsub" | "vabsdiff" | "vmin" | "vmax" | "vshl" | "vshr" | "vmad" | "vset"
         | "vadd2" | "vsub2" | "vavrg2" | "vabsdiff2" | "vmin2" | "vmax2" | "vset2" | "vadd4"

@@ -196,6 +196,9 @@ impl Lower<'_, '_> {
 
     /// The value of a declared register as type `ty`.
     pub(super) fn read(&mut self, var: RegVar, ty: ScalarType, span: Span) -> Lowered<Value> {
+        if self.exact_sizes && var.ty.bits() > ty.bits() {
+            return Err(too_wide(var, ty, span));
+        }
         self.narrow(Value::Reg(var.reg), var.ty.bits(), ty, span)
     }
 
@@ -296,6 +299,9 @@ impl Lower<'_, '_> {
                 span,
                 format!("the register has {have} bits, `.{}` needs {want}", ty.name()),
             ));
+        }
+        if self.exact_sizes {
+            return Err(too_wide(var, ty, span));
         }
         let temp = self.temp(class_of(ty));
         self.write_backs.push(WriteBack {
@@ -433,6 +439,11 @@ impl Lower<'_, '_> {
         }
         Ok(out)
     }
+}
+
+fn too_wide(var: RegVar, ty: ScalarType, span: Span) -> Stop {
+    let (have, want) = (var.ty.bits(), ty.bits());
+    Stop::error(span, format!("the register has {have} bits, `.{}` takes {want}", ty.name()))
 }
 
 /// The untyped-bits type of so many bytes.

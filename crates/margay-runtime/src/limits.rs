@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The sizes that a module may have on a compute capability. ptxas and the driver's compiler refuse
+//! what is larger, so `margay cc`, `margay ptx` and the loader do, with these words.
+
+use std::fmt::Write as _;
+
+use margay_arch::{ComputeCapability, Limits};
+use margay_exec::program::static_shared;
+use margay_ir as ir;
+
+/// What exceeds the limits, a line each; `None` if nothing does. Sizes are bytes.
+///
+/// Static shared memory may not use what a kernel can opt in to: only dynamic shared memory may (CUDA C++
+/// Programming Guide, "Shared Memory" of 7.x and later).
+pub fn exceeded(code: &ir::Module, limits: &Limits) -> Option<String> {
+    let mut log = String::new();
+    let constants = code.globals.iter().filter(|g| g.space == ir::Space::Const);
+    let constants: u64 = constants.map(|g| g.size).sum();
+    let most = limits.constant_memory.value;
+    if constants > u64::from(most) {
+        let _ = writeln!(
+            log,
+            "error   : the module has {constants} bytes of constant variables, the most is {most}"
+        );
+    }
+    // More than 4352 bytes are allowed from PTX 8.1 on (PTX ISA, "Kernel Function Parameters").
+    let parameters = match code.ptx_version < (8, 1) {
+        true => limits.max_parameters.value.min(4352),
+        false => limits.max_parameters.value,
+    };
+    let shared = limits.shared_per_block.value;
+    for (id, f) in code.functions.iter().enumerate().filter(|(_, f)| f.is_entry) {
+        let name = &f.name;
+        if f.param_size > parameters {
+            let _ = writeln!(
+                log,
+                "error   : '{name}' has {} bytes of parameters, the most is {parameters}",
+                f.param_size
+            );
+        }
+        // What cannot be linked yet is judged when it is.
+        let bytes = static_shared(code, ir::FuncId(id as u32)).unwrap_or(0);
+        if bytes > shared {
+            let _ = writeln!(
+                log,
+                "error   : '{name}' has {bytes} bytes of static shared memory, the most is {shared}{}",
+                match limits.shared_per_block_optin.value > shared {
+                    true =>
+                        ": more must be dynamic, with cudaFuncAttributeMaxDynamicSharedMemorySize",
+                    false => "",
+                }
+            );
+        }
+    }
+    (!log.is_empty()).then_some(log)
+}
+
+/// As [`exceeded`] for PTX text, on the capability that it is compiled for. What does not parse, or is
+/// for a capability that nobody made, is for others to judge.
+pub fn exceeded_in_ptx(text: &[u8]) -> Option<String> {
+    let module = crate::image::lower(text).ok()?;
+    exceeded(&module, ComputeCapability::from_sm(module.sm).limits()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(sm: u32, body: &str) -> Option<String> {
+        let text = format!(".version 8.0\n.target sm_{sm}\n.address_size 64\n{body}");
+        exceeded_in_ptx(text.as_bytes())
+    }
+
+    #[test]
+    fn static_shared_memory_counts_callees_and_never_opts_in() {
+        let kernel = |bytes: u32| {
+            format!(
+                ".shared .b8 s[{bytes}];\n.func f() {{ .reg .b64 %rd<2>; mov.u64 %rd1, s; ret; }}\n\
+                 .visible .entry k() {{ call f; ret; }}\n"
+            )
+        };
+        assert_eq!(of(90, &kernel(49152)), None);
+        let log = of(90, &kernel(49153)).unwrap();
+        assert_eq!(
+            log,
+            "error   : 'k' has 49153 bytes of static shared memory, the most is 49152: more must be \
+             dynamic, with cudaFuncAttributeMaxDynamicSharedMemorySize\n"
+        );
+        let log = of(35, &kernel(49153)).unwrap();
+        assert!(log.ends_with("the most is 49152\n"), "{log}");
+    }
+
+    #[test]
+    fn parameters_and_constants() {
+        let log = of(60, ".visible .entry k(.param .align 1 .b8 p[4100]) { ret; }\n").unwrap();
+        assert_eq!(log, "error   : 'k' has 4100 bytes of parameters, the most is 4096\n");
+        let log = of(60, ".const .b8 c[65537];\n").unwrap();
+        assert!(log.contains("65537 bytes of constant variables, the most is 65536"), "{log}");
+    }
+}
