@@ -75,7 +75,7 @@ mod tests {
     fn static_shared_memory_counts_callees_and_never_opts_in() {
         let kernel = |bytes: u32| {
             format!(
-                ".shared .b8 s[{bytes}];\n.func f() {{ .reg .b64 %rd<2>; mov.u64 %rd1, s; ret; }}\n\
+                ".shared .b8 s[{bytes}];\n.func f() {{ st.shared.u8 [s], 1; ret; }}\n\
                  .visible .entry k() {{ call f; ret; }}\n"
             )
         };
