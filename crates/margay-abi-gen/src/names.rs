@@ -38,6 +38,26 @@ const GIVEN_EARLIER: &[(&str, Version)] = &[
     ("cuStreamEndCaptureToCig", 13010),
 ];
 
+/// Functions that took the place of one with other parameters which the oldest bindings no longer have:
+/// who asks for an older version wants that one. `cudaTypedefs.h` has their versions.
+const GIVEN_LATER: &[(&str, Version)] = &[
+    ("cuCtxDestroy_v2", 4000),
+    ("cuCtxPopCurrent_v2", 4000),
+    ("cuCtxPushCurrent_v2", 4000),
+    ("cuEventDestroy_v2", 4000),
+    ("cuLinkAddData_v2", 6050),
+    ("cuLinkAddFile_v2", 6050),
+    ("cuLinkCreate_v2", 6050),
+    ("cuMemHostRegister_v2", 6050),
+    ("cuStreamBeginCapture_v2", 10010),
+    ("cuStreamDestroy_v2", 4000),
+    ("cuTexRefSetAddress2D_v3", 4010),
+];
+
+/// The first version whose device pointers and sizes have 64 bits: the other numbered functions of the
+/// oldest bindings date from it.
+const WIDE_POINTERS: Version = 3020;
+
 /// The rows for `cuGetProcAddress`, sorted by plain name, then from the oldest form to the newest. A caller that
 /// asks with version V gets the last row of the name whose `since` is at most V, so unlike a
 /// header's macros this follows every minor version. `since` is 0 for what the oldest bindings have.
@@ -55,8 +75,18 @@ pub fn entries(source: &Source) -> Result<Vec<Entry>, SourceError> {
             *seen = (*seen).min(*since);
         }
     }
+    let known: BTreeSet<String> = first_seen.keys().cloned().collect();
     let numbered_plain: BTreeSet<String> =
         first_seen.keys().filter_map(|name| Some(split_version(name)?.0.to_owned())).collect();
+    for (name, since) in &mut first_seen {
+        let numbered = split_version(name).is_some_and(|(plain, number)| {
+            number > 1 && plain.starts_with("cu") && !known.contains(plain)
+        });
+        if *since == 0 && numbered {
+            let later = GIVEN_LATER.iter().find(|(later, _)| later == name);
+            *since = later.map_or(WIDE_POINTERS, |(_, since)| *since);
+        }
+    }
     let mut rows: Vec<(u32, Entry)> = first_seen
         .into_iter()
         .map(|(symbol, since)| {

@@ -402,11 +402,19 @@ impl AddressSpace {
     }
 }
 
+/// Bytes of a bank of constants, of which a chunk holds a whole number.
+const BANK: u64 = 64 << 10;
+
 fn extent_of(info: &AllocationInfo, page: bool) -> Extent {
     let writable = info.kind.writable();
     let constant = matches!(info.kind, AllocKind::Constant | AllocKind::Buffer);
     let host = info.kind.host_visible();
     let (lo, hi) = (info.base, info.base + info.size);
+    // A card's bank of constants is one piece, in which variables lie side by side.
+    if page && info.kind == AllocKind::Constant {
+        let (lo, hi) = (lo / BANK * BANK, hi.next_multiple_of(BANK));
+        return Extent { lo, hi, writable, constant, host };
+    }
     // Mapped memory ends where its mapping ends.
     if !page || !writable || info.kind.joins() {
         return Extent { lo, hi, writable, constant, host };
@@ -438,7 +446,9 @@ mod tests {
         assert!(!space.extent(b).writable);
         space.set_bounds(Bounds::Page);
         assert!(space.extent(a + 100).hi > a + 100);
-        assert!(!space.extent(b).writable, "constants stay read-only");
+        let constants = space.extent(b + 100);
+        assert!(constants.constant && !constants.writable, "constants stay read-only");
+        assert_eq!((constants.lo % BANK, constants.hi % BANK), (0, 0));
     }
 
     #[test]
