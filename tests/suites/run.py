@@ -61,12 +61,12 @@ def cuda_samples(checkout):
     features = samples / "3_CUDA_Features"
     domain = samples / "5_Domain_Specific"
 
-    def one(folder, name, *sources, extra=(), arguments=(), before=(), runs_beside=True):
+    def one(folder, name, *sources, extra=(), arguments=(), before=(), runs_beside=True, seconds=0):
         directory = folder / name
         sources = sources or (f"{name}.cu",)
         build = ["-std=c++17", "-I", str(common), *extra, *sources, "-o", "{out}/" + name]
         return Program(name, directory, [*before, build], name, list(arguments), verdict=exit_code_zero,
-                       runs_beside=runs_beside)
+                       runs_beside=runs_beside, seconds=seconds)
 
     def fatbin_of(kernel):
         return ["-fatbin", f"{kernel}.cu", "-o", "{out}/" + kernel + "64.fatbin"]
@@ -98,12 +98,12 @@ def cuda_samples(checkout):
         one(features, "warpAggregatedAtomicsCG"),
         one(concepts, "reductionMultiBlockCG", arguments=["--n=65536"]),
         one(intro, "simpleHyperQ"),
-        one(intro, "simpleTexture"),
+        one(intro, "simpleTexture", runs_beside=False),
         one(intro, "simpleLayeredTexture"),
         one(intro, "simpleCubemapTexture"),
-        one(intro, "simpleSurfaceWrite"),
-        one(concepts, "dct8x8", "dct8x8.cu", "BmpUtil.cpp", "DCT8x8_Gold.cpp"),
-        one(intro, "simplePitchLinearTexture"),
+        one(intro, "simpleSurfaceWrite", runs_beside=False),
+        one(concepts, "dct8x8", "dct8x8.cu", "BmpUtil.cpp", "DCT8x8_Gold.cpp", runs_beside=False),
+        one(intro, "simplePitchLinearTexture", seconds=600),
         one(domain, "stereoDisparity", runs_beside=False),
         one(intro, "simpleStreams"),
         one(intro, "vectorAddMMAP", "vectorAddMMAP.cpp", "multidevicealloc_memmap.cpp", extra=["-lcuda"],
@@ -115,13 +115,13 @@ def cuda_samples(checkout):
         one(features, "jacobiCudaGraphs", "main.cpp", "jacobi.cu"),
         one(concepts, "eigenvalues", "main.cu", "bisect_large.cu", "bisect_small.cu", "gerschgorin.cpp", "matlab.cpp",
             runs_beside=False),
-        one(concepts, "interval", extra=["-I."]),
+        one(concepts, "interval", extra=["-I."], seconds=900),
         one(domain, "SobolQRNG", "sobol.cpp", "sobol_gold.cpp", "sobol_gpu.cu", "sobol_primitives.cpp"),
         one(domain, "FDTD3d", "src/FDTD3d.cpp", "src/FDTD3dGPU.cu", "src/FDTD3dReference.cpp", extra=["-Iinc"]),
         one(domain, "quasirandomGenerator", "quasirandomGenerator.cpp", "quasirandomGenerator_gold.cpp",
             "quasirandomGenerator_kernel.cu"),
         one(intro, "simpleAWBarrier"),
-        one(features, "globalToShmemAsyncCopy"),
+        one(features, "globalToShmemAsyncCopy", arguments=["-wA=128", "-hA=128", "-wB=128", "-hB=128"]),
         one(features, "cdpSimpleQuicksort", extra=["-rdc=true"]),
         one(intro, "matrixMul", arguments=["-wA=64", "-hA=64", "-wB=64", "-hB=64"]),
     ]
