@@ -81,6 +81,9 @@ pub struct Io {
     /// Runs the handler of the instruction at an address for the lanes of a mask; 0 if it is done,
     /// 1 after a fault, 2 if it was not executed.
     pub op: unsafe extern "C" fn(*mut u8, u32, u32) -> u32,
+    /// The same, but every register except that of the result, and the flags, stays as it is; the
+    /// stack need not be aligned.
+    pub op_keeping: unsafe extern "C" fn(*mut u8, u32, u32) -> u32,
     /// Instructions that may still run.
     pub fuel: i64,
     pub ctaid: [u32; 3],

@@ -332,6 +332,9 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
             Ok(Progress::Busy) => {
                 current.spinning = false;
                 current.slices = current.slices.saturating_add(1);
+                if fast.is_none() {
+                    LaunchCode::consider(env);
+                }
                 grid.progress.fetch_add(1, Ordering::AcqRel);
                 begun.push_back(current);
             }

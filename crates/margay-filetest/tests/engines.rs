@@ -162,7 +162,18 @@ fn a_seed_gives_the_same_bits_on_both_engines_at_any_number_of_threads() {
 #[ignore = "a child of other tests"]
 fn child() {
     let Ok(which) = std::env::var("MARGAY_TEST_CHILD") else { return };
-    let engine = if which == "auto" { Engine::Auto } else { Engine::Jit };
+    let engine = if which == "jit" { Engine::Jit } else { Engine::default() };
+    if which == "long" {
+        // One block, long enough that compiling it pays.
+        let body = "mov.u32 %r4, %r3;\nmov.u32 %r5, 0;\nLOOP:\nmad.lo.u32 %r4, %r4, 5, %r5;\n\
+                    add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p0, %r5, 8000000;\n@%p0 bra LOOP;\n\
+                    st.global.u32 [%d1], %r4;";
+        let found = result(&kernel("", body), 32, &shape(1, 32, engine, 2, None));
+        let wanted = |t| (0..8_000_000u32).fold(t, |x: u32, n| x.wrapping_mul(5).wrapping_add(n));
+        assert!(found.iter().enumerate().all(|(t, &v)| v == wanted(t as u32)), "{found:?}");
+        println!("{:?}", counts());
+        return;
+    }
     let text = kernel("", "mad.lo.u32 %r4, %r3, 7, 5;\nst.global.u32 [%d1], %r4;");
     // A part of a warp, so that there are two functions.
     let found = result(&text, 96, &shape(2, 48, engine, 1, None));
@@ -173,7 +184,10 @@ fn child() {
 fn run_child(which: &str, settings: &[(&str, &str)]) -> (String, String) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "child", "--ignored", "--nocapture"]);
-    command.env("MARGAY_TEST_CHILD", which).env_remove("MARGAY_JIT_CACHE");
+    command.env("MARGAY_TEST_CHILD", which);
+    for setting in ["MARGAY_JIT_CACHE", "MARGAY_ENGINE", "MARGAY_LOG"] {
+        command.env_remove(setting);
+    }
     command.envs(settings.iter().copied());
     let Output { status, stdout, stderr } = command.output().unwrap();
     let text = |b: Vec<u8>| String::from_utf8_lossy(&b).into_owned();
@@ -231,6 +245,16 @@ fn a_second_process_compiles_nothing() {
 }
 
 #[test]
+fn a_long_launch_is_compiled_while_it_runs() {
+    if let Some(why) = unavailable() {
+        println!("skipped: {why}");
+        return;
+    }
+    let (out, err) = run_child("long", &[("MARGAY_JIT_CACHE", "0")]);
+    assert!(!out.contains("Counts { compiled: 0"), "{out}\n{err}");
+}
+
+#[test]
 fn without_llvm_the_interpreter_serves() {
     let place = Place::new("no-llvm");
     let none = place.0.join("libmargay_jit.so");
@@ -254,9 +278,15 @@ fn without_llvm_the_interpreter_serves() {
     } else {
         println!("skipped: no `cc`");
     }
-    // No library at all, and nobody asked for one by name: not a word.
+    // No library at all, and nobody asked for one by name: not a word where it matters to nobody.
     std::fs::write(&none, "no library").unwrap();
-    let (_, err) = run_child("auto", &[("MARGAY_JIT_LIBRARY", none.to_str().unwrap())]);
+    let missing = ("MARGAY_JIT_LIBRARY", none.to_str().unwrap());
+    let (_, err) = run_child("auto", &[missing]);
+    assert!(!err.contains("margay:"), "{err}");
+    let (_, err) = run_child("long", &[missing]);
+    let said = || err.lines().filter(|l| l.starts_with("margay: kernels are interpreted: "));
+    assert_eq!(said().count(), usize::from(cfg!(target_arch = "x86_64")), "{err}");
+    let (_, err) = run_child("long", &[missing, ("MARGAY_LOG", "off")]);
     assert!(!err.contains("margay:"), "{err}");
     let (_, err) = run_child("jit", &[("MARGAY_JIT_LIBRARY", none.to_str().unwrap())]);
     assert!(err.contains("margay: kernels are interpreted: "), "{err}");

@@ -60,7 +60,7 @@ pub struct Args {
     /// Worker threads of a launch; 0 is one for each core.
     #[arg(long)]
     threads: Option<u32>,
-    /// What runs kernels: the interpreter, compiled code, or compiled code where it pays.
+    /// What runs kernels: the interpreter, compiled code, or compiled code where it pays (the default).
     #[arg(long, value_parser = ["interp", "jit", "auto"])]
     engine: Option<String>,
     /// Where an access outside an allocation faults: at its exact end, or at the page's.

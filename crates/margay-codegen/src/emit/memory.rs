@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Loads, stores and atomics.
+//! Loads and stores.
 //!
 //! Invariant: memory is touched only for addresses that were checked, against the instruction's last
 //! known extent or the size of shared memory. What fails the check goes to the interpreter's
@@ -8,7 +8,7 @@
 use std::mem::offset_of;
 use std::rc::Rc;
 
-use margay_ir::{AtomOp, Attr, Class, Inst, MemAttr, Op, Reg, Sem, Space, Ty, Value};
+use margay_ir::{Attr, Class, Inst, MemAttr, Op, Reg, Sem, Space, Ty, Value};
 
 use super::value::{Addr, Val, scalar, vector};
 use super::{Gen, io, vector_of};
@@ -26,13 +26,13 @@ struct Run {
 }
 
 /// A checked access.
-struct Access {
-    space: Space,
+pub(super) struct Access {
+    pub space: Space,
     /// Bytes of an element, elements, and all bytes of a lane.
-    size: u64,
-    count: u64,
-    offset: i64,
-    write: bool,
+    pub size: u64,
+    pub count: u64,
+    pub offset: i64,
+    pub write: bool,
 }
 
 impl Access {
@@ -42,7 +42,7 @@ impl Access {
 }
 
 /// Where the lanes' bytes are.
-enum Place {
+pub(super) enum Place {
     /// Host address of lane 0, and the pattern.
     Lin { at: String, u: Option<String>, form: Box<Pattern> },
     /// Host base and 32-bit indices.
@@ -348,7 +348,7 @@ impl Gen<'_> {
             for r in regs {
                 g.spill_whole(r);
             }
-            let status = g.call_handler(pc, &mask);
+            let status = g.call_handler_keeping(pc, &mask);
             let ok = g.ins(format!("icmp eq i32 {status}, 0"));
             let back = g.label();
             g.line(format!("br i1 {ok}, label %{back}, label %fault"));
@@ -445,7 +445,13 @@ impl Gen<'_> {
     }
 
     /// Checks an access; goes to `slow` where that fails. `None` if no code is made for it.
-    fn checked_place(&mut self, n: usize, a: &Access, address: &Val, slow: &str) -> Option<Place> {
+    pub(super) fn checked_place(
+        &mut self,
+        n: usize,
+        a: &Access,
+        address: &Val,
+        slow: &str,
+    ) -> Option<Place> {
         if a.space == Space::Local {
             return self.local_place(a, address, slow);
         }
@@ -1062,80 +1068,6 @@ impl Gen<'_> {
             }
         };
         self.assign(inst, v);
-        true
-    }
-
-    /// Reductions on shared memory, lane after lane: only this thread of the host touches it.
-    pub fn atomic(&mut self, n: usize, inst: &Inst) -> bool {
-        let Attr::Atom { op, mem, .. } = inst.attr else { return false };
-        if inst.guard.is_some()
-            || mem.space != Space::Shared
-            || !matches!(inst.ty, Ty::I32)
-            || !inst.dsts.is_empty()
-            || inst.srcs.len() != 2
-        {
-            return false;
-        }
-        let scalar_op = match op {
-            AtomOp::Add => "add",
-            AtomOp::And => "and",
-            AtomOp::Or => "or",
-            AtomOp::Xor => "xor",
-            AtomOp::MinS => "@llvm.smin.i32",
-            AtomOp::MaxS => "@llvm.smax.i32",
-            AtomOp::MinU => "@llvm.umin.i32",
-            AtomOp::MaxU => "@llvm.umax.i32",
-            AtomOp::Exch | AtomOp::Cas | AtomOp::Inc | AtomOp::Dec => return false,
-            AtomOp::FAdd | AtomOp::FMin | AtomOp::FMax => return false,
-        };
-        let access =
-            Access { space: Space::Shared, size: 4, count: 1, offset: mem.offset, write: true };
-        let address = self.bits(inst.srcs[0], Class::D);
-        let value = self.bits(inst.srcs[1], Class::W);
-        let (slow, join) = (self.label(), self.label());
-        self.save_for_handler(inst);
-        let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
-        let p = self.pointers(&access, 0, &place);
-        let lane_values = match &value {
-            Val::Lin { lin, .. } if lin.is_uniform() => None,
-            v => Some(self.spread(v, Class::W)),
-        };
-        let one = match &value {
-            Val::Lin { base, .. } => base.clone(),
-            Val::Vec { .. } => String::new(),
-        };
-        let mask = self.mask.clone();
-        for l in 0..LANES {
-            let after = self.label();
-            if !self.all() {
-                let bit = self.ins(format!("and i32 {mask}, {}", (1u32 << l) as i32));
-                let on = self.ins(format!("icmp ne i32 {bit}, 0"));
-                let here = self.label();
-                self.line(format!("br i1 {on}, label %{here}, label %{after}"));
-                self.begin(&here);
-            }
-            let at = self.ins(format!("extractelement <32 x ptr> {p}, i64 {l}"));
-            let v = match &lane_values {
-                None => one.clone(),
-                Some(all) => self.ins(format!("extractelement <32 x i32> {all}, i64 {l}")),
-            };
-            let old = self.ins(format!("load i32, ptr {at}, align 4, {GUEST}"));
-            let new = if scalar_op.starts_with('@') {
-                self.declare(format!("declare i32 {scalar_op}(i32, i32)"));
-                self.ins(format!("call i32 {scalar_op}(i32 {old}, i32 {v})"))
-            } else {
-                self.ins(format!("{scalar_op} i32 {old}, {v}"))
-            };
-            self.line(format!("store i32 {new}, ptr {at}, align 4, {GUEST}"));
-            if !self.all() {
-                self.line(format!("br label %{after}"));
-                self.begin(&after);
-            }
-        }
-        self.io_store("i32", "1", io!(changed));
-        self.line(format!("br label %{join}"));
-        self.slow_path(n, inst, &slow, &join);
-        self.begin(&join);
         true
     }
 }

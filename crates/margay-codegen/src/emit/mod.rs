@@ -9,6 +9,7 @@
 //! Registers are stack slots at the borders of blocks, which LLVM turns into values, and values of
 //! the text within them.
 
+mod atomic;
 mod blocks;
 mod control;
 mod float;
@@ -94,6 +95,8 @@ pub(crate) struct Gen<'a> {
     pub private: bool,
     rooms: Vec<RoomSite>,
     room_of: HashMap<RoomSite, usize>,
+    /// Names of the buffers that atomics use.
+    lane_buffers: BTreeSet<String>,
 }
 
 /// Makes the text of a function.
@@ -138,6 +141,7 @@ pub(crate) fn emit(
         group_of: HashMap::new(),
         rooms: Vec::new(),
         room_of: HashMap::new(),
+        lane_buffers: BTreeSet::new(),
     };
     g.start_entry();
     for b in 0..f.blocks.len() {
@@ -423,16 +427,7 @@ impl Gen<'_> {
         let mask = self.mask.clone();
         let status = self.call_handler(pc, &mask);
         if matches!(inst.attr, Attr::Mem(_) | Attr::Atom { .. }) {
-            let fuel = self.ins("load i64, ptr %fuel");
-            let cost = if self.options.blocks { WHOLE_POLL_COST } else { POLL_COST };
-            let less = self.ins(format!("sub i64 {fuel}, {cost}"));
-            self.line(format!("store i64 {less}, ptr %fuel"));
-            if self.options.blocks {
-                // It is no instruction that was executed.
-                let spent = self.ins("load i64, ptr %spent");
-                let less = self.ins(format!("sub i64 {spent}, {cost}"));
-                self.line(format!("store i64 {less}, ptr %spent"));
-            }
+            self.take_poll_cost();
         }
         self.after_handler(n, &status, waits(inst.op));
         for &r in &inst.dsts {
@@ -447,6 +442,16 @@ impl Gen<'_> {
         let op = self.io_load("ptr", io!(op));
         let context = self.io_load("ptr", io!(context));
         self.ins(format!("call i32 {op}(ptr {context}, i32 {pc}, i32 {mask})"))
+    }
+
+    /// The same where hardly ever anything is called: LLVM keeps its registers across.
+    pub fn call_handler_keeping(&mut self, pc: u32, mask: &str) -> String {
+        let op = self.io_load("ptr", io!(op_keeping));
+        let context = self.io_load("ptr", io!(context));
+        self.ins(format!(
+            "call i32 asm sideeffect \"callq *$1\", \"={{eax}},r,{{rdi}},{{esi}},{{edx}},~{{memory}},\
+             ~{{dirflag}},~{{fpsr}},~{{flags}}\"(ptr {op}, ptr {context}, i32 {pc}, i32 {mask})"
+        ))
     }
 
     /// Leaves if a handler faulted or did not execute.
@@ -470,7 +475,7 @@ impl Gen<'_> {
 
     fn finish(mut self, cpu: &str, features: &str) -> Code {
         let mut text = String::with_capacity(self.out.len() + self.cold.len() + 4096);
-        let mut allocas = String::new();
+        let mut allocas = self.lane_buffers();
         for r in self.slots.iter() {
             let class = self.f.regs[r];
             match &self.facts.shapes[r] {
@@ -518,7 +523,7 @@ impl Gen<'_> {
         }
         let _ = writeln!(
             text,
-            "attributes #0 = {{ nounwind \"target-cpu\"=\"{cpu}\" \"target-features\"=\"{features}\" \
+            "attributes #0 = {{ nounwind noredzone \"target-cpu\"=\"{cpu}\" \"target-features\"=\"{features}\" \
              \"prefer-vector-width\"=\"512\" \"min-legal-vector-width\"=\"0\" \
              \"no-trapping-math\"=\"true\" }}\n\
              !0 = !{{!\"branch_weights\", i32 100000, i32 1}}\n\

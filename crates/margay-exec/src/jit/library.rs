@@ -87,8 +87,13 @@ fn own_file() -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
+/// Whether code could be made on this kind of machine, were the library there.
+pub fn possible() -> bool {
+    cfg!(all(target_arch = "x86_64", target_os = "linux"))
+}
+
 fn open() -> Result<Jit, String> {
-    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+    if !possible() {
         return Err("code is made for x86-64 Linux only".to_owned());
     }
     let places = places();
@@ -124,6 +129,13 @@ fn open() -> Result<Jit, String> {
             && !wish.is_empty()
         {
             (cpu, features) = (level(&wish)?.to_owned(), String::new());
+        }
+        // What `saved` keeps is all that code may have: no extended general-purpose registers, and
+        // AVX-512 only with masks of 64 bits.
+        features = features.replace("+egpr", "-egpr");
+        let masks = std::is_x86_feature_detected!("avx512bw");
+        if std::is_x86_feature_detected!("avx512f") && !masks {
+            (cpu, features) = (level("x86-64-v3")?.to_owned(), String::new());
         }
         if !std::is_x86_feature_detected!("fma") || !std::is_x86_feature_detected!("avx2") {
             return Err("the processor has no AVX2 with FMA".to_owned());

@@ -15,6 +15,7 @@ mod kernel;
 mod library;
 mod object;
 mod run;
+mod saved;
 
 use std::sync::OnceLock;
 
@@ -26,11 +27,11 @@ pub(crate) use run::{Arrived, Chunk, ChunkEnd, Fast, LaunchCode, Rooms, enter, e
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Engine {
     /// The interpreter alone.
-    #[default]
     Interp,
     /// Compiled code for every launch, where LLVM can be had.
     Jit,
     /// Compiled code where it pays.
+    #[default]
     Auto,
 }
 

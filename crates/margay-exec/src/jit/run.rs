@@ -2,7 +2,7 @@
 //! Running compiled code: whole blocks as long as every warp stays in it, or one warp of a block that
 //! the interpreter schedules.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -51,6 +51,8 @@ pub struct LaunchCode {
     /// For fragments of fewer lanes, once there is such code.
     part: Option<Arc<Kernel>>,
     options: Options,
+    /// With `auto`, the compilations that had ended when `full` was last asked for.
+    asked: AtomicU64,
 }
 
 /// The engine that a launch asks for.
@@ -69,6 +71,11 @@ fn order_matters(program: &Program) -> bool {
     insts.any(|i| matches!(i.op, Op::Atom | Op::Syscall | Op::SurfStore))
 }
 
+/// Whether nothing can be compiled beside the interpreter.
+fn single_core() -> bool {
+    std::thread::available_parallelism().is_ok_and(|n| n.get() == 1)
+}
+
 impl LaunchCode {
     /// Gives a launch its code before it begins, where that is asked for by name or is there already.
     pub fn at_start(env: &Env<'_>) {
@@ -80,7 +87,7 @@ impl LaunchCode {
         }
     }
 
-    /// Called between blocks: with `auto`, code is loaded from the cache after a moment of
+    /// Called between blocks, and between the slices of a long one: with `auto`, code is loaded from the cache after a moment of
     /// interpreting, and compiled on another thread once that seems worth it.
     pub fn consider(env: &Env<'_>) {
         if chosen(env) != Engine::Auto || env.jit.get().is_some() {
@@ -102,8 +109,8 @@ impl LaunchCode {
             LaunchCode::make(env, Wait::Cached);
         } else if stage == 1 {
             // Beside the interpreter it may begin early; instead of it, when it costs no more.
-            let alone = std::thread::available_parallelism().is_ok_and(|n| n.get() == 1);
-            let (share, wait) = if alone { (1, Wait::Compile) } else { (4, Wait::Background) };
+            let (share, wait) =
+                if single_core() { (1, Wait::Compile) } else { (4, Wait::Background) };
             if spent >= COMPILE_PER_INST * insts / share && next(1) {
                 LaunchCode::make(env, wait);
             }
@@ -117,12 +124,17 @@ impl LaunchCode {
         if wait != Wait::Made
             && let Err(why) = library::get()
         {
-            static ONCE: std::sync::Once = std::sync::Once::new();
-            ONCE.call_once(|| {
-                if chosen(env) == Engine::Jit || super::kernel::log() {
-                    eprintln!("margay: kernels are interpreted: {why}");
-                }
-            });
+            // A kernel too short to be worth compiling is interpreted anyway, and so is every kernel
+            // where no code can be made at all.
+            let wanted = match chosen(env) {
+                Engine::Interp => false,
+                Engine::Jit => true,
+                Engine::Auto => wait != Wait::Cached && library::possible(),
+            };
+            if wanted || super::kernel::log() {
+                static ONCE: std::sync::Once = std::sync::Once::new();
+                ONCE.call_once(|| tell_missing(&why));
+            }
             return;
         }
         let threads: u64 = env.config.block.iter().map(|&n| n as u64).product();
@@ -140,8 +152,13 @@ impl LaunchCode {
             blocks: false,
             plain: plain(env, accesses),
         };
-        let mut code =
-            LaunchCode { whole: None, full: OnceLock::new(), part: None, options: options.clone() };
+        let mut code = LaunchCode {
+            whole: None,
+            full: OnceLock::new(),
+            part: None,
+            options: options.clone(),
+            asked: AtomicU64::new(u64::MAX),
+        };
         let get = |wish: &Options| program.kernels.get(program, 0, wish, wait);
         let full_warps = threads.is_multiple_of(WARP as u64);
         if full_warps && alone && margay_codegen::runs_blocks(function) {
@@ -164,8 +181,31 @@ impl LaunchCode {
 
     /// The code for one full warp.
     fn full(&self, env: &Env<'_>) -> Option<&Kernel> {
-        let make = || env.program.kernels.get(env.program, 0, &self.options, Wait::Compile);
-        self.full.get_or_init(make).as_deref()
+        let kernels = &env.program.kernels;
+        let make = |wait| kernels.get(env.program, 0, &self.options, wait);
+        if let Some(made) = self.full.get() {
+            return made.as_deref();
+        }
+        if chosen(env) != Engine::Auto || single_core() {
+            return self.full.get_or_init(|| make(Wait::Compile)).as_deref();
+        }
+        // The interpreter goes on meanwhile.
+        let landed = kernels.landed();
+        if self.asked.load(Relaxed) != landed
+            && self.asked.swap(landed, Relaxed) != landed
+            && let Some(made) = make(Wait::Background)
+        {
+            let _ = self.full.set(Some(made));
+        }
+        self.full.get()?.as_deref()
+    }
+}
+
+/// Says that there is no LLVM, unless nothing is to be said.
+fn tell_missing(why: &str) {
+    let off = |v: String| v == "0" || v.eq_ignore_ascii_case("off");
+    if !std::env::var("MARGAY_LOG").is_ok_and(off) {
+        eprintln!("margay: kernels are interpreted: {why}");
     }
 }
 
@@ -182,7 +222,7 @@ fn plain(env: &Env<'_>, accesses: &super::hold::Accesses) -> bool {
 }
 
 /// The handler of the instruction at `pc`, called from compiled code.
-unsafe extern "C" fn op(context: *mut u8, pc: u32, mask: u32) -> u32 {
+pub(super) unsafe extern "C" fn op(context: *mut u8, pc: u32, mask: u32) -> u32 {
     // SAFETY: the context is the worker's own, which waits for the compiled code to return; frames
     // and planes are those that it was set up for.
     unsafe {
@@ -353,6 +393,7 @@ pub fn new_io(env: &Env<'_>) -> Box<Io> {
         rooms: std::ptr::null(),
         context: std::ptr::null_mut(),
         op,
+        op_keeping: super::saved::op_keeping(),
         fuel: 0,
         ctaid: [0; 3],
         nctaid: env.config.grid,

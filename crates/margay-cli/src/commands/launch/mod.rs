@@ -63,7 +63,7 @@ pub struct Args {
     /// Fixes the order of blocks, warps and atomics.
     #[arg(long)]
     seed: Option<u64>,
-    /// What runs the kernel: the interpreter, compiled code, or compiled code where it pays.
+    /// What runs the kernel: the interpreter, compiled code, or compiled code where it pays (the default).
     #[arg(long, value_parser = ["interp", "jit", "auto"])]
     engine: Option<String>,
     /// Save the buffer of argument N (from 0) after the launch. May be repeated.

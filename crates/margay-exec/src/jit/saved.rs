@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Calls from compiled code that keep every register, so that a call which is hardly ever made does
+//! not drive values out of registers on the way that is always taken.
+//!
+//! Invariant: compiled code has no extended general-purpose registers, and mask registers only beside
+//! AVX-512BW (see [`super::library`]), so that what is saved here is all there is.
+
+use super::run::op;
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod x86 {
+    use super::op;
+
+    /// A function that saves what `$save` says around [`op`].
+    macro_rules! keeping {
+        ($name:ident, $room:literal, $save:literal, $restore:literal) => {
+            #[unsafe(naked)]
+            pub unsafe extern "C" fn $name(context: *mut u8, pc: u32, mask: u32) -> u32 {
+                std::arch::naked_asm!(
+                    "push rbp",
+                    "mov rbp, rsp",
+                    "push rcx",
+                    "push rdx",
+                    "push rsi",
+                    "push rdi",
+                    "push r8",
+                    "push r9",
+                    "push r10",
+                    "push r11",
+                    concat!("sub rsp, ", $room),
+                    "and rsp, -64",
+                    $save,
+                    "vzeroupper",
+                    "call {op}",
+                    $restore,
+                    "lea rsp, [rbp - 64]",
+                    "pop r11",
+                    "pop r10",
+                    "pop r9",
+                    "pop r8",
+                    "pop rdi",
+                    "pop rsi",
+                    "pop rdx",
+                    "pop rcx",
+                    "pop rbp",
+                    "ret",
+                    op = sym op,
+                )
+            }
+        };
+    }
+
+    keeping!(
+        op_keeping_256,
+        "512",
+        ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+         vmovups [rsp + 32*\\n], ymm\\n
+         .endr",
+        ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+         vmovups ymm\\n, [rsp + 32*\\n]
+         .endr"
+    );
+    keeping!(
+        op_keeping_512,
+        "2112",
+        ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+         vmovups [rsp + 64*\\n], zmm\\n
+         .endr
+         .irp n,0,1,2,3,4,5,6,7
+         kmovq [rsp + 2048 + 8*\\n], k\\n
+         .endr",
+        ".irp n,0,1,2,3,4,5,6,7
+         kmovq k\\n, [rsp + 2048 + 8*\\n]
+         .endr
+         .irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+         vmovups zmm\\n, [rsp + 64*\\n]
+         .endr"
+    );
+}
+
+/// [`op`] for a caller that counts on its registers.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub fn op_keeping() -> unsafe extern "C" fn(*mut u8, u32, u32) -> u32 {
+    if std::is_x86_feature_detected!("avx512bw") {
+        x86::op_keeping_512
+    } else {
+        x86::op_keeping_256
+    }
+}
+
+/// Nothing is compiled for this machine.
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+pub fn op_keeping() -> unsafe extern "C" fn(*mut u8, u32, u32) -> u32 {
+    op
+}
