@@ -138,6 +138,8 @@ pub struct Counts {
     pub sectors: u32,
     /// The fewest sectors that could hold the bytes asked for.
     pub sectors_ideal: u32,
+    /// Textures and surfaces: texels that were read or written, each lane's by itself.
+    pub texels: u32,
     /// Constant memory: passes beyond the first, one for each further distinct address.
     pub replays: u32,
     /// Lanes times width.
@@ -164,6 +166,7 @@ impl Counts {
         self.transactions += other.transactions;
         self.sectors += other.sectors;
         self.sectors_ideal += other.sectors_ideal;
+        self.texels += other.texels;
         self.replays += other.replays;
         self.bytes_requested += other.bytes_requested;
         self.bytes_moved += other.bytes_moved;

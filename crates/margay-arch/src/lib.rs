@@ -2,7 +2,8 @@
 //! NVIDIA's compute capabilities: what each allows, and the named cards that have it.
 //!
 //! [`MemoryModel`] says what a warp's access does on a capability: requests, wavefronts, transactions,
-//! sectors, replays; [`caches`], [`registers`], [`occupancy`], [`throughput`] and [`mnemonics`] the rest.
+//! sectors, replays; [`caches`], [`registers`], [`occupancy`], [`throughput`] and [`mnemonics`] the rest;
+//! [`texture`] has the model of the texture unit's traffic.
 //!
 //! No state and no I/O. Every figure says where it comes from ([`Source`]); [`occupancy`] and the
 //! limits are what launches are checked against, so a figure here decides which launches fail.
@@ -24,6 +25,7 @@ pub mod mnemonics;
 pub mod occupancy;
 pub mod picture;
 pub mod registers;
+pub mod texture;
 pub mod throughput;
 
 pub use access::{

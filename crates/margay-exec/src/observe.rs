@@ -9,9 +9,11 @@
 //!
 //! Limit: blocks may move between workers, so what belongs to a block must be found by its `ctaid`.
 
+use margay_ir::texture::TextureAttr;
 use margay_ir::{BarKind, Space};
 
 use crate::fault::Access;
+use crate::mem::texture::{Filter, Image};
 
 bitflags::bitflags! {
     /// Kinds of events.
@@ -33,6 +35,8 @@ bitflags::bitflags! {
         const VALUES = 1 << 6;
         /// [`Watch::warp_sync`] and [`Watch::warp_barrier`].
         const WARP_SYNCS = 1 << 7;
+        /// [`Watch::texture`].
+        const TEXTURES = 1 << 8;
     }
 }
 
@@ -71,6 +75,46 @@ pub struct AccessEvent<'a> {
     /// What each lane of `mask` stores, if the instruction stores one element a lane and
     /// [`Interest::VALUES`] was declared.
     pub values: Option<&'a [u64; 32]>,
+}
+
+/// One warp-wide access through the texture unit, as it was carried out: `tex`, `tld4`, `suld`, `sust`,
+/// `sured`. Queries are none.
+///
+/// Lanes that name different objects are told apart: an event for each.
+#[derive(Clone, Copy)]
+pub struct TextureEvent<'a> {
+    pub at: EventPlace,
+    /// The instruction's form.
+    pub attr: &'a TextureAttr,
+    pub access: Access,
+    /// What the lanes name: a texture, surface or image object, or the address of a module's variable.
+    pub handle: u64,
+    pub image: &'a Image,
+    /// How it is filtered, if it is.
+    pub filter: Option<Filter>,
+    /// Not empty.
+    pub mask: u32,
+    /// Texels of the image that were read or written, lane by lane, those of no weight left out.
+    pub texels: &'a [TexelAccess],
+    /// Texels outside of the image, which nothing was read for: borders, zeros, ignored stores.
+    pub outside: u32,
+}
+
+/// Texels of a lane that lie one behind the other; one, but for surface accesses that are wider than a texel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TexelAccess {
+    pub lane: u32,
+    pub level: u32,
+    pub layer: u32,
+    /// Bytes from the row's start.
+    pub x: u32,
+    /// Row and slice.
+    pub y: u32,
+    pub z: u32,
+    pub bytes: u32,
+    /// Where the texel is: an address of the device's if the image lies in an allocation, which
+    /// [`Image::placement`] tells.
+    pub address: u64,
 }
 
 /// Lanes arrive at a barrier of their block, or of their cluster.
@@ -121,6 +165,8 @@ pub trait Observer: Sync {
 pub trait Watch {
     /// A load, store or atomic of a warp.
     fn access(&mut self, _event: &AccessEvent<'_>) {}
+    /// A texture or surface access of a warp.
+    fn texture(&mut self, _event: &TextureEvent<'_>) {}
     /// Lanes `mask` have executed the instructions from `at.pc` up to, not including, `end`.
     fn run(&mut self, _at: EventPlace, _end: u32, _mask: u32) {}
     /// A conditional branch: `taken` of the lanes `active` take it.

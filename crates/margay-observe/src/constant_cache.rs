@@ -16,13 +16,14 @@ use margay_arch::caches::{self, Cache};
 use margay_arch::{Gpu, Space};
 use margay_exec::observe::{AccessEvent, Interest, Observer, Watch};
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 
 use crate::profile::site;
 use crate::profile::variables::Variables;
 use crate::tool::{CopyEvent, LaunchView, Tool};
 
 /// What one kernel read of one variable.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     pub kernel: String,
     /// The variable's name, or the call that made the buffer and the argument's position.
@@ -62,6 +63,14 @@ impl Row {
     }
 }
 
+/// The report as data.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Constants {
+    /// Of each multiprocessor's cache, as the command line or the program chose it.
+    pub bytes: u32,
+    pub rows: Vec<Row>,
+}
+
 #[derive(Default)]
 struct State {
     /// Bytes, once somebody chose them.
@@ -97,6 +106,12 @@ impl ConstantCache {
     /// What was counted.
     pub fn rows(&self) -> Vec<Row> {
         self.state.lock().rows.clone()
+    }
+
+    /// The report as data; `None` if no size was chosen.
+    pub fn constants(&self) -> Option<Constants> {
+        let state = self.state.lock();
+        Some(Constants { bytes: state.bytes?, rows: state.rows.clone() })
     }
 
     /// The report; `None` if no size was chosen.

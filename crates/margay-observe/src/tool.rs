@@ -7,7 +7,8 @@ use margay_arch::Gpu;
 use margay_exec::launch::{LaunchConfig, LaunchFailure, LaunchStats, Machine};
 use margay_exec::mem::{AddressSpace, AllocationInfo};
 use margay_exec::observe::{
-    AccessEvent, BarrierEvent, BlockEvent, EventPlace, Interest, Observer, WarpSyncEvent, Watch,
+    AccessEvent, BarrierEvent, BlockEvent, EventPlace, Interest, Observer, TextureEvent,
+    WarpSyncEvent, Watch,
 };
 use margay_exec::program::Program;
 
@@ -114,6 +115,9 @@ impl SeveralWatches<'_> {
 impl Watch for SeveralWatches<'_> {
     fn access(&mut self, event: &AccessEvent<'_>) {
         self.tell(Interest::ACCESSES, |w| w.access(event));
+    }
+    fn texture(&mut self, event: &TextureEvent<'_>) {
+        self.tell(Interest::TEXTURES, |w| w.texture(event));
     }
     fn run(&mut self, at: EventPlace, end: u32, mask: u32) {
         self.tell(Interest::RUNS, |w| w.run(at, end, mask));

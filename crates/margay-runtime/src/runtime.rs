@@ -84,9 +84,8 @@ pub fn init() -> Result<&'static Runtime> {
             }
         };
         memory.set_bounds(settings.bounds);
-        let mut tools = watch::tools(&settings);
         let constant_cache = watch::constant_cache(&settings);
-        tools.extend(constant_cache.clone().map(|c| c as Arc<dyn Tool>));
+        let tools = watch::tools(&settings, constant_cache.as_ref());
         let gpus = settings.gpus.iter().enumerate();
         let device = |(ordinal, &(physical, gpu))| Device::new(ordinal as u32, physical, gpu);
         let devices = gpus.map(device).collect();

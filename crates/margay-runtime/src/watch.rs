@@ -19,7 +19,7 @@ use crate::runtime::{self, Runtime};
 use crate::settings::Settings;
 
 /// The tools that the settings ask for.
-pub fn tools(settings: &Settings) -> Vec<Arc<dyn Tool>> {
+pub fn tools(settings: &Settings, constants: Option<&Arc<ConstantCache>>) -> Vec<Arc<dyn Tool>> {
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     if let Some(directory) = &settings.profile
         && let Some(&(_, own)) = settings.gpus.first()
@@ -30,11 +30,16 @@ pub fn tools(settings: &Settings) -> Vec<Arc<dyn Tool>> {
                 gpus.push(*gpu);
             }
         }
-        tools.push(Profiler::start(directory, gpus, settings.constant_cache));
+        let profiler = Profiler::start(directory, gpus, settings.constant_cache);
+        if let Some(constants) = constants {
+            profiler.tell_of(constants.clone());
+        }
+        tools.push(profiler);
     }
     if let Some((wanted, directory)) = &settings.check {
         tools.push(Checks::start(directory, wanted.clone(), settings.check_filter.clone()));
     }
+    tools.extend(constants.map(|c| c.clone() as Arc<dyn Tool>));
     tools
 }
 

@@ -9,6 +9,7 @@ use crate::fault::{Access, FaultKind};
 use crate::interp::Cx;
 use crate::lanes::{Flow, Inst, Kernel, Lane, WARP, active};
 use crate::mem::texture::*;
+use crate::observe::{Interest, TexelAccess, TextureEvent};
 
 /// A texture instruction: its form and its operands, sources before results.
 pub struct TextureSite {
@@ -25,6 +26,8 @@ pub struct TextureAccess;
 impl Kernel for TextureAccess {
     unsafe fn run(cx: &mut Cx<'_>, i: &Inst) -> Flow {
         let site = &cx.env.program.textures[i.aux as usize];
+        let watched = cx.interest.contains(Interest::TEXTURES);
+        let mut seen = Vec::new();
         let mut planes = [[0u64; WARP]; MOST];
         let mut known = Known::default();
         for l in active(cx.mask) {
@@ -39,7 +42,16 @@ impl Kernel for TextureAccess {
                     }
                 });
             }
-            match lane(cx, &site.attr, &sources, &mut known) {
+            let result = match watched {
+                true => {
+                    let mut told = Told::new(l as u32, sources[0]);
+                    let result = lane(cx, &site.attr, &sources, &mut known, &mut told);
+                    seen.push(told);
+                    result
+                }
+                false => lane(cx, &site.attr, &sources, &mut known, &mut ()),
+            };
+            match result {
                 Ok(results) => {
                     for (plane, v) in planes.iter_mut().zip(results) {
                         plane[l] = v;
@@ -61,7 +73,112 @@ impl Kernel for TextureAccess {
         if site.attr.writes() {
             cx.changes += 1;
         }
+        if watched {
+            report(cx, i, &site.attr, &seen);
+        }
         Flow::Next
+    }
+}
+
+/// Looks at a lane's access.
+trait Look: Taps {
+    /// Anybody does.
+    const LOOKS: bool;
+    fn image(&mut self, image: &Image, filter: Option<Filter>);
+    fn lands(&mut self, at: Option<Landing>, bytes: u32);
+}
+
+impl Look for () {
+    const LOOKS: bool = false;
+    #[inline(always)]
+    fn image(&mut self, _: &Image, _: Option<Filter>) {}
+    #[inline(always)]
+    fn lands(&mut self, _: Option<Landing>, _: u32) {}
+}
+
+/// What a lane's access was, for observers.
+struct Told {
+    lane: u32,
+    handle: u64,
+    image: Option<(Image, Option<Filter>)>,
+    texels: SmallVec<[TexelAccess; 8]>,
+    outside: u32,
+}
+
+impl Told {
+    fn new(lane: u32, handle: u64) -> Told {
+        Told { lane, handle, image: None, texels: SmallVec::new(), outside: 0 }
+    }
+
+    fn push(&mut self, level: u32, at: Landing, bytes: u32) {
+        let Some((image, _)) = &self.image else { return };
+        let row = image.texels(level, at.layer, [0, at.y, at.z]);
+        let address = row.map_or(0, |row| row.wrapping_add(at.x as usize).addr() as u64);
+        let Landing { layer, x, y, z } = at;
+        self.texels.push(TexelAccess { lane: self.lane, level, layer, x, y, z, bytes, address });
+    }
+}
+
+impl Taps for Told {
+    fn texel(&mut self, level: u32, layer: u32, texel: Option<[u32; 3]>) {
+        let bytes = self.image.as_ref().map_or(1, |(image, _)| image.format.bytes());
+        match texel {
+            Some([x, y, z]) => self.push(level, Landing { layer, x: x * bytes, y, z }, bytes),
+            None => self.outside += 1,
+        }
+    }
+}
+
+impl Look for Told {
+    const LOOKS: bool = true;
+    fn image(&mut self, image: &Image, filter: Option<Filter>) {
+        self.image = Some((image.clone(), filter));
+    }
+
+    fn lands(&mut self, at: Option<Landing>, bytes: u32) {
+        match at {
+            Some(at) => self.push(0, at, bytes),
+            None => self.outside += 1,
+        }
+    }
+}
+
+/// Tells observers of the lanes' accesses, object by object.
+#[cold]
+#[inline(never)]
+fn report(cx: &mut Cx<'_>, i: &Inst, attr: &TextureAttr, seen: &[Told]) {
+    let access = match attr.op {
+        TextureOp::Query { .. } => return,
+        TextureOp::Sample(_) | TextureOp::Gather(_) | TextureOp::Load { .. } => Access::Read,
+        TextureOp::Store { .. } => Access::Write,
+        TextureOp::Reduce { .. } => Access::Atomic,
+    };
+    let at = cx.event_at(cx.env.program.pc_of(i));
+    let Some(watch) = &mut cx.watch else { return };
+    let mut done = 0u32;
+    for first in seen {
+        if done >> first.lane & 1 != 0 {
+            continue;
+        }
+        let Some((image, filter)) = &first.image else { continue };
+        let (mut mask, mut outside, mut texels) = (0, 0, Vec::new());
+        for lane in seen.iter().filter(|l| l.handle == first.handle) {
+            mask |= 1 << lane.lane;
+            outside += lane.outside;
+            texels.extend_from_slice(&lane.texels);
+        }
+        done |= mask;
+        watch.texture(&TextureEvent {
+            at,
+            attr,
+            access,
+            handle: first.handle,
+            image,
+            filter: *filter,
+            mask,
+            texels: &texels,
+            outside,
+        });
     }
 }
 
@@ -149,6 +266,7 @@ fn lane(
     attr: &TextureAttr,
     sources: &[u64],
     known: &mut Known,
+    told: &mut impl Look,
 ) -> Lanes<SmallVec<[u64; MOST]>> {
     let mut r = Reader(sources.iter());
     let handle = r.double();
@@ -216,11 +334,13 @@ fn lane(
             if cube != view.image.dimensions.cube {
                 return Err(wrong(handle, Access::Read, "a cube access needs a cube map"));
             }
+            let filters = attr.float_coords && view.reads_float();
+            told.image(&view.image, filters.then_some(sampler.filter));
             let texel = match attr.op {
                 TextureOp::Gather(component) => {
-                    view.gather(&sampler, &lookup, usize::from(component))
+                    view.gather_told(&sampler, &lookup, usize::from(component), told)
                 }
-                _ => view.sample(&sampler, &lookup),
+                _ => view.sample_told(&sampler, &lookup, told),
             };
             let mut out = registers(texel, attr, view.reads_float());
             if attr.resident {
@@ -229,7 +349,7 @@ fn lane(
             Ok(out)
         }
         TextureOp::Load { .. } | TextureOp::Store { .. } | TextureOp::Reduce { .. } => {
-            surface(cx, attr, handle, r, known)
+            surface(cx, attr, handle, r, known, told)
         }
     }
 }
@@ -249,12 +369,34 @@ fn registers(texel: Texel, attr: &TextureAttr, float: bool) -> SmallVec<[u64; MO
     }
 }
 
+/// Tells where a surface access lands. What is wrong with the place, the access itself says.
+fn look_at_surface<L: Look>(told: &mut L, image: &Image, attr: &TextureAttr, spot: &Spot) {
+    if !L::LOOKS {
+        return;
+    }
+    told.image(image, None);
+    let formatted = match attr.op {
+        TextureOp::Load { formatted }
+        | TextureOp::Store { formatted }
+        | TextureOp::Reduce { formatted, .. } => formatted,
+        TextureOp::Sample(_) | TextureOp::Gather(_) | TextureOp::Query { .. } => false,
+    };
+    let wide = match formatted {
+        true => image.format.bytes(),
+        false => attr.texel.bytes() * u32::from(attr.count),
+    };
+    if let Ok(at) = image.landing(spot, if formatted { 0 } else { wide }) {
+        told.lands(at, wide);
+    }
+}
+
 fn surface(
     cx: &Cx<'_>,
     attr: &TextureAttr,
     handle: u64,
     mut r: Reader<'_>,
     known: &mut Known,
+    told: &mut impl Look,
 ) -> Lanes<SmallVec<[u64; MOST]>> {
     let layer = if attr.geometry.layered() { r.word() } else { 0 };
     let count = attr.geometry.coordinates();
@@ -272,6 +414,7 @@ fn surface(
         }
     };
     let bytes = attr.texel.bytes();
+    look_at_surface(told, image, attr, &spot);
     let mut out: SmallVec<[u64; MOST]> = SmallVec::new();
     let mut data: SmallVec<[u64; 4]> = SmallVec::new();
     let done = match attr.op {

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use margay_arch::{Counts, Gpu, MemoryModel, Space};
@@ -18,8 +18,10 @@ use super::hierarchy::Hierarchy;
 use super::pattern::Pattern;
 use super::raw::*;
 use super::site::{Site, cache_name, kind_name, places, space_name};
+use super::texture::TextureCounts;
 use super::variables::Variables;
 use super::watch::{LaunchObserver, LaunchTotals, Worker, count};
+use crate::constant_cache::ConstantCache;
 use crate::report::arithmetic;
 use crate::tool::{LaunchView, Tool};
 
@@ -42,6 +44,7 @@ pub struct Profiler {
     /// Workers hand in what they have when this changes.
     pub(super) epoch: AtomicU64,
     changed: AtomicBool,
+    constants: OnceLock<Arc<ConstantCache>>,
     state: Mutex<State>,
     owner: u32,
 }
@@ -61,11 +64,14 @@ struct Kernel {
     registers: (u32, bool),
     launches: u64,
     l1_bytes: u32,
+    texture_bytes: u32,
     warps: Vec<u64>,
     threads: Vec<u64>,
     branches: HashMap<u32, RawBranch>,
     variables: Vec<RawVariable>,
     sites: HashMap<(u32, Space, u32), KernelSite>,
+    /// By instruction and variable.
+    textures: HashMap<(u32, u32), TextureCounts>,
 }
 
 struct KernelSite {
@@ -100,6 +106,7 @@ impl Profiler {
             gpus,
             epoch: AtomicU64::new(0),
             changed: AtomicBool::new(false),
+            constants: OnceLock::new(),
             state: Mutex::default(),
             owner: std::process::id(),
         });
@@ -108,6 +115,12 @@ impl Profiler {
         // Without the thread a killed program loses its profile, and nothing else changes.
         let _ = std::thread::Builder::new().name(name).spawn(move || checkpoints(&weak));
         profiler
+    }
+
+    /// The profile also tells what this cache did.
+    pub fn tell_of(&self, constants: Arc<ConstantCache>) {
+        // Of two the first is told of.
+        let _ = self.constants.set(constants);
     }
 
     pub(super) fn models(&self) -> &[MemoryModel] {
@@ -123,22 +136,8 @@ impl Profiler {
     ) -> (u32, u64, u64) {
         let found = launch.variables.lock().find(space, address);
         let mut state = self.state.lock();
-        let variables = &mut state.kernels[launch.kernel].variables;
-        // An argument that points to another allocation in another launch is the same argument.
-        let same = |v: &RawVariable| match (v.argument, found.variable.argument) {
-            (Some(a), Some(b)) => a == b,
-            (None, None) => v.kind == found.variable.kind && v.name == found.variable.name,
-            (Some(_), None) | (None, Some(_)) => false,
-        };
-        let known = variables.iter().position(same);
-        let at = known.unwrap_or_else(|| {
-            if variables.len() < MOST_VARIABLES {
-                variables.push(found.variable.clone());
-            }
-            variables.len() - 1
-        });
-        variables[at].size = variables[at].size.max(found.variable.size);
-        (at as u32, found.lo, found.hi)
+        let at = state.kernels[launch.kernel].variable(&found.variable);
+        (at, found.lo, found.hi)
     }
 
     /// Takes a worker's counts in.
@@ -182,7 +181,7 @@ impl Profiler {
                 let before = site.counts.first().copied().unwrap_or_default();
                 site.take(&self.models, entry);
                 let after = site.counts.first().copied().unwrap_or_default();
-                let part = &mut totals.spaces[entry.space as usize % 5];
+                let part = &mut totals.spaces[entry.space as usize];
                 part.executions += entry.executions;
                 part.requests += after.requests - before.requests;
                 part.wavefronts += after.wavefronts - before.wavefronts;
@@ -190,6 +189,15 @@ impl Profiler {
                 part.sectors += after.sectors - before.sectors;
                 part.replays += after.replays - before.replays;
             }
+        }
+        for (&(pc, _), entry) in &worker.textures {
+            let variable = kernel.variable(&entry.variable);
+            let (counts, surface) = (&entry.counts, is_surface(&entry.counts.form));
+            kernel.textures.entry((pc, variable)).or_default().merge(counts);
+            let part = &mut totals.spaces[5 + usize::from(surface)];
+            part.executions += counts.executions;
+            part.requests += counts.sums.requests;
+            part.sectors += counts.sums.sectors;
         }
         self.changed.store(true, Ordering::Release);
     }
@@ -202,11 +210,12 @@ impl Profiler {
             pid: self.owner,
             complete,
             models: self.gpus.iter().map(|g| g.card.alias.to_owned()).collect(),
-            kernels: state.kernels.iter().map(Kernel::raw).collect(),
+            kernels: state.kernels.iter().map(|k| k.raw(self.models.len())).collect(),
             launches: state.launches.clone(),
             launches_left_out: state.left_out,
             constant_cache_bytes: self.hierarchy.as_ref().map_or(0, Hierarchy::constant_bytes),
             constant_cache_discards: self.hierarchy.as_ref().map_or(0, Hierarchy::discards),
+            constants: self.constants.get().and_then(|c| c.constants()),
         }
     }
 
@@ -234,6 +243,32 @@ fn checkpoints(profiler: &Weak<Profiler>) {
         if profiler.changed.swap(false, Ordering::AcqRel) {
             profiler.write(false);
         }
+    }
+}
+
+/// Whether it is an access to a surface rather than a texture.
+fn is_surface(form: &RawTexture) -> bool {
+    form.operation.starts_with("su")
+}
+
+/// A texture's or surface's counts as a site.
+fn texture_site(pc: u32, variable: u32, counts: &TextureCounts, models: usize) -> RawSite {
+    let surface = is_surface(&counts.form);
+    RawSite {
+        pc,
+        space: if surface { "surface" } else { "texture" }.to_owned(),
+        kind: counts.kind.to_owned(),
+        operation: Some(counts.form.operation.clone()),
+        cache: None,
+        width: counts.form.texel_bytes,
+        variable,
+        executions: counts.executions,
+        lanes: counts.lanes,
+        counts: vec![counts.sums; models],
+        patterns: Vec::new(),
+        unkept: counts.executions,
+        caches: counts.caches,
+        texture: Some(counts.form()),
     }
 }
 
@@ -296,6 +331,7 @@ impl KernelSite {
             patterns,
             unkept: self.unkept,
             caches: self.caches,
+            texture: None,
         }
     }
 }
@@ -316,7 +352,41 @@ impl Kept {
 }
 
 impl Kernel {
-    fn raw(&self) -> RawKernel {
+    /// The number of a variable, which is new or known.
+    fn variable(&mut self, found: &RawVariable) -> u32 {
+        let variables = &mut self.variables;
+        // An argument that points to another allocation in another launch is the same argument.
+        let texture = |v: &RawVariable| v.kind == VariableKind::Texture;
+        let same = |v: &RawVariable| match (v.argument, found.argument) {
+            (Some(a), Some(b)) => a == b && texture(v) == texture(found),
+            (None, None) => v.kind == found.kind && v.name == found.name,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        let known = variables.iter().position(same);
+        let at = known.unwrap_or_else(|| {
+            if variables.len() < MOST_VARIABLES {
+                variables.push(found.clone());
+            }
+            variables.len() - 1
+        });
+        variables[at].size = variables[at].size.max(found.size);
+        at as u32
+    }
+
+    /// All accesses, in the order of the code.
+    fn sites(&self, models: usize) -> Vec<RawSite> {
+        let mut keys: Vec<_> = self.sites.keys().copied().collect();
+        keys.sort_by_key(|&(pc, space, variable)| (pc, space as u32, variable));
+        let mut sites: Vec<RawSite> =
+            keys.iter().map(|k| self.sites[k].raw(k.0, k.1, k.2)).collect();
+        let mut keys: Vec<_> = self.textures.keys().copied().collect();
+        keys.sort_unstable();
+        sites.extend(keys.iter().map(|k| texture_site(k.0, k.1, &self.textures[k], models)));
+        sites.sort_by_key(|site| site.pc);
+        sites
+    }
+
+    fn raw(&self, models: usize) -> RawKernel {
         let info = self.program.info();
         let module = &self.program.module().ir;
         let kernel = self.program.instruction(0).map(|i| i.function);
@@ -342,8 +412,6 @@ impl Kernel {
                 branch: self.branches.get(&pc).copied(),
             });
         }
-        let mut keys: Vec<_> = self.sites.keys().copied().collect();
-        keys.sort_by_key(|&(pc, space, variable)| (pc, space as u32, variable));
         RawKernel {
             name: self.program.name().to_owned(),
             launches: self.launches,
@@ -352,12 +420,13 @@ impl Kernel {
             static_shared: info.static_shared,
             local_bytes: info.local_bytes,
             l1_bytes: self.l1_bytes,
+            texture_bytes: self.texture_bytes,
             parameters: kernel
                 .map(|k| k.params.iter().map(|p| (p.offset, p.size)).collect())
                 .unwrap_or_default(),
             code,
             variables: self.variables.clone(),
-            sites: keys.iter().map(|k| self.sites[k].raw(k.0, k.1, k.2)).collect(),
+            sites: self.sites(models),
         }
     }
 }
@@ -381,11 +450,13 @@ impl Tool for Profiler {
                 registers: (view.registers, view.registers_decided),
                 launches: 0,
                 l1_bytes: 0,
+                texture_bytes: 0,
                 warps: vec![0; n],
                 threads: vec![0; n],
                 branches: HashMap::new(),
                 variables: Vec::new(),
                 sites: HashMap::new(),
+                textures: HashMap::new(),
             });
             state.kernels.len() - 1
         });
@@ -393,6 +464,7 @@ impl Tool for Profiler {
         let caches = self.hierarchy.as_ref()?.launch(shared, view.blocks_per_sm);
         state.kernels[kernel].launches += 1;
         state.kernels[kernel].l1_bytes = caches.l1_bytes();
+        state.kernels[kernel].texture_bytes = caches.texture_bytes();
         state.running.insert(launch, LaunchTotals::default());
         drop(state);
         let variables = Mutex::new(Variables::new(view));

@@ -73,10 +73,12 @@ impl Hierarchy {
     pub fn launch(&self, shared: u32, blocks_per_sm: u32) -> LaunchCaches<'_> {
         let needed = shared.saturating_mul(blocks_per_sm.max(1));
         let split = caches::split_for(self.gpu.limits, needed);
+        let each = || (0..self.constants.len()).map(|_| Mutex::new(None)).collect();
         LaunchCaches {
             hierarchy: self,
-            l1: (0..self.constants.len()).map(|_| Mutex::new(None)).collect(),
+            l1: each(),
             shape: caches::l1_cache(split),
+            texture: caches::texture_cache(self.gpu.limits).map(|shape| (shape, each())),
         }
     }
 }
@@ -87,12 +89,61 @@ pub struct LaunchCaches<'h> {
     /// By multiprocessor, made when it is first used.
     l1: Vec<Mutex<Option<Cache>>>,
     shape: CacheShape,
+    /// The texture cache, where it is not L1.
+    texture: Option<(CacheShape, Vec<Mutex<Option<Cache>>>)>,
 }
 
 impl LaunchCaches<'_> {
     /// Bytes of L1 of a multiprocessor in this launch.
     pub fn l1_bytes(&self) -> u32 {
         self.shape.bytes
+    }
+
+    /// Bytes of the cache that texels go through.
+    pub fn texture_bytes(&self) -> u32 {
+        self.texture.as_ref().map_or(self.shape.bytes, |(shape, _)| shape.bytes)
+    }
+
+    /// Looks up the different sectors of an access through the texture unit, by their numbers. Writes go to L2, and
+    /// bring nothing in.
+    pub fn look_texture(&self, sectors: &[u64], kind: Kind, smid: u32, counts: &mut CacheCounts) {
+        let (shape, caches) = match &self.texture {
+            Some((shape, caches)) => (*shape, caches),
+            None => (self.shape, &self.l1),
+        };
+        let mut below = Vec::with_capacity(sectors.len());
+        if let Some(cache) = caches.get(smid as usize) {
+            let mut cache = cache.lock();
+            let cache = cache.get_or_insert_with(|| Cache::new(shape));
+            for &sector in sectors {
+                let hit = match kind {
+                    Kind::Load => cache.read(sector << 5),
+                    Kind::Store | Kind::Atomic(_) | Kind::Reduction(_) => {
+                        cache.write_through(sector << 5);
+                        false
+                    }
+                };
+                if !hit {
+                    below.push(sector);
+                }
+            }
+        }
+        if kind == Kind::Load {
+            counts.texture_misses += below.len() as u64;
+            counts.texture_hits += (sectors.len() - below.len()) as u64;
+        }
+        below.retain(|&sector| sampled(sector));
+        if below.is_empty() {
+            return;
+        }
+        let mut l2 = self.hierarchy.l2.lock();
+        for sector in below {
+            let hit = l2.read(sector << 5);
+            if kind == Kind::Load {
+                counts.l2_hits += u64::from(hit);
+                counts.l2_misses += u64::from(!hit);
+            }
+        }
     }
 
     /// Looks an access up. `warp` is the warp in its block.
@@ -262,6 +313,25 @@ mod tests {
         assert_eq!(after.l2_misses, 0);
         let store = access(Space::Global, Kind::Store, &at);
         assert_eq!(look(&caches, &store, 0), CacheCounts::default());
+    }
+
+    #[test]
+    fn texels_go_through_l1_or_a_cache_of_their_own() {
+        let load = |gpu: &str| {
+            let hierarchy = Hierarchy::new(margay_arch::find(gpu).unwrap(), None);
+            let caches = hierarchy.launch(0, 1);
+            let at: [u64; 32] = std::array::from_fn(|l| 4096 + 4 * l as u64);
+            let mut counts = CacheCounts::default();
+            caches.look_texture(&[128, 129], Kind::Load, 0, &mut counts);
+            caches.look_texture(&[128, 130], Kind::Load, 0, &mut counts);
+            caches.look_texture(&[131], Kind::Store, 0, &mut counts);
+            caches.look_texture(&[131], Kind::Load, 0, &mut counts);
+            assert_eq!((counts.texture_hits, counts.texture_misses), (1, 4), "{gpu}");
+            let plain = look(&caches, &access(Space::Global, Kind::Load, &at), 0);
+            (plain.l1_hits, caches.texture_bytes())
+        };
+        assert_eq!(load("h200"), (4, 256 << 10), "one store");
+        assert_eq!(load("c2050"), (0, 12 << 10));
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod hierarchy;
 mod pattern;
 pub mod raw;
 pub(crate) mod site;
+mod texture;
 pub mod variables;
 mod watch;
 

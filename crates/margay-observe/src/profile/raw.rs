@@ -6,8 +6,10 @@
 use margay_arch::Counts;
 use serde::{Deserialize, Serialize};
 
+use crate::constant_cache::Constants;
+
 /// Changes whenever the meaning of a field does.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// One process.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -26,6 +28,9 @@ pub struct RawProfile {
     pub constant_cache_bytes: u32,
     /// Times that the host wrote constant memory that kernels had read, and so emptied the caches.
     pub constant_cache_discards: u64,
+    /// What a constant cache of a chosen size did, if one was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constants: Option<Constants>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -39,6 +44,9 @@ pub struct RawKernel {
     pub local_bytes: u32,
     /// Of a multiprocessor's L1, in the last launch.
     pub l1_bytes: u32,
+    /// Of the cache that texels go through.
+    #[serde(default)]
+    pub texture_bytes: u32,
     pub parameters: Vec<(u32, u32)>,
     /// In the order of the code.
     pub code: Vec<RawInstruction>,
@@ -107,6 +115,8 @@ pub enum VariableKind {
     /// Stack, spilled registers, arrays of a thread.
     Stack,
     Parameters,
+    /// A texture, a surface, an OpenCL image.
+    Texture,
     #[default]
     Unknown,
 }
@@ -135,6 +145,51 @@ pub struct RawSite {
     pub unkept: u64,
     /// On the GPU that the program ran on.
     pub caches: CacheCounts,
+    /// Of an access through the texture unit, whose `space` is `texture` or `surface`. It has no patterns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub texture: Option<RawTexture>,
+}
+
+/// What an instruction does with a texture or a surface.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RawTexture {
+    /// `tex` (float coordinates), `tex.s32` (a texel's number), `tex.grad`, `tld4`, `suld`, `sust`, `sured`.
+    pub operation: String,
+    /// `1d`, `2d`, `3d`, `a1d`, `a2d`, `cube`, `acube`.
+    pub geometry: String,
+    pub texel_bytes: u32,
+    /// Width, height and depth in texels; 0 for a dimension that the image lacks.
+    pub size: [u32; 3],
+    /// 0 if it is no array of layers.
+    pub layers: u32,
+    pub levels: u32,
+    /// How its texels lie: in `rows`, or in `tiles`.
+    pub layout: String,
+    /// Bytes from row to row, of a layout in rows.
+    pub pitch: u64,
+    /// `point`, `linear` or `mixed`, if texels are filtered.
+    pub filter: Option<String>,
+    /// Texels outside of the image, which nothing was read for.
+    pub outside: u64,
+    /// Sectors that the same accesses would take if the texels lay in tiles; none if they do.
+    pub sectors_in_array: Option<u64>,
+    /// The lanes and the texels of the access that moved most for nothing, up to a bound.
+    pub mask: u32,
+    pub texels: Vec<RawTexel>,
+}
+
+/// A texel that a lane read or wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RawTexel {
+    pub lane: u32,
+    /// Column, row, slice.
+    pub at: [u32; 3],
+    pub layer: u32,
+    pub level: u32,
+    /// A number that texels of one 32-byte sector share, and the byte in it.
+    pub sector: u64,
+    pub within: u32,
+    pub bytes: u32,
 }
 
 /// Where lanes went, relative to the variable.
@@ -164,8 +219,8 @@ pub struct RawLaunch {
     pub warp_instructions: u64,
     pub thread_instructions: u64,
     /// On the GPU that the program ran on, by space: global, shared, local, constant,
-    /// parameter.
-    pub spaces: [LaunchCounts; 5],
+    /// parameter, texture, surface.
+    pub spaces: [LaunchCounts; 7],
     /// How it ended, if badly.
     pub failure: Option<String>,
 }
@@ -193,6 +248,11 @@ pub struct CacheCounts {
     /// Constant loads: one for each different address.
     pub constant_hits: u64,
     pub constant_misses: u64,
+    /// Sectors of texture and surface loads.
+    #[serde(default)]
+    pub texture_hits: u64,
+    #[serde(default)]
+    pub texture_misses: u64,
 }
 
 impl CacheCounts {
@@ -203,6 +263,8 @@ impl CacheCounts {
         self.l2_misses += other.l2_misses;
         self.constant_hits += other.constant_hits;
         self.constant_misses += other.constant_misses;
+        self.texture_hits += other.texture_hits;
+        self.texture_misses += other.texture_misses;
     }
 }
 
@@ -223,6 +285,7 @@ macro_rules! sums {
     ($($field:ident)*) => {
         /// Sums of [`Counts`].
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default)]
         pub struct Sums { $( #[doc = concat!("See [`Counts::", stringify!($field), "`].")] pub $field: u64, )* }
 
         impl Sums {
@@ -243,7 +306,7 @@ macro_rules! sums {
 
 sums! {
     instructions requests wavefronts wavefronts_sass wavefronts_least wavefronts_most wavefronts_ideal
-    transactions sectors sectors_ideal replays bytes_requested bytes_moved
+    transactions sectors sectors_ideal texels replays bytes_requested bytes_moved
 }
 
 impl Sums {

@@ -57,6 +57,24 @@ impl<'a> Variables<'a> {
         }
     }
 
+    /// The texture, surface or image behind a handle: the parameter that has it, or the module's variable. `size`:
+    /// bytes of its texels.
+    pub fn texture(&self, handle: u64, size: u64) -> RawVariable {
+        let module = self.view.program.module();
+        if let Some(n) = module.addresses.iter().position(|a| *a == handle) {
+            return named(VariableKind::Texture, &module.ir.globals[n].name, size);
+        }
+        let kernel = self.view.program.instruction(0).map(|i| i.function);
+        let params = kernel.iter().flat_map(|k| &k.params).enumerate();
+        let holds = |start: u32, end: u32| {
+            let bytes = self.view.config.params.get(start as usize..end as usize);
+            bytes.is_some_and(|b| b.chunks_exact(8).any(|v| v == handle.to_le_bytes()))
+        };
+        let mut found = params.filter(|(_, p)| holds(p.offset, p.offset + p.size));
+        let argument = found.next().map(|(n, _)| n as u32);
+        RawVariable { argument, ..named(VariableKind::Texture, "texture", size) }
+    }
+
     fn shared(&self, address: u64) -> Found {
         let module = &self.view.program.module().ir;
         // Each block of a cluster has the same layout.

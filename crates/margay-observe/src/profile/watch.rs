@@ -2,17 +2,19 @@
 //! What one worker thread of a launch counts. Nothing here is shared, so nothing is locked until the
 //! counts are handed in.
 
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use margay_arch::{MemoryModel, Space, WarpAccess};
-use margay_exec::observe::{AccessEvent, EventPlace, Interest, Observer, Watch};
+use margay_exec::observe::{AccessEvent, EventPlace, Interest, Observer, TextureEvent, Watch};
 use parking_lot::Mutex;
 
 use super::collector::Profiler;
 use super::hierarchy::LaunchCaches;
 use super::pattern::{Pattern, Patterns, period};
-use super::raw::{CacheCounts, LaunchCounts, RawBranch, Sums};
+use super::raw::{CacheCounts, LaunchCounts, RawBranch, RawVariable, Sums};
 use super::site::{self, Site};
+use super::texture::TextureCounts;
 use super::variables::Variables;
 use crate::tool::LaunchView;
 
@@ -24,7 +26,7 @@ const RUNS_BETWEEN_LOOKS: u32 = 1 << 14;
 pub struct LaunchTotals {
     pub warp_instructions: u64,
     pub thread_instructions: u64,
-    pub spaces: [LaunchCounts; 5],
+    pub spaces: [LaunchCounts; 7],
 }
 
 /// Watches one launch.
@@ -41,7 +43,7 @@ pub struct LaunchObserver<'a> {
 
 impl Observer for LaunchObserver<'_> {
     fn interest(&self) -> Interest {
-        Interest::ACCESSES | Interest::RUNS | Interest::BRANCHES
+        Interest::ACCESSES | Interest::RUNS | Interest::BRANCHES | Interest::TEXTURES
     }
 
     fn worker(&self) -> Box<dyn Watch + '_> {
@@ -53,6 +55,7 @@ impl Observer for LaunchObserver<'_> {
             threads: vec![0; n + 1],
             branches: vec![None; n],
             sites: (0..n).map(|_| Vec::new()).collect(),
+            textures: HashMap::new(),
             runs: 0,
             epoch: self.profiler.epoch.load(Ordering::Relaxed),
         })
@@ -78,6 +81,12 @@ pub struct Entry {
     pub caches: CacheCounts,
 }
 
+/// Accesses of one instruction to one texture.
+pub struct TextureEntry {
+    pub variable: RawVariable,
+    pub counts: TextureCounts,
+}
+
 /// The counts of one worker.
 pub struct Worker<'w, 'a> {
     launch: &'w LaunchObserver<'a>,
@@ -88,6 +97,8 @@ pub struct Worker<'w, 'a> {
     pub branches: Vec<Option<RawBranch>>,
     /// By instruction.
     pub sites: Vec<Vec<Entry>>,
+    /// By instruction and object.
+    pub textures: HashMap<(u32, u64), TextureEntry>,
     runs: u32,
     epoch: u64,
 }
@@ -129,6 +140,7 @@ impl Worker<'_, '_> {
         for entries in &mut self.sites {
             entries.clear();
         }
+        self.textures.clear();
     }
 }
 
@@ -190,6 +202,15 @@ impl Watch for Worker<'_, '_> {
                 sums.add(&count(model, &entry.site, space, entry.width, &pattern), 1);
             }
         }
+    }
+
+    fn texture(&mut self, e: &TextureEvent<'_>) {
+        let launch = self.launch;
+        let entry = self.textures.entry((e.at.pc, e.handle)).or_insert_with(|| TextureEntry {
+            variable: launch.variables.lock().texture(e.handle, e.image.bytes()),
+            counts: TextureCounts::default(),
+        });
+        entry.counts.add(e, &launch.caches);
     }
 
     fn run(&mut self, at: EventPlace, end: u32, mask: u32) {

@@ -8,7 +8,7 @@ use margay_arch::{Gpu, LaunchResources, Limiter, Limits, MemoryModel};
 use super::schema::*;
 use super::{arithmetic, causes, metrics, source};
 use crate::profile::raw::{
-    CacheCounts, RawBranch, RawKernel, RawLaunch, RawPattern, RawProfile, RawSite, Sums,
+    CacheCounts, RawBranch, RawKernel, RawLaunch, RawPattern, RawProfile, RawSite, RawTexture, Sums,
 };
 
 /// A symbol's name in the source, with and without parameters.
@@ -71,6 +71,7 @@ pub fn build(profiles: &[RawProfile], run: &Run) -> Report {
         kernels: sorted.iter().filter_map(|&n| kernels[n].take()).collect(),
         launches: launches(profiles, &place),
         notes: notes(profiles),
+        constant_cache: constants(profiles, run),
         checks: run.checks.clone(),
         sources,
     }
@@ -89,6 +90,22 @@ fn notes(profiles: &[RawProfile]) -> Vec<String> {
     )]
 }
 
+fn constants(profiles: &[RawProfile], run: &Run) -> Option<ConstantCache> {
+    let told: Vec<_> = profiles.iter().filter_map(|p| p.constants.as_ref()).collect();
+    let row = |bytes: u32, r: &crate::constant_cache::Row| ConstantRow {
+        kernel: run.demangle.and_then(|f| f(&r.kernel)).map_or_else(|| r.kernel.clone(), |n| n.0),
+        variable: plain_variable(&r.variable, run),
+        size: r.size,
+        launches: r.launches,
+        hits: r.hits,
+        misses: r.misses,
+        emptied: r.emptied,
+        hint: r.hint(bytes),
+    };
+    let rows = told.iter().flat_map(|c| c.rows.iter().map(|r| row(c.bytes, r))).collect();
+    told.first().map(|c| ConstantCache { bytes: c.bytes, rows })
+}
+
 /// The caches' part of a kernel's report.
 fn caches(raw: &RawKernel) -> Caches {
     let mut counts = CacheCounts::default();
@@ -102,6 +119,8 @@ fn caches(raw: &RawKernel) -> Caches {
         l1_hit_rate: rate(counts.l1_hits, counts.l1_misses),
         l2_hit_rate: rate(counts.l2_hits, counts.l2_misses),
         constant_hit_rate: rate(counts.constant_hits, counts.constant_misses),
+        texture_bytes: raw.texture_bytes,
+        texture_hit_rate: rate(counts.texture_hits, counts.texture_misses),
     }
 }
 
@@ -353,6 +372,24 @@ fn access(
         pattern: worst.map(pattern).unwrap_or_default(),
         patterns: site.patterns.len(),
         patterns_cover: site.executions - site.unkept.min(site.executions),
+        texture: site.texture.as_ref().map(|form| texture(site, form)),
+    }
+}
+
+fn texture(site: &RawSite, form: &RawTexture) -> Texture {
+    let texels = site.counts.first().map_or(0, |c| c.texels);
+    Texture {
+        operation: form.operation.clone(),
+        geometry: form.geometry.clone(),
+        texel_bytes: form.texel_bytes,
+        size: form.size,
+        layers: form.layers,
+        levels: form.levels,
+        layout: form.layout.clone(),
+        filter: form.filter.clone(),
+        texels_per_lane: texels as f64 / site.lanes.max(1) as f64,
+        outside: form.outside,
+        sectors_in_array: form.sectors_in_array,
     }
 }
 
@@ -383,6 +420,12 @@ fn pictures(kernel: &mut Kernel, raw: &RawKernel, models: &[MemoryModel]) {
     order.sort_by_key(weigh);
     for (place, n) in order.into_iter().enumerate() {
         let site = &raw.sites[n];
+        if let Some(form) = &site.texture {
+            for (model, on) in models.iter().zip(&mut kernel.accesses[n].gpus) {
+                super::pictures::fill_texture(on, model, form, place < MOST_PICTURES);
+            }
+            continue;
+        }
         let Some(pattern) = models.first().and_then(|m| causes::worst(site, m)) else { continue };
         for (model, on) in models.iter().zip(&mut kernel.accesses[n].gpus) {
             super::pictures::fill(on, model, site, pattern, place < MOST_PICTURES);
@@ -432,7 +475,7 @@ fn lines(raw: &RawKernel, accesses: &[Access], models: &[MemoryModel]) -> Vec<Li
     lines
 }
 
-const COLUMNS: [&str; 24] = [
+const COLUMNS: [&str; 28] = [
     "kernel",
     "times",
     "device",
@@ -456,6 +499,10 @@ const COLUMNS: [&str; 24] = [
     "local_sectors",
     "constant_executions",
     "constant_replays",
+    "texture_executions",
+    "texture_sectors",
+    "surface_executions",
+    "surface_sectors",
     "failure",
 ];
 
@@ -467,8 +514,7 @@ fn launches(profiles: &[RawProfile], place: &BTreeMap<(usize, usize), usize>) ->
         launches.total += profile.kernels.iter().map(|k| k.launches).sum::<u64>();
         for l in &profile.launches {
             let kernel = place.get(&(p, l.kernel as usize)).copied().unwrap_or(0);
-            // As margay_arch::Space: global, shared, local, constant.
-            let [global, shared, local, constant, _] = &l.spaces;
+            let [global, shared, local, constant, _, texture, surface] = &l.spaces;
             let numbers = [
                 kernel as u64,
                 l.times,
@@ -493,6 +539,10 @@ fn launches(profiles: &[RawProfile], place: &BTreeMap<(usize, usize), usize>) ->
                 local.sectors,
                 constant.executions,
                 constant.replays,
+                texture.executions,
+                texture.sectors,
+                surface.executions,
+                surface.sectors,
             ];
             let mut row: Vec<serde_json::Value> = numbers.map(Into::into).to_vec();
             row.push(l.failure.clone().into());

@@ -28,8 +28,13 @@ pub fn worst<'a>(site: &'a RawSite, model: &MemoryModel) -> Option<&'a RawPatter
 pub fn find(kernel: &mut Kernel, raw: &RawKernel, models: &[MemoryModel]) {
     for (n, site) in raw.sites.iter().enumerate() {
         for (g, model) in models.iter().enumerate() {
-            let Some(pattern) = worst(site, model) else { continue };
             let variable = &kernel.variables[site.variable as usize];
+            if let Some(form) = &site.texture {
+                let finding = super::textures::find(site, form, variable);
+                kernel.accesses[n].gpus[g].finding = finding;
+                continue;
+            }
+            let Some(pattern) = worst(site, model) else { continue };
             let case = Case {
                 raw,
                 site,
@@ -96,6 +101,7 @@ impl Case<'_> {
             ("global", _) => self.global(),
             ("local", _) => self.local(),
             ("constant" | "parameter", _) => self.constant(),
+            // Textures and surfaces have no patterns.
             (_, _) => None,
         }
     }
@@ -114,6 +120,7 @@ impl Case<'_> {
             VariableKind::Variable
             | VariableKind::DynamicShared
             | VariableKind::Allocation
+            | VariableKind::Texture
             | VariableKind::Unknown => format!("`{}`", self.variable.name),
             VariableKind::Stack => "the stack".into(),
             VariableKind::Parameters => "the parameters".into(),

@@ -75,6 +75,10 @@ fn counters(report: &Report, kernel: &Kernel, g: usize) -> BTreeMap<String, u64>
         match name.split('_').next() {
             Some("shared") => put("wavefronts", counts.wavefronts),
             Some("constant" | "parameter") => put("replays", counts.replays),
+            Some("texture" | "surface") => {
+                put("texels", counts.texels);
+                put("sectors", counts.sectors);
+            }
             _ if sectors => put("sectors", counts.sectors),
             _ => put("transactions", counts.transactions),
         }

@@ -41,6 +41,7 @@ pub fn render(report: &Report) -> String {
                         }
                     }
                     div #controls {}
+                    p #told .unseen role="status" {}
                 }
                 main #main {
                     noscript { (plain(report)) }
@@ -49,8 +50,8 @@ pub fn render(report: &Report) -> String {
                     p {
                         "Counts follow the rules of each GPU that margay knows; where a rule is not exact, "
                         "its note says so. They are passes, segments and requests, never time. "
-                        kbd { "[" } " " kbd { "]" } " kernel, " kbd { "g" } " GPU, "
-                        kbd { "t" } " light or dark."
+                        "Keys: " kbd { "[" } " " kbd { "]" } " kernel, " kbd { "g" } " GPU, " kbd { "n" } " " kbd { "p" }
+                        " next and previous line, " kbd { "Esc" } " all lines, " kbd { "t" } " light or dark."
                     }
                 }
                 script type="application/json" id="data" { (PreEscaped(data)) }

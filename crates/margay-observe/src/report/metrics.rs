@@ -61,6 +61,17 @@ pub fn add(
             put("sm__idc_divergent_instruction_replays".into(), counts.replays);
             put("idc__requests".into(), counts.requests);
         }
+        // Modelled: `margay_arch::texture`.
+        "texture" => {
+            put("smsp__inst_executed_op_texture".into(), executions);
+            put("l1tex__t_requests_pipe_tex_mem_texture".into(), counts.requests);
+            put("l1tex__t_sectors_pipe_tex_mem_texture".into(), counts.sectors);
+        }
+        "surface" => {
+            put(format!("smsp__inst_executed_op_surface_{op}"), executions);
+            put(format!("l1tex__t_requests_pipe_tex_mem_surface_op_{op}"), counts.requests);
+            put(format!("l1tex__t_sectors_pipe_tex_mem_surface_op_{op}"), counts.sectors);
+        }
         // Compilers read parameters as operands of other instructions.
         _ => {}
     }

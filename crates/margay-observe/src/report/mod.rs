@@ -13,6 +13,7 @@ pub mod schema;
 pub mod shape;
 pub mod source;
 pub mod text;
+pub mod textures;
 
 pub use build::build;
 pub use schema::Report;

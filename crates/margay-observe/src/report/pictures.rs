@@ -1,12 +1,69 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Pictures of accesses, as data: the model's own detail with offsets in the variable.
 
-use margay_arch::{MemoryModel, Source, WarpAccess};
+use std::collections::{BTreeMap, BTreeSet};
+
+use margay_arch::texture::{self, TextureAccess};
+use margay_arch::{MemoryModel, WarpAccess};
 
 use super::cures::{ORIGIN, addresses, base_of, space_of};
 use super::schema::{AccessOnGpu, Bank, BankRequest, Picture, Place, Rule, Segment};
-use crate::profile::raw::{RawPattern, RawSite};
+use crate::profile::raw::{RawPattern, RawSite, RawTexture};
 use crate::profile::site::{cache_of, kind_of};
+
+/// Fills in what the model says of an access through the texture unit, and the texels of the one that is kept.
+pub fn fill_texture(
+    on: &mut AccessOnGpu,
+    model: &MemoryModel,
+    form: &RawTexture,
+    with_picture: bool,
+) {
+    let access = match &*form.operation {
+        "tex.s32" => TextureAccess::Fetch,
+        "tex.grad" => TextureAccess::Gradient,
+        "tld4" => TextureAccess::Gather,
+        "suld" => TextureAccess::SurfaceLoad,
+        "sust" => TextureAccess::SurfaceStore,
+        "sured" => TextureAccess::SurfaceReduction,
+        _ => TextureAccess::Sample,
+    };
+    on.machine = texture::machine(model, access).into();
+    on.rule = Rule {
+        source: texture::RULE.source.word().into(),
+        place: texture::RULE.place.into(),
+        text: texture::RULE.text.into(),
+    };
+    if !with_picture {
+        return;
+    }
+    // A texel may lie across the border of two sectors.
+    let mut sectors: BTreeMap<u64, (Vec<u8>, BTreeSet<u32>)> = BTreeMap::new();
+    for t in &form.texels {
+        for byte in t.within..t.within + t.bytes {
+            let entry = sectors.entry(t.sector + u64::from(byte / texture::SECTOR)).or_default();
+            entry.1.insert(byte % texture::SECTOR);
+            if entry.0.last() != Some(&(t.lane as u8)) && !entry.0.contains(&(t.lane as u8)) {
+                entry.0.push(t.lane as u8);
+            }
+        }
+    }
+    let quads = (0..8).filter(|q| form.mask >> (4 * q) & 0xf != 0).count() as u32;
+    let segment = |(sector, (lanes, bytes)): (u64, (Vec<u8>, BTreeSet<u32>))| Segment {
+        offset: (sector * u64::from(texture::SECTOR)) as i64,
+        bytes: texture::SECTOR,
+        bytes_used: bytes.len() as u32,
+        lanes,
+    };
+    let segments: Vec<Segment> = sectors.into_iter().map(segment).collect();
+    on.picture = Some(Picture {
+        sectors: segments.len() as u32,
+        transactions: segments.len() as u32,
+        requests: quads,
+        segments,
+        texels: form.texels.clone(),
+        ..Picture::default()
+    });
+}
 
 /// Fills in what the model says of one execution of a pattern.
 pub fn fill(
@@ -27,14 +84,8 @@ pub fn fill(
         cache: cache_of(site.cache.as_deref()),
     });
     on.machine = detail.machine.text();
-    let source = match detail.rule.source {
-        Source::Manual => "manual",
-        Source::Measured => "measured",
-        Source::Inferred => "inferred",
-        Source::Modelled => "modelled",
-    };
     on.rule = Rule {
-        source: source.into(),
+        source: detail.rule.source.word().into(),
         place: detail.rule.place.into(),
         text: detail.rule.text.into(),
     };
@@ -81,5 +132,6 @@ pub fn fill(
             .iter()
             .map(|p| Place { offset: offset(p.address), lanes: p.lanes.clone() })
             .collect(),
+        texels: Vec::new(),
     });
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::profile::raw::{CacheCounts, Home, RawBranch, Sums, VariableKind};
+use crate::profile::raw::{CacheCounts, Home, RawBranch, RawTexel, Sums, VariableKind};
 
 /// The value of [`Report::schema`].
 pub const SCHEMA: &str = "margay-profile";
@@ -33,11 +33,39 @@ pub struct Report {
     /// What `--check` found, if it watched the same run: the findings of `--check-format json`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<crate::sanitize::finding::Finding>,
+    /// What a constant cache of a chosen size did (`--const-cache-bytes`, or the program's build option).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constant_cache: Option<ConstantCache>,
     /// What is to be said of the run as a whole, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
     /// Sources that could be read, by the path that the debug information has.
     pub sources: BTreeMap<String, String>,
+}
+
+/// A constant cache of a chosen size, *modelled*.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConstantCache {
+    /// Of each multiprocessor's.
+    pub bytes: u32,
+    pub rows: Vec<ConstantRow>,
+}
+
+/// What a kernel read of a variable, or of a buffer of OpenCL's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConstantRow {
+    pub kernel: String,
+    pub variable: String,
+    /// Bytes.
+    pub size: u64,
+    pub launches: u64,
+    /// Lines of 64 bytes that warps asked for.
+    pub hits: u64,
+    pub misses: u64,
+    /// Times that the host wrote it between launches that read it, and so emptied the cache.
+    pub emptied: u64,
+    /// What would be better, if anything would.
+    pub hint: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -119,6 +147,11 @@ pub struct Caches {
     pub l1_hit_rate: Option<f64>,
     pub l2_hit_rate: Option<f64>,
     pub constant_hit_rate: Option<f64>,
+    /// Of the cache that texels go through: L1 from 5.0 on.
+    #[serde(default)]
+    pub texture_bytes: u32,
+    #[serde(default)]
+    pub texture_hit_rate: Option<f64>,
 }
 
 /// What all accesses of a kernel, a line or a variable cost on one GPU.
@@ -244,6 +277,34 @@ pub struct Access {
     /// Different patterns that were seen, up to the bound, and the executions that they stand for.
     pub patterns: usize,
     pub patterns_cover: u64,
+    /// Of an access whose `space` is `texture` or `surface`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub texture: Option<Texture>,
+}
+
+/// What is particular to an access through the texture unit. All counts are *modelled*.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Texture {
+    /// `tex` (float coordinates), `tex.s32` (a texel's number), `tex.grad`, `tld4`, `suld`, `sust`, `sured`.
+    pub operation: String,
+    /// PTX's word: `1d`, `2d`, `3d`, `a1d`, `a2d`, `cube`, `acube`.
+    pub geometry: String,
+    pub texel_bytes: u32,
+    /// Width, height, depth in texels; 0 for a dimension that the image lacks.
+    pub size: [u32; 3],
+    /// 0 if it is no array of layers.
+    pub layers: u32,
+    pub levels: u32,
+    /// How its texels lie: in `rows`, or in `tiles`.
+    pub layout: String,
+    /// `point`, `linear` or `mixed`, if texels are filtered.
+    pub filter: Option<String>,
+    /// Texels that a lane read or wrote, on average.
+    pub texels_per_lane: f64,
+    /// Texels outside of the image, which nothing was read for.
+    pub outside: u64,
+    /// Sectors that the same accesses would take if the texels lay in tiles; none if they do.
+    pub sectors_in_array: Option<u64>,
 }
 
 /// An access on one GPU.
@@ -282,6 +343,9 @@ pub struct Picture {
     pub segments: Vec<Segment>,
     /// Constant memory and atomics: the different addresses.
     pub places: Vec<Place>,
+    /// Textures and surfaces: which lane reached which texel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub texels: Vec<RawTexel>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

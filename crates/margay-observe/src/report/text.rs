@@ -126,6 +126,7 @@ fn kernel_text(
     }
     caches(out, kernel);
     table(out, report, kernel, paint);
+    textures(out, kernel);
     let costly = kernel.lines.iter().filter(|l| !l.accesses.is_empty()).take(options.lines);
     for line in costly {
         line_text(out, report, kernel, line, paint);
@@ -141,6 +142,9 @@ fn caches(out: &mut String, kernel: &Kernel) {
     }
     if let Some(rate) = c.l2_hit_rate {
         parts.push(format!("L2 {}", part(rate)));
+    }
+    if let Some(rate) = c.texture_hit_rate {
+        parts.push(format!("texture ({} KB) {}", c.texture_bytes >> 10, part(rate)));
     }
     if let Some(rate) = c.constant_hit_rate {
         parts.push(format!("constants ({} KB) {}", c.constant_bytes >> 10, part(rate)));
@@ -183,6 +187,7 @@ fn table(out: &mut String, report: &Report, kernel: &Kernel, paint: &Paint) {
             let (cost, best, unit) = match row.split('_').next() {
                 Some("shared") => (c.wavefronts, c.wavefronts_ideal, "wavefronts"),
                 Some("constant" | "parameter") => (c.requests, c.requests - c.replays, "requests"),
+                Some("texture" | "surface") => (c.sectors, c.sectors_ideal, "sectors (modelled)"),
                 _ if sectors => (c.sectors, c.sectors_ideal, "sectors"),
                 _ => (c.transactions, 0, "transact."),
             };
@@ -208,6 +213,52 @@ fn table(out: &mut String, report: &Report, kernel: &Kernel, paint: &Paint) {
             );
         }
     }
+}
+
+/// A line for each way that a texture, surface or image is used.
+fn textures(out: &mut String, kernel: &Kernel) {
+    let mut told: Vec<(String, u64, u64, u64)> = Vec::new();
+    for access in &kernel.accesses {
+        let Some(t) = &access.texture else { continue };
+        let name = kernel.variables.get(access.variable).map_or("?", |v| &v.name);
+        let counts = access.gpus.first().map(|g| g.counts).unwrap_or_default();
+        let what = format!("`{name}`: {}", texture_words(t));
+        let lanes = (access.active_lanes * access.executions as f64).round() as u64;
+        match told.iter_mut().find(|row| row.0 == what) {
+            Some(row) => {
+                (row.1, row.2, row.3) = (row.1 + counts.texels, row.2 + lanes, row.3 + t.outside);
+            }
+            None => told.push((what, counts.texels, lanes, t.outside)),
+        }
+    }
+    for (what, texels, lanes, outside) in told {
+        let each = texels as f64 / lanes.max(1) as f64;
+        let mut text = format!("{what}: {} texels, {each:.1} a lane", number(texels));
+        if outside > 0 {
+            let _ = write!(text, ", and {} outside of it", number(outside));
+        }
+        wrap(out, "  ", &text, 4);
+    }
+}
+
+/// `tex of 2D, 512 x 512 texels of 16 bytes in tiles, linear filter`.
+fn texture_words(t: &Texture) -> String {
+    let size: Vec<String> = t.size.iter().filter(|n| **n > 0).map(u32::to_string).collect();
+    let layers = match (t.layers, &*t.geometry) {
+        (0, _) => String::new(),
+        (n, "cube" | "acube") => format!(", {n} faces"),
+        (n, _) => format!(", {n} layers"),
+    };
+    let levels = if t.levels > 1 { format!(", {} levels", t.levels) } else { String::new() };
+    let filter = t.filter.as_ref().map_or(String::new(), |f| format!(", {f} filter"));
+    let bytes = t.texel_bytes;
+    let s = if bytes == 1 { "" } else { "s" };
+    format!(
+        "{} of {} texels of {bytes} byte{s} in {}{layers}{levels}{filter}",
+        t.operation,
+        size.join("×"),
+        t.layout
+    )
 }
 
 fn line_text(out: &mut String, report: &Report, kernel: &Kernel, line: &Line, paint: &Paint) {

@@ -187,6 +187,8 @@ fn figures(out: &mut String, space: Space, counts: &Counts) {
         transactions,
         sectors,
         sectors_ideal,
+        // Textures are not explained access by access.
+        texels: _,
         replays,
         bytes_requested,
         bytes_moved,

@@ -42,6 +42,18 @@ pub struct Lookup {
     pub offset: [i32; 3],
 }
 
+/// Is told of the texels that a lookup reads.
+pub trait Taps {
+    /// A texel of a level and a layer; `None` is the border, which no memory holds.
+    fn texel(&mut self, level: u32, layer: u32, texel: Option<[u32; 3]>);
+}
+
+/// Nobody looks.
+impl Taps for () {
+    #[inline(always)]
+    fn texel(&mut self, _: u32, _: u32, _: Option<[u32; 3]>) {}
+}
+
 /// A weighted texel: `None` is the border.
 type Tap = (u32, Option<[u32; 3]>, u32);
 
@@ -62,13 +74,18 @@ impl View {
 
     /// `tex`.
     pub fn sample(&self, sampler: &Sampler, lookup: &Lookup) -> Texel {
+        self.sample_told(sampler, lookup, &mut ())
+    }
+
+    /// [`View::sample`]; `told` learns of each texel that has a weight.
+    pub fn sample_told(&self, sampler: &Sampler, lookup: &Lookup, told: &mut impl Taps) -> Texel {
         if let Some(index) = lookup.integer {
-            return self.fetch(sampler, lookup, index);
+            return self.fetch(sampler, lookup, index, told);
         }
         let spot = self.spot(lookup);
         let (detail, taps, step) = self.detail(sampler, lookup);
         if taps <= 1 {
-            return self.levels(sampler, lookup, &spot, detail);
+            return self.levels(sampler, lookup, &spot, detail, told);
         }
         // Equally weighted samples along the longer axis.
         let mut sum = [0f64; 4];
@@ -78,7 +95,8 @@ impl View {
             for (c, s) in at.iter_mut().zip(step) {
                 *c = (f64::from(*c) + along * f64::from(s)) as f32;
             }
-            let texel = self.levels(sampler, lookup, &Spot { coordinates: at, ..spot }, detail);
+            let spot = Spot { coordinates: at, ..spot };
+            let texel = self.levels(sampler, lookup, &spot, detail, told);
             for (s, v) in sum.iter_mut().zip(texel) {
                 *s += f64::from(f32::from_bits(v));
             }
@@ -89,6 +107,17 @@ impl View {
     /// `tld4`: one component of the texels that a linear filter would weigh, counter-clockwise from
     /// the lower left.
     pub fn gather(&self, sampler: &Sampler, lookup: &Lookup, component: usize) -> Texel {
+        self.gather_told(sampler, lookup, component, &mut ())
+    }
+
+    /// [`View::gather`]; `told` learns of the four texels.
+    pub fn gather_told(
+        &self,
+        sampler: &Sampler,
+        lookup: &Lookup,
+        component: usize,
+        told: &mut impl Taps,
+    ) -> Texel {
         let spot = self.spot(lookup);
         let level = &self.image.levels()[0];
         let at = |d: usize, n: u32| {
@@ -99,7 +128,7 @@ impl View {
         let corners = [(i, j + 1), (i + 1, j + 1), (i + 1, j), (i, j)];
         corners.map(|(i, j)| {
             let tap = self.tap(sampler, &spot, [i, j, 0], 2);
-            self.read(sampler, 0, tap.0, tap.1)[component & 3]
+            self.read(sampler, 0, tap.0, tap.1, told)[component & 3]
         })
     }
 
@@ -116,7 +145,13 @@ impl View {
         Spot { level: 0, layer, face: None, coordinates: lookup.coordinates }
     }
 
-    fn fetch(&self, sampler: &Sampler, lookup: &Lookup, index: [i32; 3]) -> Texel {
+    fn fetch(
+        &self,
+        sampler: &Sampler,
+        lookup: &Lookup,
+        index: [i32; 3],
+        told: &mut impl Taps,
+    ) -> Texel {
         let last = self.image.levels().len() as u32 - 1;
         let level = match lookup.detail {
             Detail::Given(level) => (level.max(0.0) as u32).min(last),
@@ -126,7 +161,7 @@ impl View {
         let spot = Spot { level, layer, face: None, coordinates: [0.0; 3] };
         let at = |d: usize| i64::from(index[d]) + i64::from(lookup.offset[d]);
         let (layer, texel, _) = self.tap(sampler, &spot, [at(0), at(1), at(2)], lookup.count);
-        self.read(sampler, level, layer, texel)
+        self.read(sampler, level, layer, texel, told)
     }
 
     /// Level of detail after bias and range; number of samples and the step they are spread over.
@@ -164,11 +199,19 @@ impl View {
     }
 
     /// Samples the level, or the two, that `detail` stands for.
-    fn levels(&self, sampler: &Sampler, lookup: &Lookup, spot: &Spot, detail: f32) -> Texel {
+    fn levels(
+        &self,
+        sampler: &Sampler,
+        lookup: &Lookup,
+        spot: &Spot,
+        detail: f32,
+        told: &mut impl Taps,
+    ) -> Texel {
         let last = self.image.levels().len() as u32 - 1;
         let detail = f64::from(detail).clamp(0.0, f64::from(last));
-        let at =
-            |level: u32| self.filtered(sampler, lookup, &Spot { level: level.min(last), ..*spot });
+        let mut at = |level: u32| {
+            self.filtered(sampler, lookup, &Spot { level: level.min(last), ..*spot }, told)
+        };
         match sampler.mip_filter {
             Filter::Point => at((detail + 0.5).floor() as u32),
             Filter::Linear => {
@@ -183,7 +226,13 @@ impl View {
         }
     }
 
-    fn filtered(&self, sampler: &Sampler, lookup: &Lookup, spot: &Spot) -> Texel {
+    fn filtered(
+        &self,
+        sampler: &Sampler,
+        lookup: &Lookup,
+        spot: &Spot,
+        told: &mut impl Taps,
+    ) -> Texel {
         let level = &self.image.levels()[spot.level as usize];
         let sizes = [level.width, level.height, level.depth];
         let dims = if spot.face.is_some() { 2 } else { lookup.count };
@@ -192,7 +241,7 @@ impl View {
         if sampler.filter == Filter::Point || !self.reads_float() {
             let at = [0, 1, 2].map(|d| places[d].floor() as i64 + i64::from(lookup.offset[d]));
             let (layer, texel, _) = self.tap(sampler, spot, at, dims);
-            return self.read(sampler, spot.level, layer, texel);
+            return self.read(sampler, spot.level, layer, texel, told);
         }
         let taps = weights(&places, dims);
         let mut texels: SmallVec<[(u32, Texel); 8]> = SmallVec::new();
@@ -208,7 +257,7 @@ impl View {
                 missing += weight;
                 continue;
             }
-            texels.push((weight, self.read(sampler, spot.level, layer, texel)));
+            texels.push((weight, self.read(sampler, spot.level, layer, texel, told)));
         }
         if missing > 0 && !texels.is_empty() {
             let each = missing / texels.len() as u32;
@@ -256,7 +305,15 @@ impl View {
         (spot.layer, Some(texel), 0)
     }
 
-    fn read(&self, sampler: &Sampler, level: u32, layer: u32, texel: Option<[u32; 3]>) -> Texel {
+    fn read(
+        &self,
+        sampler: &Sampler,
+        level: u32,
+        layer: u32,
+        texel: Option<[u32; 3]>,
+        told: &mut impl Taps,
+    ) -> Texel {
+        told.texel(level, layer, texel);
         match texel.and_then(|texel| self.image.texels(level, layer, texel)) {
             // SAFETY: `texels` gives a texel of the image; linear images were checked by the
             // caller against the allocations.

@@ -4,6 +4,7 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::format::Format;
 
@@ -48,6 +49,20 @@ pub struct Level {
 struct Own {
     at: NonNull<u8>,
     layout: Layout,
+    /// Counts the images of the process.
+    number: u64,
+}
+
+static OWN_IMAGES: AtomicU64 = AtomicU64::new(0);
+
+/// Where the texels of an image are, for whoever models the memory under it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// In an allocation, rows one behind the other, with the device's addresses.
+    Linear,
+    /// In an array of its own, whose layout an API does not tell. `plane` tells the slices, layers and levels of
+    /// image number `image` apart: it is the byte at which one begins here. `tiled`: the plane has rows.
+    Opaque { image: u64, plane: u64, tiled: bool },
 }
 
 // SAFETY: the memory is owned; accesses go through raw pointers that race like a card's.
@@ -61,7 +76,7 @@ impl Own {
         let layout = Layout::from_size_align(bytes, 64).map_err(|_| ImageError::TooLarge)?;
         // SAFETY: the size is not zero.
         let at = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(ImageError::TooLarge)?;
-        Ok(Own { at, layout })
+        Ok(Own { at, layout, number: OWN_IMAGES.fetch_add(1, Ordering::Relaxed) })
     }
 }
 
@@ -86,6 +101,8 @@ pub struct Image {
     pub dimensions: Dimensions,
     pub format: Format,
     levels: Arc<[Level]>,
+    /// As it was made: layers that a surface sees as rows are none.
+    has_rows: bool,
 }
 
 /// Why an image cannot be made.
@@ -104,7 +121,8 @@ impl Image {
     pub fn new(dimensions: Dimensions, format: Format) -> Result<Image, ImageError> {
         let (levels, bytes) = lay_out(dimensions, format)?;
         let storage = Arc::new(Storage::Own(Own::new(bytes)?));
-        Ok(Image { storage, dimensions, format, levels: levels.into() })
+        let has_rows = dimensions.height > 0;
+        Ok(Image { storage, dimensions, format, levels: levels.into(), has_rows })
     }
 
     /// Bytes that [`Image::new`] would take.
@@ -141,7 +159,7 @@ impl Image {
         let (height, depth) = (height.max(1), depth.max(1));
         let level = Level { offset: 0, width, height, depth, row, slice, layer: slice };
         let storage = Arc::new(Storage::Linear { address, bytes });
-        Ok(Image { storage, dimensions, format, levels: [level].into() })
+        Ok(Image { storage, dimensions, format, levels: [level].into(), has_rows: false })
     }
 
     /// One level as an image of its own, with the same texels.
@@ -203,6 +221,24 @@ impl Image {
             Storage::Own(_) => None,
             Storage::Linear { address, bytes } => Some((*address, *bytes)),
         }
+    }
+
+    /// Where the texels of a slice are.
+    pub fn placement(&self, level: u32, layer: u32, z: u32) -> Placement {
+        match (&*self.storage, self.levels.get(level as usize)) {
+            (Storage::Own(own), Some(l)) => Placement::Opaque {
+                image: own.number,
+                plane: l.offset + u64::from(layer) * l.layer + u64::from(z) * l.slice,
+                tiled: self.has_rows,
+            },
+            (Storage::Own(_) | Storage::Linear { .. }, _) => Placement::Linear,
+        }
+    }
+
+    /// Bytes of the levels that this image has, as they lie here.
+    pub fn bytes(&self) -> u64 {
+        let layers = u64::from(self.layers());
+        self.levels.iter().map(|l| l.layer * layers).sum()
     }
 
     /// Whether both share their texels.

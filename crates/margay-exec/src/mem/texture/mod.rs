@@ -34,12 +34,12 @@ mod objects;
 mod surface;
 
 pub use address::{AddressMode, Filter, Sampler};
-pub use filter::{Detail, Lookup, View};
+pub use filter::{Detail, Lookup, Taps, View};
 pub use format::{ChannelKind, Format, Order, Texel};
-pub use image::{Dimensions, Image, ImageError, Level};
+pub use image::{Dimensions, Image, ImageError, Level, Placement};
 pub use margay_ir::Opaque;
 pub use objects::{Both, Object, Objects, Texture};
-pub use surface::{Element, Outside, Spot, SurfaceFault};
+pub use surface::{Element, Landing, Outside, Spot, SurfaceFault};
 
 #[cfg(test)]
 mod tests;

@@ -36,10 +36,20 @@ pub struct Spot {
     pub outside: OutOfBounds,
 }
 
+/// Where a surface access lands, after clamping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Landing {
+    pub layer: u32,
+    /// Bytes from the row's start.
+    pub x: u32,
+    pub y: u32,
+    pub z: u32,
+}
+
 impl Image {
-    /// Host pointer of `bytes` bytes at a byte coordinate; of a texel with `bytes` 0, at a texel
+    /// Where an access of `bytes` bytes at a byte coordinate lands; of a texel with `bytes` 0, at a texel
     /// coordinate. `None`: outside, and to be ignored.
-    fn surface_at(&self, spot: &Spot, bytes: u32) -> Checked<Option<*mut u8>> {
+    pub fn landing(&self, spot: &Spot, bytes: u32) -> Checked<Option<Landing>> {
         let level = &self.levels()[0];
         let texel = self.format.bytes();
         let unit = if bytes == 0 { texel } else { bytes };
@@ -73,9 +83,15 @@ impl Image {
                 }
             }
         }
-        let row = self.texels(0, layer as u32, [0, rest[0] as u32, rest[1] as u32]);
-        let row = row.ok_or(SurfaceFault::Outside)?;
-        Ok(Some(row.wrapping_add(x as usize)))
+        let [y, z] = rest.map(|v| v as u32);
+        Ok(Some(Landing { layer: layer as u32, x: x as u32, y, z }))
+    }
+
+    /// Host pointer of what [`Image::landing`] finds.
+    fn surface_at(&self, spot: &Spot, bytes: u32) -> Checked<Option<*mut u8>> {
+        let Some(at) = self.landing(spot, bytes)? else { return Ok(None) };
+        let row = self.texels(0, at.layer, [0, at.y, at.z]).ok_or(SurfaceFault::Outside)?;
+        Ok(Some(row.wrapping_add(at.x as usize)))
     }
 
     /// `suld.b`: elements of `bytes` bytes.

@@ -14,6 +14,7 @@ function costOf(name, cell, gpu) {
   const space = name.split("_")[0];
   if (space === "shared") return [cell.wavefronts, cell.wavefronts_ideal, "wavefronts"];
   if (space === "constant" || space === "parameter") return [cell.requests, cell.requests - cell.replays, "requests"];
+  if (space === "texture" || space === "surface") return [cell.sectors, cell.sectors_ideal, "sectors (modelled)"];
   if (gpu.global_unit === "sectors") return [cell.sectors, cell.sectors_ideal, "sectors"];
   // Pieces differ in size, so the least is by bytes.
   const part = cell.bytes_moved > 0 ? Math.min(1, 32 * cell.sectors_ideal / cell.bytes_moved) : 1;

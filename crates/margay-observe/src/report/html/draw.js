@@ -30,6 +30,7 @@ function prose(text) {
   return text.split("`").map((part, n) => n % 2 === 1 ? make("code", {}, part) : part);
 }
 
+const lanesAre = () => `${say("threads", "work-items")} of a warp`;
 const thousands = (n) => Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, ",");
 const plural = (n, one, many = one + "s") => `${thousands(n)} ${n === 1 ? one : many}`;
 
@@ -67,7 +68,7 @@ function drawBanks(access, picture, bankCount) {
     const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "data-kind": "banks", "data-request": n,
       "aria-label": `Request ${n + 1}: ${request.banks.length} banks touched, ${Math.max(0, ...request.banks.map((b) => b.passes))} passes` });
     label(svg, 0, 16, picture.bank_requests.length > 1
-      ? `Lanes (threads of a warp), request ${n + 1} of ${picture.bank_requests.length}` : "Lanes: the 32 threads of a warp");
+      ? `Lanes (${lanesAre()}), request ${n + 1} of ${picture.bank_requests.length}` : `Lanes: the 32 ${lanesAre()}`);
     const mask = request.lanes.reduce((m, l) => m | 1 << l, 0);
     const step = width / bankCount;
     const by = new Map(request.banks.map((b) => [b.bank, b]));
@@ -89,18 +90,19 @@ function drawBanks(access, picture, bankCount) {
       for (const word of bank.words) for (const l of word.lanes)
         wires.append(wire(at[l], laneY + 9, x + step / 2, bankY, passes > 1));
     }
-    label(svg, 0, bankY + 44 + deepest * unit, `Banks of shared memory. Under each: the passes it needs, one word a pass.`);
+    label(svg, 0, bankY + 44 + deepest * unit, `Banks of ${say("shared", "local")} memory. Under each: the passes it needs, one word a pass.`);
     return svg;
   });
   const deepestText = deepest > 1
     ? `The fullest bank needs ${deepest} passes, and all lanes wait for the last of them.`
     : `No bank needs more than one pass.`;
-  return figure(parts, `Shared memory is ${bankCount} banks side by side, and each gives one word at a time. ` +
+  return figure(parts, `${openCl() ? "Local (shared)" : "Shared"} memory is ${bankCount} banks side by side, and each gives one word at a time. ` +
     `Here the warp's access takes ${plural(picture.wavefronts, "pass", "passes")} (wavefronts). ${deepestText}`);
 }
 
 /** Lanes above, pieces of memory below; the filled part of a piece is what lanes asked for. */
 function drawSegments(access, picture, unit) {
+  const texture = access.texture;
   const width = 960, laneY = 40, rowY = 120, perRow = 16, shown = picture.segments.slice(0, 64);
   const rows = Math.ceil(shown.length / perRow);
   const height = rowY + rows * 58 + 14;
@@ -108,8 +110,9 @@ function drawSegments(access, picture, unit) {
     "data-segments": picture.segments.length, "aria-label": `${picture.segments.length} transactions` });
   const wires = shape("g");
   svg.append(wires);
-  label(svg, 0, 16, "Lanes: the 32 threads of a warp");
-  const at = lanesRow(svg, access.pattern.mask, width, laneY);
+  label(svg, 0, 16, `Lanes: the 32 ${lanesAre()}`);
+  const lanes = picture.segments.flatMap((s) => s.lanes).reduce((m, l) => m | 1 << l, 0);
+  const at = lanesRow(svg, texture ? lanes : access.pattern.mask, width, laneY);
   const step = width / Math.max(Math.min(shown.length, perRow), 4);
   shown.forEach((s, n) => {
     const x = (n % perRow) * step + 3, y = rowY + Math.floor(n / perRow) * 58, w = step - 6;
@@ -122,7 +125,7 @@ function drawSegments(access, picture, unit) {
   const moved = picture.segments.reduce((n, s) => n + s.bytes, 0);
   const used = picture.segments.reduce((n, s) => n + s.bytes_used, 0);
   if (picture.segments.length > shown.length) label(svg, 0, height - 4, `and ${picture.segments.length - shown.length} more`);
-  const what = access.space === "local" ? "Each thread's own local memory is interleaved, so that equal places lie together. " : "";
+  const what = texture ? "Texels move in sectors of 32 bytes; how they lie in memory is a model. " : access.space === "local" ? openCl() ? "Each work-item's private memory (a thread's local memory) is interleaved, so that equal places lie together. " : "Each thread's own local memory is interleaved, so that equal places lie together. " : "";
   return figure([svg], `${what}Memory is moved in whole pieces. This access moves ${plural(picture.segments.length, "piece")} ` +
     `(${plural(moved, "byte")}) for ${plural(used, "byte")} that the lanes asked for: ` +
     `${Math.round(100 * used / Math.max(1, moved))} % of the traffic is of use. Green is used, the rest is moved for nothing. ` +
@@ -136,7 +139,7 @@ function drawPlaces(access, picture) {
     "data-places": picture.places.length, "aria-label": `${picture.places.length} different addresses` });
   const wires = shape("g");
   svg.append(wires);
-  label(svg, 0, 16, "Lanes: the 32 threads of a warp");
+  label(svg, 0, 16, `Lanes: the 32 ${lanesAre()}`);
   const at = lanesRow(svg, access.pattern.mask, width, laneY);
   const step = width / Math.max(shown.length, 4);
   const many = picture.places.length > 1;
@@ -154,6 +157,47 @@ function drawPlaces(access, picture) {
   return figure([svg], text);
 }
 
+/** The texels that a warp reached, where they lie in the image: the boxes are sectors, each texel has its lanes' number. */
+function drawTexels(access, picture) {
+  const first = picture.texels[0];
+  const plane = picture.texels.filter((t) => t.layer === first.layer && t.level === first.level && t.at[2] === first.at[2]);
+  const [xs, ys] = [plane.map((t) => t.at[0]), plane.map((t) => t.at[1])];
+  const bytes = access.texture.texel_bytes;
+  // Whole sectors.
+  const across = access.texture.layout === "tiles" ? Math.max(1, Math.floor(16 / bytes)) : Math.max(1, Math.floor(32 / bytes));
+  const down = access.texture.layout === "tiles" ? 2 : 1;
+  const left = Math.floor(Math.min(...xs) / across) * across, top = Math.floor(Math.min(...ys) / down) * down;
+  const columns = Math.ceil((Math.max(...xs) + 1 - left) / across) * across, rows = Math.ceil((Math.max(...ys) + 1 - top) / down) * down;
+  if (columns > 48 || rows > 34) return null;
+  const unit = Math.min(34, 900 / columns), marginX = 44, marginY = 22;
+  const width = Math.max(420, marginX + columns * unit + 4), height = marginY + rows * unit + 6;
+  const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "data-kind": "texels", "data-texels": picture.texels.length,
+    style: `max-width:${Math.round(width)}px`, "aria-label": `${plane.length} texels in an area of ${columns} by ${rows}` });
+  const by = new Map();
+  for (const t of plane) {
+    const key = `${t.at[0]},${t.at[1]}`;
+    by.set(key, [...(by.get(key) ?? []), t.lane]);
+  }
+  for (let y = 0; y < rows; y++) for (let x = 0; x < columns; x++) {
+    const found = by.get(`${left + x},${top + y}`);
+    svg.append(shape("rect", { x: marginX + x * unit + .5, y: marginY + y * unit + .5, width: unit - 1, height: unit - 1,
+      class: found ? "used" : "cell", "data-x": found ? left + x : null, "data-y": found ? top + y : null }));
+    if (found && unit >= 16) svg.append(shape("text", { x: marginX + (x + .5) * unit, y: marginY + (y + .5) * unit + 3, "text-anchor": "middle", class: "lane-text" },
+      found.length > 1 && unit < 30 ? `${found.length}×` : found.length > 2 ? `${found[0]}…` : found.join(",")));
+  }
+  const lit = new Set(plane.map((t) => `${Math.floor((t.at[0] - left) / across)},${Math.floor((t.at[1] - top) / down)}`));
+  for (const box of lit) {
+    const [x, y] = box.split(",").map(Number);
+    svg.append(shape("rect", { x: marginX + x * across * unit, y: marginY + y * down * unit, width: across * unit, height: down * unit, class: "sector" }));
+  }
+  label(svg, marginX, 14, `column ${thousands(left)} on`);
+  label(svg, 0, marginY + 12, `row ${thousands(top)}`);
+  const rest = picture.texels.length - plane.length;
+  return figure([svg], `Where the warp's texels lie in the image, each with the lane that asked for it. A frame is a 32-byte sector: ` +
+    (down === 2 ? `in an array it holds 16 bytes of two rows. ` : `the rows lie one behind the other. `) +
+    (rest > 0 ? `${plural(rest, "texel")} of other slices, layers or levels are not shown.` : ""));
+}
+
 function figure(parts, caption) {
   return make("figure", { class: "wide" }, make("figcaption", {}, caption), parts);
 }
@@ -166,7 +210,9 @@ function pictures(access, on, gpu) {
   const old = gpu.compute_capability.startsWith("1.");
   const atomic = access.kind === "atomic" || access.kind === "reduction";
   if (picture.bank_requests.length > 0) out.push(drawBanks(access, picture, old ? 16 : 32));
-  if (picture.segments.length > 0 && !atomic) out.push(drawSegments(access, picture, gpu.global_unit));
+  if (picture.texels && picture.texels.length > 0) out.push(drawTexels(access, picture));
+  if (picture.segments.length > 0 && access.texture) out.push(drawSegments(access, picture, "sectors"));
+  else if (picture.segments.length > 0 && !atomic) out.push(drawSegments(access, picture, gpu.global_unit));
   if (picture.places.length > 0) out.push(drawPlaces(access, picture));
-  return out;
+  return out.filter(Boolean);
 }

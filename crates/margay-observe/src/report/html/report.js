@@ -9,6 +9,19 @@ const gpu = () => report.gpus[state.gpu];
 const baseName = (path) => path.split("/").pop() || "(no file)";
 const words = (name) => name.replace(/_/g, " ");
 
+/** Whether a kernel is OpenCL C, whose words then stand before CUDA's. */
+const isOpenCl = (kernel) => kernel.lines.some((l) => l.file.endsWith(".cl"));
+const openCl = () => isOpenCl(report.kernels[state.kernel]);
+/** CUDA's word, or OpenCL's with CUDA's behind it. */
+const say = (cuda, opencl) => openCl() ? `${opencl} (${cuda})` : cuda;
+/** A space's name, or a cell's such as `shared_load`. */
+function spaceWords(name) {
+  const [space, ...rest] = name.split("_");
+  const said = space === "shared" ? say("shared", "local") : space === "local" ? say("local", "private")
+    : space === "texture" || space === "surface" ? say(space, "image") : space;
+  return [said, ...rest].join(" ");
+}
+
 function theme() {
   const root = document.documentElement;
   const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -22,14 +35,14 @@ function choose(change) {
 
 function controls() {
   const gpus = report.gpus.map((g, n) => make("button", { type: "button", "aria-pressed": String(n === state.gpu), "data-gpu": n,
-    title: `${g.card}, ${g.architecture}`, onclick: () => choose({ gpu: n }) }, `${g.compute_capability} ${g.name}`));
-  const pick = make("select", { "aria-label": "Kernel" }, report.kernels.map((k, n) =>
+    "data-key": `gpu${n}`, title: `${g.card}, ${g.architecture}`, onclick: () => choose({ gpu: n }) }, `${g.compute_capability} ${g.name}`));
+  const pick = make("select", { "aria-label": "Kernel", "data-key": "kernel" }, report.kernels.map((k, n) =>
     make("option", { value: n, selected: n === state.kernel }, k.name.length > 60 ? k.name.slice(0, 57) + "…" : k.name)));
   pick.addEventListener("change", () => choose({ kernel: Number(pick.value), line: null }));
   document.getElementById("controls").replaceChildren(
     make("span", { class: "group", role: "group", "aria-label": "GPU" }, gpus),
     make("span", { class: "group" }, pick),
-    make("button", { type: "button", onclick: theme, id: "theme" }, "Light / dark"));
+    make("button", { type: "button", onclick: theme, id: "theme", "data-key": "theme" }, "Light / dark"));
 }
 
 /** Sums of a kernel's cells on the chosen GPU by unit. */
@@ -69,6 +82,7 @@ const RULES = {
   "constant-serialisation": "constants differ between lanes",
   "shared-atomic-contention": "lanes queue for one word of shared memory",
   "atomic-contention": "lanes queue for one word",
+  "texture-scattered": "a warp's texels are far apart",
   "local-memory": "arrays or spills in local memory",
 };
 
@@ -80,7 +94,7 @@ function kernelTable() {
   const rows = report.kernels.slice(0, 200).map((k, n) => {
     const s = sums[n], finding = verdict(k);
     return make("tr", { class: n === state.kernel ? "chosen" : null, "data-kernel": n },
-      make("td", { class: "name" }, make("button", { type: "button", class: "link mono", onclick: () => choose({ kernel: n, line: null }) }, k.name)),
+      make("td", { class: "name" }, make("button", { type: "button", class: "link mono", "data-key": `kernel${n}`, onclick: () => choose({ kernel: n, line: null }) }, k.name)),
       make("td", {}, thousands(k.launches)),
       make("td", {}, thousands(k.warp_instructions)),
       make("td", {}, k.active_lanes.toFixed(1)),
@@ -108,7 +122,7 @@ function sideBySide(kernel) {
   const rows = names.map((name) => {
     const costs = report.gpus.map((g, n) => kernel.totals[n].spaces[name] ? costOf(name, kernel.totals[n].spaces[name], g) : null);
     const top = Math.max(1, ...costs.filter(Boolean).map((c) => c[0]));
-    return make("tr", {}, make("td", {}, words(name)), costs.map((c, n) => c
+    return make("tr", {}, make("td", {}, spaceWords(name)), costs.map((c, n) => c
       ? make("td", { "data-cost": c[0], "data-name": name, "data-gpu": n }, `${thousands(c[0])} `, make("span", { class: "soft" }, c[2]), bar(c[0], c[1] ?? c[0], top))
       : make("td", {}, "–")));
   });
@@ -119,20 +133,22 @@ function sideBySide(kernel) {
     make("tbody", {}, rows)));
 }
 
+const limiterWords = (limiter) => limiter === "shared" ? `${say("shared", "local")} memory` : limiter === "blocks" ? say("blocks", "work-groups") : limiter;
+
 function occupancySection(kernel) {
   const info = kernel.occupancy[state.gpu];
   if (!info) return null;
   const r = kernel.resources, threads = r.block[0] * r.block[1] * r.block[2];
   const steps = info.steps.map((s) => make("li", {},
-    `${s.resource === "shared" ? `${thousands(s.to)} bytes of shared memory instead of ${thousands(s.from)}` : `${s.to} registers instead of ${s.from}`}: ` +
+    `${s.resource === "shared" ? `${thousands(s.to)} bytes of ${say("shared", "local")} memory instead of ${thousands(s.from)}` : `${s.to} registers instead of ${s.from}`}: ` +
     `${plural(s.warps_per_sm, "warp")} resident`));
   return make("div", {},
     make("h3", {}, `Occupancy on ${gpu().card}`),
     make("p", {}, `${info.warps_per_sm} of ${info.max_warps_per_sm} warps of a multiprocessor are resident ` +
-      `(${plural(info.blocks_per_sm, "block")} of ${plural(threads, "thread")}), limited by ${info.limiter}. Registers: ${r.registers} (${r.registers_are}).`),
+      `(${openCl() ? `${plural(info.blocks_per_sm, "work-group")} of ${plural(threads, "work-item")}` : `${plural(info.blocks_per_sm, "block")} of ${plural(threads, "thread")}`}), limited by ${limiterWords(info.limiter)}. Registers: ${r.registers} (${r.registers_are}).`),
     make("div", { class: "columns" },
-      occupancyChart(info, info.by_block_size, "Resident warps by threads of a block", 32, threads),
-      occupancyChart(info, info.by_registers, "Resident warps by registers of a thread", 8, r.registers)),
+      occupancyChart(info, info.by_block_size, openCl() ? "Resident warps by work-items of a work-group" : "Resident warps by threads of a block", 32, threads),
+      occupancyChart(info, info.by_registers, openCl() ? "Resident warps by registers of a work-item" : "Resident warps by registers of a thread", 8, r.registers)),
     steps.length ? make("ul", {}, steps) : null);
 }
 
@@ -164,10 +180,20 @@ function together(kernel, group) {
   return { ...cures[0], before: sum("before"), after: sum("after") };
 }
 
+/** `tex of 512×512 texels of 16 bytes, linear filter`. */
+function textureWords(access) {
+  const t = access.texture, size = t.size.filter((n) => n > 0).map(thousands).join("×");
+  const parts = [`${t.operation} of ${size} texels of ${plural(t.texel_bytes, "byte")} in ${t.layout}`];
+  if (t.layers) parts.push(plural(t.layers, /cube/.test(t.geometry) ? "face" : "layer"));
+  if (t.levels > 1) parts.push(`${t.levels} levels`);
+  if (t.filter) parts.push(`${t.filter} filter`);
+  return parts.join(", ");
+}
+
 function accessCard(kernel, group) {
   const index = group[0];
   const access = kernel.accesses[index], on = access.gpus[state.gpu], variable = kernel.variables[access.variable];
-  const what = `${access.space} ${access.kind}${access.operation ? " " + access.operation : ""} of ${plural(access.width, "byte")}`;
+  const what = access.texture ? textureWords(access) : `${spaceWords(access.space)} ${access.kind}${access.operation ? " " + access.operation : ""} of ${plural(access.width, "byte")}`;
   const source = sourceLine(access.file, access.line);
   const others = report.gpus.length > 1 && report.gpus.some((_, n) => access.gpus[n].picture)
     ? make("details", {}, make("summary", {}, "The same access on the other GPUs"),
@@ -176,10 +202,11 @@ function accessCard(kernel, group) {
     : null;
   return make("article", { class: "card", "data-access": index },
     make("h3", {}, make("code", {}, variable ? variable.name : "?"), ` · ${group.length > 1 ? `${group.length} × ` : ""}${what} · `,
-      access.line ? make("button", { type: "button", class: "link", onclick: () => openLine(access.file, access.line) }, `${baseName(access.file)}:${access.line}`) : "no line"),
+      access.line ? make("button", { type: "button", class: "link", "data-key": `access${index}`, onclick: () => openLine(access.file, access.line) }, `${baseName(access.file)}:${access.line}`) : "no line"),
     source ? make("p", {}, make("code", {}, source.trim())) : null,
     make("p", { class: "soft" }, `${plural(group.reduce((n, g) => n + kernel.accesses[g].executions, 0), "execution")}, ${access.active_lanes.toFixed(1)} lanes active. `,
       make("span", { class: "tag" }, on.machine || access.instruction), " ",
+      access.texture ? `${thousands(on.texels)} texels, ${access.texture.texels_per_lane.toFixed(1)} a lane${access.texture.outside ? `, ${thousands(access.texture.outside)} outside of it` : ""}. ` : null,
       on.rule.text ? make("span", { class: "tag", title: on.rule.place }, `${on.rule.source}: ${on.rule.text}`) : null,
       access.inlined_at.length ? ` Inlined at ${access.inlined_at.map(baseName).join(", ")}.` : ""),
     on.finding ? make("p", { class: "cause" }, prose(on.finding.cause)) : make("p", { class: "good" }, "This access costs no more than it must."),
@@ -217,7 +244,7 @@ function accessSection(kernel) {
     title = "What costs most";
     if (chosen.length === 0) {
       chosen = all.filter((n) => kernel.accesses[n].space === "shared");
-      chosen = chosen.concat(all.filter((n) => kernel.accesses[n].space === "global"));
+      for (const space of ["texture", "surface", "global"]) chosen = chosen.concat(all.filter((n) => kernel.accesses[n].space === space));
       title = "Nothing to gain: how the accesses go";
     }
   }
@@ -225,7 +252,7 @@ function accessSection(kernel) {
   const shown = groups.slice(0, 8);
   const rest = groups.slice(8);
   return make("section", {}, make("h2", {}, title),
-    state.line ? make("p", {}, make("button", { type: "button", onclick: () => choose({ line: null }) }, "All of the kernel")) : null,
+    state.line ? make("p", {}, make("button", { type: "button", "data-key": "all", onclick: () => choose({ line: null }) }, "All of the kernel")) : null,
     shown.length === 0 ? make("p", { class: "soft" }, "No memory is accessed here.") : null,
     shown.map((n) => accessCard(kernel, n)),
     rest.length ? make("details", {}, make("summary", {}, `${rest.length} more`), rest.slice(0, 40).map((n) => accessCard(kernel, n))) : null);
@@ -248,13 +275,13 @@ function sourceSection(kernel) {
       const go = line && line.accesses.length ? () => openLine(file, n + 1) : null;
       const row = make("tr", { class: [line ? "hot" : "", heat >= 1 ? "hottest" : "", state.line === `${file}:${n + 1}` ? "open" : ""].join(" ").trim() || null,
         style: heat > 0 ? `background:rgba(var(--heat),${(.06 + .34 * heat).toFixed(3)})` : null,
-        tabindex: go ? "0" : null, "data-line": n + 1, "data-weight": line ? line.weight[state.gpu] : null, onclick: go },
-        make("td", { class: "n" }, String(n + 1)),
+        "data-line": n + 1, "data-weight": line ? line.weight[state.gpu] : null, onclick: go },
+        make("td", { class: "n" }, go ? make("button", { type: "button", class: "link", "data-key": `line${file}:${n + 1}`,
+          "aria-label": `Line ${n + 1}: its accesses`, "aria-pressed": String(state.line === `${file}:${n + 1}`) }, String(n + 1)) : String(n + 1)),
         make("td", { class: "n" }, line ? thousands(line.warp_instructions) : ""),
         make("td", { class: "n" }, line && line.weight[state.gpu] ? thousands(line.weight[state.gpu]) : ""),
         make("td", { class: "n" }, extra > .01 ? `+${Math.round(100 * extra)} %` : ""),
         make("td", { class: "code" }, text || " "));
-      if (go) row.addEventListener("keydown", (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); go(); } });
       return row;
     });
     section.append(make("h3", {}, baseName(file)), make("div", { class: "source", tabindex: "0", role: "region", "aria-label": `Source ${baseName(file)}` },
@@ -264,12 +291,19 @@ function sourceSection(kernel) {
   return section;
 }
 
+/** Where a variable comes from. */
+function kindWords(kind) {
+  if (kind === "dynamic_shared") return `dynamic ${say("shared", "local")} memory`;
+  if (kind === "texture") return say("texture or surface", "image");
+  return words(kind);
+}
+
 function detailTables(kernel) {
   const variables = kernel.variables.map((v) => make("tr", {},
-    make("td", {}, make("code", {}, v.name)), make("td", { class: "left" }, words(v.kind)), make("td", {}, v.size ? thousands(v.size) : "–"),
+    make("td", {}, make("code", {}, v.name)), make("td", { class: "left" }, kindWords(v.kind)), make("td", {}, v.size ? thousands(v.size) : "–"),
     make("td", { class: "left" }, Object.entries(v.totals[state.gpu].spaces).map(([name, cell]) => {
       const [cost, , unit] = costOf(name, cell, gpu());
-      return `${words(name)}: ${thousands(cost)} ${unit}`;
+      return `${spaceWords(name)}: ${thousands(cost)} ${unit}`;
     }).join("; "))));
   const arithmetic = Object.entries(kernel.arithmetic).sort((a, b) => b[1].warp_instructions - a[1].warp_instructions).map(([name, a]) => make("tr", {},
     make("td", {}, words(name)), make("td", {}, thousands(a.warp_instructions)), make("td", {}, (a.thread_instructions / Math.max(1, a.warp_instructions)).toFixed(1)),
@@ -306,14 +340,47 @@ function launchSection() {
 function checkSection() {
   const found = report.checks ?? [];
   if (found.length === 0) return null;
-  const place = (s) => s.line ? `${baseName(s.file ?? "")}:${s.line}` : s.ptx_line ? `PTX line ${s.ptx_line}` : "(no line)";
-  const side = (a) => make("li", {}, `${a.action} at `, make("code", {}, place(a.source)),
-    ` by block ${a.block.join(",")}${a.thread ? `, thread ${a.thread.join(",")}` : ""}`);
+  const counts = ["error", "warning", "note"].map((s) => [s, found.filter((f) => f.severity === s).length]).filter(([, n]) => n > 0);
+  const place = (s) => s.line ? `${baseName(s.file ?? "")}:${s.line}` : s.ptx_line ? `PTX line ${s.ptx_line}` : "no line";
+  const who = (a, opencl) => `${opencl ? "work-group" : "block"} (${a.block.join(",")})` +
+    (a.thread ? `, ${opencl ? "work-item" : "thread"} (${a.thread.join(",")})` : "");
+  const side = (opencl) => (a) => make("tr", {}, make("td", {}, a.action), make("td", { class: "left" }, make("code", {}, place(a.source))),
+    make("td", { class: "left" }, who(a, opencl)), make("td", { class: "left code" }, sourceLine(a.source.file, a.source.line).trim()));
+  const card = (f) => {
+    const kernel = report.kernels.find((k) => k.symbol === f.kernel);
+    const opencl = kernel ? isOpenCl(kernel) : false;
+    return make("article", { class: `card check ${f.severity}`, "data-check": f.code, "data-severity": f.severity },
+      make("h3", {}, make("span", { class: `badge ${f.severity}` }, f.severity), " ", make("code", {}, f.code), " in ",
+        make("code", {}, kernel ? kernel.name : f.kernel), f.count > 1 ? make("span", { class: "soft" }, ` · ${thousands(f.count)} times`) : null),
+      make("p", {}, prose(sentence(f.message))),
+      f.cure ? make("p", { class: "cure" }, prose(sentence(f.cure))) : null,
+      f.actors.length ? make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Who: ${f.code}` }, make("table", { class: "actors" }, make("thead", {}, make("tr", {},
+        ["What", "Where", "Who", "Source"].map((t) => make("th", { scope: "col", class: "left" }, t)))), make("tbody", {}, f.actors.map(side(opencl))))) : null);
+  };
   return make("section", { "aria-labelledby": "checks" }, make("h2", { id: "checks" }, "Findings of the checks"),
-    make("ul", { class: "checks" }, found.map((f) => make("li", { "data-check": f.code },
-      make("strong", {}, `${f.severity}: ${f.code}`), ` in `, make("code", {}, f.kernel), f.count > 1 ? `, ${thousands(f.count)} times` : "",
-      make("p", {}, `${f.message}. ${f.cure}`.replace(/\.\. /, ". ")),
-      f.actors.length ? make("ul", {}, f.actors.map(side)) : null))));
+    make("p", { class: "soft" }, `${counts.map(([s, n]) => plural(n, s)).join(", ")}. Counts below are those of the same run.`),
+    found.slice(0, 5).map(card),
+    found.length > 5 ? make("details", {}, make("summary", {}, `${found.length - 5} more`), found.slice(5, 200).map(card),
+      found.length > 200 ? make("p", { class: "soft" }, `and ${found.length - 200} more in the JSON report.`) : null) : null);
+}
+
+/** With a capital and a full stop. */
+const sentence = (text) => text ? text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".") : "";
+
+/** What a constant cache of a chosen size did. */
+function constantSection() {
+  const c = report.constant_cache;
+  if (!c) return null;
+  const rows = c.rows.map((r) => make("tr", { "data-constant": r.variable, "data-hits": r.hits, "data-misses": r.misses },
+    make("td", { class: "name mono" }, r.kernel), make("td", { class: "left" }, make("code", {}, r.variable)), make("td", {}, thousands(r.size)),
+    make("td", {}, thousands(r.launches)), make("td", {}, thousands(r.hits + r.misses), bar(r.hits + r.misses, r.hits, r.hits + r.misses)),
+    make("td", {}, `${(100 * r.hits / Math.max(1, r.hits + r.misses)).toFixed(1)} %`), make("td", {}, thousands(r.emptied)),
+    make("td", { class: r.hint ? "left bad" : "left good" }, r.hint ? prose(sentence(r.hint)) : "stays in the cache")));
+  return make("section", { "aria-labelledby": "constants" }, make("h2", { id: "constants" }, `Constant cache of ${thousands(c.bytes)} bytes`),
+    make("p", { class: "soft" }, "Modelled, for the size that was chosen: each multiprocessor has one, it lives across launches, and a write of the host empties it."),
+    rows.length === 0 ? make("p", {}, "No kernel read constant memory.") : make("div", { class: "scroll" }, make("table", {},
+      make("thead", {}, make("tr", {}, ["Kernel", "Variable", "Bytes", "Launches", "Lines read", "Hits", "Emptied", "What would help"].map((t, n) =>
+        make("th", { scope: "col", class: n === 1 || n === 7 ? "left" : null }, t)))), make("tbody", {}, rows))));
 }
 
 /** Hit rates that a model gives for the GPU that the program ran on. */
@@ -321,6 +388,7 @@ function cacheSentence(kernel) {
   const c = kernel.caches ?? {}, part = (rate) => `${Math.round(100 * rate)} %`, parts = [];
   if (c.l1_hit_rate != null) parts.push(`L1 (${c.l1_bytes >> 10} KB) ${part(c.l1_hit_rate)}`);
   if (c.l2_hit_rate != null) parts.push(`L2 ${part(c.l2_hit_rate)}`);
+  if (c.texture_hit_rate != null) parts.push(`texture (${c.texture_bytes >> 10} KB) ${part(c.texture_hit_rate)}`);
   if (c.constant_hit_rate != null) parts.push(`constants (${c.constant_bytes >> 10} KB) ${part(c.constant_hit_rate)}`);
   return parts.length ? make("p", { class: "soft caches" }, `Cache hits on ${report.gpus[0].card}, modelled: ${parts.join(", ")}.`) : null;
 }
@@ -336,18 +404,32 @@ function glossary() {
     ["request", "what an instruction asks of the memory at a time"],
     ["occupancy", "how many warps a multiprocessor holds, of those it could"],
   ];
+  if (report.kernels.some(isOpenCl)) terms.push(
+    ["work-item", "OpenCL's word for a thread"],
+    ["work-group", "OpenCL's word for a block of threads"],
+    ["NDRange", "OpenCL's word for a grid"],
+    ["local memory", "in OpenCL what CUDA calls shared memory; CUDA's local memory is a thread's own"],
+    ["private memory", "in OpenCL a work-item's own: registers, and what CUDA calls local memory"],
+    ["image", "OpenCL's word for what CUDA reads as a texture and writes as a surface"]);
   return make("section", {}, make("details", {}, make("summary", {}, "Words used here"),
     make("dl", { class: "glossary" }, terms.flatMap(([t, d]) => [make("dt", {}, t), make("dd", {}, d)]))));
 }
 
+/** Grid and block, in both languages' words for OpenCL. */
+function shapeWords(kernel) {
+  const r = kernel.resources, count = (d) => d.reduce((n, x) => n * x, 1);
+  const plain = `grid ${r.grid.join("×")}, block ${r.block.join("×")}`;
+  return isOpenCl(kernel) ? `${plural(count(r.grid), "work-group")} of ${plural(count(r.block), "work-item")} (${plain})` : plain;
+}
+
 function draw() {
+  const key = document.activeElement && document.activeElement.dataset.key;
   controls();
   const kernel = report.kernels[state.kernel];
-  const r = kernel.resources;
-  main.replaceChildren(...[...(report.notes ?? []).map((n) => make("p", { class: "note" }, n)), checkSection(), kernelTable(),
+  main.replaceChildren(...[...(report.notes ?? []).map((n) => make("p", { class: "note" }, n)), checkSection(), kernelTable(), constantSection(),
     make("section", { "aria-labelledby": "kernel" },
       make("h2", { id: "kernel" }, make("code", {}, kernel.name)),
-      make("p", { class: "soft" }, `${plural(kernel.launches, "launch", "launches")}, grid ${r.grid.join("×")}, block ${r.block.join("×")}; ` +
+      make("p", { class: "soft" }, `${plural(kernel.launches, "launch", "launches")}, ${shapeWords(kernel)}; ` +
         `${thousands(kernel.warp_instructions)} warp instructions, ${kernel.active_lanes.toFixed(1)} of 32 lanes active.`),
       sideBySide(kernel), cacheSentence(kernel)),
     accessSection(kernel), sourceSection(kernel),
@@ -356,7 +438,21 @@ function draw() {
     const row = box.querySelector("tr.open") || box.querySelector("tr.hottest");
     if (row) box.scrollTop = Math.max(0, row.offsetTop - 160);
   }
+  document.getElementById("told").textContent = `${kernel.name} on ${gpu().card}${state.line ? `, ${baseName(state.line)}` : ""}`;
+  // What had the focus was drawn anew.
+  const again = key && [...document.querySelectorAll("[data-key]")].find((e) => e.dataset.key === key);
+  if (again) again.focus({ preventScroll: true });
   document.body.dataset.ready = "true";
+}
+
+/** Opens the next line with accesses, or the one before. */
+function stepLine(by) {
+  const lines = report.kernels[state.kernel].lines.filter((l) => l.line > 0 && l.accesses.length > 0 && report.sources[l.file])
+    .sort((a, b) => a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line);
+  if (lines.length === 0) return;
+  const at = lines.findIndex((l) => `${l.file}:${l.line}` === state.line);
+  const next = at < 0 ? (by > 0 ? 0 : lines.length - 1) : (at + by + lines.length) % lines.length;
+  openLine(lines[next].file, lines[next].line);
 }
 
 addEventListener("keydown", (e) => {
@@ -366,6 +462,8 @@ addEventListener("keydown", (e) => {
   else if (e.key === "[") choose({ kernel: turn(state.kernel, -1, report.kernels.length), line: null });
   else if (e.key === "g") choose({ gpu: turn(state.gpu, 1, report.gpus.length) });
   else if (e.key === "t") theme();
+  else if (e.key === "n") stepLine(1);
+  else if (e.key === "p") stepLine(-1);
   else if (e.key === "Escape" && state.line) choose({ line: null });
 });
 draw();
