@@ -19,6 +19,13 @@ __device__ static inline void __assert_fail(const char *message, const char *fil
 // clang turns a call into one of vprintf.
 __device__ int printf(const char *, ...);
 }
+#if MARGAY_CUDA_VERSION >= 12030
+// The handle of a conditional node is the address of its value.
+__device__ static inline void cudaGraphSetConditional(cudaGraphConditionalHandle handle,
+                                                      unsigned int value) {
+  *(volatile unsigned int *)handle = value;
+}
+#endif
 namespace std {
 __device__ static inline void free(void *p) { ::free(p); }
 __device__ static inline void *malloc(size_t n) { return ::malloc(n); }

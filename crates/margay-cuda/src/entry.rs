@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
 use margay_runtime::stream::{self, DefaultStream};
-use margay_runtime::{CudaError, Result};
+use margay_runtime::{CudaError, Result, logs};
 
 /// Read by `build.rs`; expands to nothing.
 macro_rules! implemented {
@@ -19,6 +19,8 @@ macro_rules! implemented {
 
 implemented! {
     init: cuInit cuDriverGetVersion cuProfilerInitialize cuProfilerStart cuProfilerStop;
+    logs: cuLogsRegisterCallback cuLogsUnregisterCallback cuLogsCurrent cuLogsDumpToFile
+        cuLogsDumpToMemory;
     error: cuGetErrorName cuGetErrorString;
     proc_address: cuGetProcAddress cuGetProcAddress_v2 cuGetExportTable;
     device: cuDeviceGet cuDeviceGetCount cuDeviceGetName cuDeviceGetUuid cuDeviceGetUuid_v2
@@ -107,7 +109,7 @@ implemented! {
         cuStreamGetCaptureInfo_v3 cuStreamBeginCapture_v2 cuStreamBeginCaptureToGraph
         cuStreamEndCapture cuThreadExchangeStreamCaptureMode cuStreamUpdateCaptureDependencies
         cuStreamUpdateCaptureDependencies_v2;
-    graph: cuGraphCreate cuGraphDestroy cuGraphClone cuGraphNodeFindInClone cuGraphGetId
+    graph: cuGraphConditionalHandleCreate cuGraphCreate cuGraphDestroy cuGraphClone cuGraphNodeFindInClone cuGraphGetId
         cuGraphGetNodes cuGraphGetRootNodes cuGraphGetEdges cuGraphGetEdges_v2
         cuGraphNodeGetDependencies cuGraphNodeGetDependencies_v2 cuGraphNodeGetDependentNodes
         cuGraphNodeGetDependentNodes_v2 cuGraphAddDependencies cuGraphAddDependencies_v2
@@ -153,7 +155,12 @@ pub fn default_stream() -> DefaultStream {
 pub fn guard(name: &'static str, call: impl FnOnce() -> Result<()>) -> u32 {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => 0,
-        Ok(Err(error)) => error.code(),
+        // That something is not ready yet is an answer.
+        Ok(Err(CudaError::NotReady)) => CudaError::NotReady.code(),
+        Ok(Err(error)) => {
+            logs::record(logs::Level::Error, name, &error.to_string());
+            error.code()
+        }
         Err(_) => {
             eprintln!("margay: internal error in {name}; please report it");
             CudaError::Unknown.code()

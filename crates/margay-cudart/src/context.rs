@@ -146,12 +146,12 @@ pub fn reset() -> Result<()> {
         if primary.context == 0 {
             return Ok(());
         }
-        primary.context = 0;
-        primary.resets += 1;
         // SAFETY: plain calls; the reset takes the retained count along.
         unsafe {
-            check(cu::cuCtxSetCurrent(null_mut()))?;
-            check(cu::cuDevicePrimaryCtxReset_v2(device))
+            check(cu::cuDevicePrimaryCtxReset_v2(device))?;
+            primary.context = 0;
+            primary.resets += 1;
+            check(cu::cuCtxSetCurrent(null_mut()))
         }
     })
 }

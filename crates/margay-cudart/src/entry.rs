@@ -20,6 +20,8 @@ macro_rules! implemented {
 }
 
 implemented! {
+    logs: cudaLogsRegisterCallback cudaLogsUnregisterCallback cudaLogsCurrent
+        cudaLogsDumpToFile cudaLogsDumpToMemory;
     error: cudaGetLastError cudaPeekAtLastError cudaGetErrorName cudaGetErrorString;
     device: cudaGetDeviceCount cudaGetDevice cudaSetDevice cudaInitDevice cudaSetValidDevices
         cudaChooseDevice cudaDeviceGetAttribute cudaDeviceReset cudaDeviceSynchronize
@@ -39,7 +41,7 @@ implemented! {
         cudaFree cudaFreeHost cudaMemGetInfo cudaPointerGetAttributes cudaMemPrefetchAsync
         cudaMemPrefetchAsync_v2 cudaMemAdvise cudaMemAdvise_v2 cudaMemRangeGetAttribute
         cudaMemRangeGetAttributes cudaCreateChannelDesc;
-    copy: cudaMemcpy cudaMemcpyAsync cudaMemcpyPeer cudaMemcpyPeerAsync cudaMemcpy2D
+    copy: cudaMemcpyBatchAsync cudaMemcpy cudaMemcpyAsync cudaMemcpyPeer cudaMemcpyPeerAsync cudaMemcpy2D
         cudaMemcpy2DAsync cudaMemcpy3D cudaMemcpy3DAsync cudaMemcpy3DPeer cudaMemcpy3DPeerAsync;
     array: cudaMallocArray cudaMalloc3DArray cudaMallocMipmappedArray cudaGetMipmappedArrayLevel
         cudaFreeArray cudaFreeMipmappedArray cudaArrayGetInfo cudaGetChannelDesc cudaArrayGetPlane
@@ -71,7 +73,7 @@ implemented! {
         cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
         cudaOccupancyAvailableDynamicSMemPerBlock cudaOccupancyMaxPotentialClusterSize
         cudaOccupancyMaxActiveClusters;
-    graph: cudaGraphCreate cudaGraphDestroy cudaGraphClone cudaGraphNodeFindInClone
+    graph: cudaGraphConditionalHandleCreate cudaGraphCreate cudaGraphDestroy cudaGraphClone cudaGraphNodeFindInClone
         cudaGraphGetNodes cudaGraphGetRootNodes cudaGraphDestroyNode cudaGraphNodeGetType
         cudaGraphInstantiateWithFlags cudaGraphInstantiate cudaGraphInstantiateWithParams
         cudaGraphExecDestroy cudaGraphExecGetFlags cudaGraphLaunch cudaGraphUpload

@@ -4,6 +4,9 @@
 //! `%[flags][width][.precision][size]type` with flags `# blank 0 + -`, width as a number or `*`,
 //! precision as a number, sizes `hh h l ll`, and types `c d i o u p s x X a A e E f F g G`, or `%%`.
 //!
+//! A call has at most 32 arguments: a conversion that needs one beyond is copied as it stands, as the
+//! guide says.
+//!
 //! What is none of these is copied as it stands and takes no argument: so does a card, with
 //! the sizes `z j t`, the precision `.*` and `%5%` too. (Where another conversion follows such a
 //! one, a card prints leftovers; here that conversion takes the next argument.)
@@ -20,6 +23,9 @@ pub trait Arguments {
     /// The next argument as a string of at most `limit` bytes.
     fn string(&mut self, limit: usize) -> Result<Vec<u8>, Self::Error>;
 }
+
+/// Arguments that one call may have beside its format.
+const MOST_ARGUMENTS: usize = 32;
 
 /// Widths and precisions are clamped to this.
 const MOST: usize = 1 << 12;
@@ -46,7 +52,7 @@ pub fn format<A: Arguments>(
     out: &mut Vec<u8>,
 ) -> Result<usize, A::Error> {
     let mut at = 0;
-    let mut used = 0;
+    let (mut used, mut taken) = (0, 0);
     while at < text.len() {
         if text[at] != b'%' {
             out.push(text[at]);
@@ -99,6 +105,12 @@ pub fn format<A: Arguments>(
             out.extend_from_slice(&text[start..at]);
             continue;
         }
+        let needed = 1 + usize::from(spec.open_width);
+        if taken + needed > MOST_ARGUMENTS {
+            out.extend_from_slice(&text[start..at]);
+            continue;
+        }
+        taken += needed;
         used += 1;
         if spec.open_width {
             let width = args.word()? as i32;
@@ -403,6 +415,19 @@ mod tests {
             "%a|%a|%.2a|%A|%a",
             &[f(1.0), f(0.5), f(1.999), f(10.0), f(0.0)],
             "0x1p+0|0x1p-1|0x2.00p+0|0X1.4P+3|0x0p+0",
+        );
+    }
+
+    #[test]
+    fn the_thirty_third_argument_is_not_taken() {
+        let args: Vec<u64> = (0..40).collect();
+        let taken: String = (0..32).map(|n| format!("{n} ")).collect();
+        check(&"%d ".repeat(34), &args, &format!("{taken}%d %d "));
+        // An open width is an argument too.
+        check(
+            &format!("{}%*d|%d", "%d ".repeat(31)),
+            &args,
+            &format!("{}%*d|31", &taken[..taken.len() - 3]),
         );
     }
 

@@ -8,6 +8,7 @@ use crate::format::{self, Arguments};
 use crate::handlers::address::{read_bytes, resolve_lane};
 use crate::interp::Cx;
 use crate::lanes::{LaneFault, active};
+use crate::mem::AllocKind;
 
 /// Longest string that is read from guest memory.
 const MAX_STRING: usize = 1 << 16;
@@ -64,13 +65,32 @@ fn release(cx: &mut Cx<'_>, address: u64) -> Result<u64, Box<FaultKind>> {
     if address == 0 || cx.env.host.free(address) {
         return Ok(0);
     }
+    // Only what lies at the address is of interest: a neighbour would mislead.
+    let there = cx.env.memory.find(address);
+    let why = match there.as_ref().map(|info| info.kind) {
+        Some(AllocKind::Heap) => "free() of an address inside of what malloc() gave, not its start",
+        Some(
+            AllocKind::Device
+            | AllocKind::Managed
+            | AllocKind::HostPinned
+            | AllocKind::HostRegistered
+            | AllocKind::Constant
+            | AllocKind::Param
+            | AllocKind::Buffer
+            | AllocKind::Mapped
+            | AllocKind::MappedReadOnly,
+        ) => {
+            "free() of memory that the host allocated; only what device malloc() gave can be freed here"
+        }
+        None => "free() of an address that malloc() did not give, or that was freed before",
+    };
     Err(Box::new(FaultKind::IllegalAddress {
         space: Space::Generic,
         address,
         bytes: 0,
         access: Access::Write,
-        nearest: cx.env.memory.nearest(address),
-        why: "free() of an address that malloc() did not give, or that was freed before",
+        nearest: there,
+        why,
     }))
 }
 
@@ -106,10 +126,20 @@ impl Packed<'_, '_> {
         let at = self.at.checked_next_multiple_of(bytes).unwrap_or(0);
         self.at = at.wrapping_add(bytes);
         let slot = self.cx.extents.len() - 1;
-        let p = resolve_lane(self.cx, slot, self.lane, Space::Generic, Access::Read, at, bytes)?;
+        let p = resolve_lane(self.cx, slot, self.lane, Space::Generic, Access::Read, at, bytes)
+            .map_err(too_few)?;
         // SAFETY: resolved and aligned for this many bytes.
         Ok(unsafe { if bytes == 8 { *(p as *const u64) } else { *(p as *const u32) as u64 } })
     }
+}
+
+/// The fault of an argument that is not there: its address is of no use to anybody.
+fn too_few(mut fault: Box<FaultKind>) -> Box<FaultKind> {
+    if let FaultKind::IllegalAddress { why, nearest, .. } = &mut *fault {
+        *why = "printf's format takes more arguments than the call passes";
+        *nearest = None;
+    }
+    fault
 }
 
 impl Arguments for Packed<'_, '_> {
@@ -149,6 +179,10 @@ fn print_opencl(cx: &mut Cx<'_>, lane: usize, text: u64, args: u64) -> Result<u6
 }
 
 fn print(cx: &mut Cx<'_>, lane: usize, text: u64, args: u64) -> Result<u64, Box<FaultKind>> {
+    if text == 0 {
+        // The guide, "Formatted Output": -1 for a null format.
+        return Ok(u64::MAX);
+    }
     let text = read_bytes(cx, lane, text, MAX_STRING, |b| b == 0)?;
     let mut out = Vec::with_capacity(text.len() + 16);
     let n = format::format(&text, &mut Packed { cx, lane, at: args }, &mut out)?;

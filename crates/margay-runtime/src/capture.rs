@@ -74,7 +74,7 @@ impl Capture {
         self.valid.load(Ordering::Acquire)
     }
 
-    fn invalidate(&self) {
+    pub(crate) fn invalidate(&self) {
         self.valid.store(false, Ordering::Release);
     }
 }

@@ -71,10 +71,15 @@ impl Event {
         runtime::get().contexts.get(self.context).ok_or(CudaError::ContextIsDestroyed)
     }
 
+    /// An event of a capture stands for nothing that the host could ask about; who asks spoils the capture
+    /// (CUDA C++ Programming Guide, "Prohibited and Unhandled Operations" and "Invalidation").
     fn not_captured(&self) -> Result<()> {
-        match self.captured.lock().is_some() {
-            true => Err(CudaError::CapturedEvent),
-            false => Ok(()),
+        match &*self.captured.lock() {
+            Some(part) => {
+                part.capture.invalidate();
+                Err(CudaError::CapturedEvent)
+            }
+            None => Ok(()),
         }
     }
 

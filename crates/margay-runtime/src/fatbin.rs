@@ -197,6 +197,35 @@ fn pick(container: &[u8], sm: u32) -> Result<Cow<'_, [u8]>> {
     }
 }
 
+/// What one entry of a container is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// PTX, unpacked.
+    Ptx(Vec<u8>),
+    /// Machine code of NVIDIA's GPUs.
+    MachineCode,
+    /// Something else, by the number of its kind.
+    Other(u16),
+}
+
+/// The entries of a container in order, each with its target (`sm_90` is 90).
+pub fn entries(container: &[u8]) -> Result<Vec<(u32, Content)>> {
+    let head = usize::from(u16_at(container, 6).ok_or(CudaError::InvalidImage)?);
+    let mut rest = container.get(head..).ok_or(CudaError::InvalidImage)?;
+    let mut found = Vec::new();
+    while rest.len() >= 48 {
+        let (entry, next) = entry(rest).ok_or(CudaError::InvalidImage)?;
+        let content = match entry.kind {
+            KIND_PTX => Content::Ptx(unpack(&entry)?.into_owned()),
+            KIND_ELF => Content::MachineCode,
+            other => Content::Other(other),
+        };
+        found.push((entry.sm, content));
+        rest = next;
+    }
+    Ok(found)
+}
+
 /// Whether a container has PTX that runs on a device.
 pub fn has_ptx_for(container: &[u8], sm: u32) -> bool {
     let head = u16_at(container, 6).map(usize::from);
@@ -286,6 +315,16 @@ mod tests {
         assert_eq!(text(&image, 35), Err(CudaError::NoBinaryForGpu));
         let elf = container(&[(2, 90, 0, b"ELF", 0)]);
         assert_eq!(text(&elf, 90), Err(CudaError::NoBinaryForGpu));
+    }
+
+    #[test]
+    fn all_entries_are_listed() {
+        let image =
+            container(&[(2, 90, 0, b"ELF", 0), (1, 50, 0, b".target sm_50", 0), (8, 7, 0, b"", 0)]);
+        let ptx = Content::Ptx(b".target sm_50".to_vec());
+        let expected = [(90, Content::MachineCode), (50, ptx), (7, Content::Other(8))];
+        assert_eq!(entries(&image).unwrap(), expected);
+        assert_eq!(entries(&image[..image.len() - 70]), Err(CudaError::InvalidImage));
     }
 
     #[test]

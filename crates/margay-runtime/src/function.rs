@@ -213,6 +213,11 @@ fn blocks(limits: &Limits, threads: u32, registers: u32, shared: u32) -> u32 {
     margay_arch::occupancy(limits, &kernel).blocks_per_sm
 }
 
+/// Registers of a thread, from the kernel's directives and the estimate.
+pub(crate) fn registers_for(limits: &Limits, directives: &ir::LaunchLimits, estimate: u32) -> u32 {
+    Registers::of(limits, directives, estimate).number
+}
+
 /// Registers of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Registers {

@@ -4,7 +4,7 @@
 //! Invariant: a graph has no cycle once instantiated, and its nodes run in an order that its edges
 //! allow: one after the other in the stream that it is launched in, which is one of the schedules that
 //! the manual leaves open. An executable graph is a copy: later changes of its graph do not reach it.
-//! Limit: no conditional or external-semaphore nodes.
+//! Limit: no external-semaphore nodes.
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
+use crate::conditional::{self, Conditional, ConditionalExec};
 use crate::context::Context;
 use crate::copy::{Element, Extent, Side};
 use crate::error::{CudaError, Result};
@@ -59,6 +60,7 @@ pub enum NodeWork {
         context: Handle,
         ops: Arc<[MemoryOp]>,
     },
+    Conditional(Arc<Conditional>),
 }
 
 /// The kinds of nodes, with `CUgraphNodeType`'s numbers.
@@ -76,6 +78,7 @@ pub enum NodeKind {
     MemAlloc = 10,
     MemFree = 11,
     BatchMemOp = 12,
+    Conditional = 13,
 }
 
 impl NodeWork {
@@ -92,6 +95,33 @@ impl NodeWork {
             NodeWork::Alloc(_) => NodeKind::MemAlloc,
             NodeWork::Free(_) => NodeKind::MemFree,
             NodeWork::MemoryOps { .. } => NodeKind::BatchMemOp,
+            NodeWork::Conditional(_) => NodeKind::Conditional,
+        }
+    }
+
+    /// The graph of a child node.
+    pub(crate) fn child(&self) -> Option<&Arc<Graph>> {
+        if let NodeWork::Child(child) = self { Some(child) } else { None }
+    }
+
+    pub(crate) fn conditional(&self) -> Option<&Arc<Conditional>> {
+        if let NodeWork::Conditional(node) = self { Some(node) } else { None }
+    }
+
+    /// Whether a graph with such a node cannot be copied (`cuGraphClone`): memory is one graph's, and a
+    /// conditional handle one node's.
+    fn is_single(&self) -> bool {
+        match self.kind() {
+            NodeKind::MemAlloc | NodeKind::MemFree | NodeKind::Conditional => true,
+            NodeKind::Kernel
+            | NodeKind::Memcpy
+            | NodeKind::Memset
+            | NodeKind::Host
+            | NodeKind::Graph
+            | NodeKind::Empty
+            | NodeKind::WaitEvent
+            | NodeKind::EventRecord
+            | NodeKind::BatchMemOp => false,
         }
     }
 }
@@ -249,11 +279,11 @@ impl Graph {
         Ok(())
     }
 
-    /// `cuGraphClone`. Memory nodes cannot be cloned.
+    /// `cuGraphClone`. Memory and conditional nodes cannot be cloned.
     pub fn duplicate(&self) -> Result<Arc<Graph>> {
         let copy = Graph::make(self.handle);
         let old = self.nodes();
-        if old.iter().any(|n| matches!(n.work, NodeWork::Alloc(_) | NodeWork::Free(_))) {
+        if old.iter().any(|n| n.work.is_single()) {
             return Err(CudaError::NotSupported);
         }
         let fresh: HashMap<Handle, Handle> =
@@ -310,7 +340,7 @@ impl Graph {
 }
 
 /// A node of an executable graph.
-struct ExecNode {
+pub(crate) struct ExecNode {
     origin: Handle,
     work: ExecWork,
     enabled: bool,
@@ -320,6 +350,19 @@ struct ExecNode {
 enum ExecWork {
     Plain(NodeWork),
     Child(Vec<ExecNode>),
+    /// Shared with launches that are under way.
+    Conditional(Arc<ConditionalExec>),
+}
+
+impl ExecNode {
+    /// Sets the values of conditional nodes to what a launch begins with.
+    pub(crate) fn reset_conditions(&self) {
+        match &self.work {
+            ExecWork::Plain(_) => {}
+            ExecWork::Child(nodes) => conditional::reset_all(nodes),
+            ExecWork::Conditional(node) => node.reset(),
+        }
+    }
 }
 
 /// An executable graph.
@@ -330,7 +373,7 @@ pub struct GraphExec {
     pub flags: u64,
     nodes: Mutex<Vec<ExecNode>>,
     memory: Vec<Arc<GraphMemory>>,
-    /// What a launch into a capture adds as a child; none with memory nodes.
+    /// What a launch into a capture adds as a child; none with memory or conditional nodes.
     source: Option<Arc<Graph>>,
 }
 
@@ -351,24 +394,27 @@ const TYPE_CHANGED: u32 = 3;
 const FUNCTION_CHANGED: u32 = 4;
 const PARAMETERS_CHANGED: u32 = 5;
 
-fn executable(graph: &Graph) -> Option<Vec<ExecNode>> {
+/// The nodes in an order that the edges allow; CUDA_ERROR_INVALID_VALUE if there is a cycle.
+pub(crate) fn executable(graph: &Graph) -> Result<Vec<ExecNode>> {
     let mut out = Vec::new();
-    for node in graph.ordered()? {
+    for node in graph.ordered().ok_or(CudaError::InvalidValue)? {
         let work = match &node.work {
             NodeWork::Child(child) => ExecWork::Child(executable(child)?),
+            NodeWork::Conditional(node) => ExecWork::Conditional(Arc::new(node.executable()?)),
             plain => ExecWork::Plain(plain.clone()),
         };
         let dependencies = node.dependencies.clone();
         out.push(ExecNode { origin: node.handle, work, enabled: true, dependencies });
     }
-    Some(out)
+    Ok(out)
 }
 
 fn memory_of(nodes: &[ExecNode], out: &mut Vec<Arc<GraphMemory>>) {
     for node in nodes {
         match &node.work {
             ExecWork::Plain(NodeWork::Alloc(memory)) => out.push(memory.clone()),
-            ExecWork::Plain(_) => {}
+            // A body has no memory nodes.
+            ExecWork::Plain(_) | ExecWork::Conditional(_) => {}
             ExecWork::Child(nodes) => memory_of(nodes, out),
         }
     }
@@ -378,7 +424,7 @@ impl Context {
     /// `cuGraphInstantiate`.
     pub fn instantiate(&self, graph: &Graph, flags: u64) -> Result<Arc<GraphExec>> {
         self.check()?;
-        let nodes = executable(graph).ok_or(CudaError::InvalidValue)?;
+        let nodes = executable(graph)?;
         let mut memory = Vec::new();
         memory_of(&nodes, &mut memory);
         let rt = runtime::get();
@@ -394,7 +440,10 @@ impl Context {
             context: self.handle,
             flags,
             nodes: Mutex::new(nodes),
-            source: if memory.is_empty() { Some(graph.duplicate()?) } else { None },
+            source: match graph.duplicate() {
+                Err(CudaError::NotSupported) => None,
+                copied => Some(copied?),
+            },
             memory,
         });
         rt.graph_execs.insert(exec.handle, exec.clone());
@@ -425,6 +474,10 @@ fn submit(work: &NodeWork, stream: &Arc<Stream>) -> Result<()> {
     let owner = stream.owner()?;
     match work {
         NodeWork::Kernel { function, request } => {
+            // The graph keeps the code, but the module's variables are gone.
+            if runtime::get().modules.get(function.module.handle).is_none() {
+                return Err(CudaError::InvalidHandle);
+            }
             let device = function.module.context;
             elsewhere(device, stream, |context, stream| {
                 context.launch(function, stream, request.clone())
@@ -447,7 +500,8 @@ fn submit(work: &NodeWork, stream: &Arc<Stream>) -> Result<()> {
             let call = call.clone();
             owner.launch_host(stream, Box::new(move || call()))
         }
-        NodeWork::Child(_) | NodeWork::Empty => Ok(()),
+        // The first two are `ExecWork`s of their own.
+        NodeWork::Child(_) | NodeWork::Conditional(_) | NodeWork::Empty => Ok(()),
         NodeWork::Record(event) => event.record(stream),
         NodeWork::Wait(event) => event.hold(stream),
         NodeWork::Alloc(memory) => {
@@ -482,22 +536,40 @@ fn elsewhere(
     pushed
 }
 
-fn submit_all(nodes: &[ExecNode], stream: &Arc<Stream>) -> Result<()> {
+/// Puts the work of all enabled nodes into a stream.
+pub(crate) fn submit_all(nodes: &[ExecNode], stream: &Arc<Stream>) -> Result<()> {
     for node in nodes.iter().filter(|n| n.enabled) {
         match &node.work {
             ExecWork::Plain(work) => submit(work, stream)?,
             ExecWork::Child(nodes) => submit_all(nodes, stream)?,
+            ExecWork::Conditional(node) => {
+                let owner = stream.owner()?;
+                let (node, context) = (node.clone(), owner.clone());
+                owner.push(stream, None, Box::new(move || node.run(&context)));
+            }
         }
     }
     Ok(())
+}
+
+/// All conditional nodes that are in no body of another.
+fn conditions(nodes: &[ExecNode]) -> Vec<Arc<ConditionalExec>> {
+    let of = |node: &ExecNode| match &node.work {
+        ExecWork::Plain(_) => Vec::new(),
+        ExecWork::Child(nodes) => conditions(nodes),
+        ExecWork::Conditional(node) => vec![node.clone()],
+    };
+    nodes.iter().flat_map(of).collect()
 }
 
 fn find_exec(nodes: &mut [ExecNode], origin: Handle) -> Option<&mut ExecNode> {
     nodes.iter_mut().find(|n| n.origin == origin)
 }
 
-/// Takes over the work of `new` where nothing but parameters differs.
-fn take_over(old: &mut [ExecNode], new: Vec<ExecNode>) -> std::result::Result<(), UpdateRefusal> {
+type Update = std::result::Result<(), UpdateRefusal>;
+
+/// Whether nothing but parameters differs, at any depth.
+fn check_update(old: &[ExecNode], new: &[ExecNode]) -> Update {
     let refuse = |result, node, from| Err(UpdateRefusal { result, node, from });
     if old.len() != new.len() {
         return refuse(TOPOLOGY_CHANGED, 0, 0);
@@ -505,15 +577,12 @@ fn take_over(old: &mut [ExecNode], new: Vec<ExecNode>) -> std::result::Result<()
     let position = |list: &[ExecNode], handle: &Handle| {
         list.iter().position(|n| n.origin == *handle).unwrap_or(usize::MAX)
     };
-    for (a, b) in old.iter().zip(&new) {
+    for (a, b) in old.iter().zip(new) {
         let was: Vec<usize> = a.dependencies.iter().map(|d| position(old, d)).collect();
-        let is: Vec<usize> = b.dependencies.iter().map(|d| position(&new, d)).collect();
+        let is: Vec<usize> = b.dependencies.iter().map(|d| position(new, d)).collect();
         if was != is {
-            return refuse(
-                TOPOLOGY_CHANGED,
-                b.origin,
-                b.dependencies.first().copied().unwrap_or(0),
-            );
+            let from = b.dependencies.first().copied().unwrap_or(0);
+            return refuse(TOPOLOGY_CHANGED, b.origin, from);
         }
         match (&a.work, &b.work) {
             (ExecWork::Plain(was), ExecWork::Plain(is)) if was.kind() != is.kind() => {
@@ -529,20 +598,32 @@ fn take_over(old: &mut [ExecNode], new: Vec<ExecNode>) -> std::result::Result<()
                 ExecWork::Plain(NodeWork::Alloc(was) | NodeWork::Free(was)),
                 ExecWork::Plain(NodeWork::Alloc(is) | NodeWork::Free(is)),
             ) if !Arc::ptr_eq(was, is) => return refuse(PARAMETERS_CHANGED, b.origin, 0),
-            (ExecWork::Plain(_), ExecWork::Child(_)) | (ExecWork::Child(_), ExecWork::Plain(_)) => {
+            (ExecWork::Plain(_), ExecWork::Plain(_)) => {}
+            (ExecWork::Child(was), ExecWork::Child(is)) => check_update(was, is)?,
+            (ExecWork::Conditional(was), ExecWork::Conditional(is)) => {
+                if was.kind != is.kind || was.bodies.len() != is.bodies.len() {
+                    return refuse(PARAMETERS_CHANGED, b.origin, 0);
+                }
+                for (was, is) in was.bodies.iter().zip(&is.bodies) {
+                    check_update(was, is)?;
+                }
+            }
+            (ExecWork::Plain(_) | ExecWork::Child(_) | ExecWork::Conditional(_), _) => {
                 return refuse(TYPE_CHANGED, b.origin, 0);
             }
-            (ExecWork::Plain(_), ExecWork::Plain(_)) | (ExecWork::Child(_), ExecWork::Child(_)) => {
-            }
-        }
-    }
-    for (a, b) in old.iter_mut().zip(new) {
-        match (&mut a.work, b.work) {
-            (ExecWork::Child(was), ExecWork::Child(is)) => take_over(was, is)?,
-            (was, is) => *was = is,
         }
     }
     Ok(())
+}
+
+/// Takes over the work of `new`, which passed [`check_update`].
+fn take_over(old: &mut [ExecNode], new: Vec<ExecNode>) {
+    for (a, b) in old.iter_mut().zip(new) {
+        match (&mut a.work, b.work) {
+            (ExecWork::Child(was), ExecWork::Child(is)) => take_over(was, is),
+            (was, is) => *was = is,
+        }
+    }
 }
 
 impl GraphExec {
@@ -563,6 +644,11 @@ impl GraphExec {
                 return Err(CudaError::InvalidValue);
             }
         }
+        let values = conditions(&nodes);
+        if !values.is_empty() {
+            let reset = move || values.iter().for_each(|node| node.reset());
+            owner.push(stream, None, Box::new(reset));
+        }
         submit_all(&nodes, stream)
     }
 
@@ -573,13 +659,17 @@ impl GraphExec {
         let work = match (&found.work, &work) {
             (ExecWork::Plain(was), is) if was.kind() == is.kind() => ExecWork::Plain(work),
             (ExecWork::Child(_), NodeWork::Child(child)) => {
-                let new = executable(child).ok_or(CudaError::InvalidValue)?;
+                let new = executable(child)?;
                 let ExecWork::Child(was) = &mut found.work else {
                     return Err(CudaError::InvalidValue);
                 };
-                return take_over(was, new).map_err(|_| CudaError::GraphExecUpdateFailure);
+                check_update(was, &new).map_err(|_| CudaError::GraphExecUpdateFailure)?;
+                take_over(was, new);
+                return Ok(());
             }
-            (ExecWork::Plain(_) | ExecWork::Child(_), _) => return Err(CudaError::InvalidValue),
+            (ExecWork::Plain(_) | ExecWork::Child(_) | ExecWork::Conditional(_), _) => {
+                return Err(CudaError::InvalidValue);
+            }
         };
         found.work = work;
         Ok(())
@@ -593,7 +683,9 @@ impl GraphExec {
             ExecWork::Plain(
                 NodeWork::Kernel { .. } | NodeWork::Copy { .. } | NodeWork::Fill { .. },
             ) => found.enabled = on,
-            ExecWork::Plain(_) | ExecWork::Child(_) => return Err(CudaError::InvalidValue),
+            ExecWork::Plain(_) | ExecWork::Child(_) | ExecWork::Conditional(_) => {
+                return Err(CudaError::InvalidValue);
+            }
         }
         Ok(())
     }
@@ -605,11 +697,14 @@ impl GraphExec {
     }
 
     /// `cuGraphExecUpdate`.
-    pub fn update(&self, graph: &Graph) -> std::result::Result<(), UpdateRefusal> {
-        let Some(new) = executable(graph) else {
+    pub fn update(&self, graph: &Graph) -> Update {
+        let Ok(new) = executable(graph) else {
             return Err(UpdateRefusal { result: TOPOLOGY_CHANGED, node: 0, from: 0 });
         };
-        take_over(&mut self.nodes.lock(), new)
+        let mut nodes = self.nodes.lock();
+        check_update(&nodes, &new)?;
+        take_over(&mut nodes, new);
+        Ok(())
     }
 }
 
@@ -624,9 +719,11 @@ impl Runtime {
     /// `cuGraphDestroy`.
     pub fn destroy_graph(&self, handle: Handle) -> Result<()> {
         let graph = self.graphs.remove(handle).ok_or(CudaError::InvalidValue)?;
-        for node in graph.nodes() {
+        let nodes = graph.nodes();
+        for node in &nodes {
             self.graph_nodes.remove(node.handle);
         }
+        self.forget_conditions(handle, &nodes)?;
         let objects: Vec<(Handle, u64)> = graph.objects.lock().drain().collect();
         for (object, count) in objects {
             self.release_object(object, count)?;

@@ -7,6 +7,7 @@
 
 pub mod array;
 pub mod capture;
+pub mod conditional;
 pub mod context;
 pub mod copy;
 pub mod device;
@@ -23,6 +24,7 @@ pub mod launch;
 pub mod library;
 pub mod limits;
 pub mod link;
+pub mod logs;
 pub mod managed;
 pub mod memory;
 pub mod memory_op;
@@ -36,6 +38,7 @@ pub mod settings;
 pub mod stream;
 pub mod texture;
 pub mod thread;
+pub mod usage;
 pub mod virtual_memory;
 mod watch;
 

@@ -13,8 +13,9 @@ use crate::function::Function;
 use crate::launch::RunFailure;
 use crate::runtime;
 
-/// One line of advice.
+/// One line of advice, which the log has too.
 pub fn warn(text: &str) {
+    crate::logs::record(crate::logs::Level::Warning, "margay", text);
     if runtime::initialized().map_or(true, |rt| rt.settings.log) {
         eprintln!("margay: {text}");
     }
@@ -24,8 +25,10 @@ pub fn warn(text: &str) {
 /// say, and as programs compare them.
 pub(crate) fn fault(fault: &Fault) {
     let said = matches!(fault.kind, FaultKind::Assert { .. });
+    let text = describe(fault, true);
+    crate::logs::record(crate::logs::Level::Error, &fault.kernel, text.trim_end());
     if !said && runtime::get().settings.log {
-        eprint!("{}", describe(fault, true));
+        eprint!("{text}");
     }
 }
 
@@ -97,11 +100,20 @@ pub fn describe(fault: &Fault, hint: bool) -> String {
         FaultKind::IllegalAddress { space, address, bytes, access, nearest, why } => {
             let by_pages = matches!(space, Space::Global | Space::Generic) && !pages();
             let (access, space) = (access_name(*access), space_name(*space));
-            line(format!("{access} of {bytes} bytes at {space} address {address:#x}: {why}"));
+            line(match bytes {
+                // No access, but a call that was given the address.
+                0 => format!("{why}: {address:#x}"),
+                _ => format!("{access} of {bytes} bytes at {space} address {address:#x}: {why}"),
+            });
             if let Some(near) = nearest {
                 line(format!("which is {}", relation(*address, *bytes, near)));
                 let past = address.wrapping_sub(near.base);
-                if by_pages && *address >= near.base && past < near.size.next_multiple_of(2 << 20) {
+                let accessed = *bytes > 0;
+                if accessed
+                    && by_pages
+                    && *address >= near.base
+                    && past < near.size.next_multiple_of(2 << 20)
+                {
                     advice = Some(
                         "a card notices only accesses outside its pages; MARGAY_BOUNDS=page does \
                          as it does",

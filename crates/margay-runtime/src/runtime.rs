@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 
 use crate::array::{Array, MipmappedArray};
 use crate::capture::Captures;
+use crate::conditional::Condition;
 use crate::context::Context;
 use crate::device::Device;
 use crate::error::{CudaError, Result};
@@ -53,6 +54,7 @@ pub struct Runtime {
     pub graph_execs: Table<GraphExec>,
     pub user_objects: Table<UserObject>,
     pub(crate) graph_memory: Mutex<HashMap<u64, Arc<GraphMemory>>>,
+    pub(crate) conditions: Mutex<HashMap<u64, Arc<Condition>>>,
     pub(crate) captures: Captures,
     pub arrays: Table<Array>,
     pub mipmapped_arrays: Table<MipmappedArray>,
@@ -76,6 +78,7 @@ static OWNER: AtomicU32 = AtomicU32::new(0);
 pub fn init() -> Result<&'static Runtime> {
     let made = RUNTIME.get_or_init(|| {
         let settings = Settings::from_env();
+        crate::logs::open(settings.log_file.as_deref());
         let memory = match AddressSpace::new() {
             Ok(memory) => memory,
             Err(error) => {
@@ -109,6 +112,7 @@ pub fn init() -> Result<&'static Runtime> {
             graph_execs: Table::default(),
             user_objects: Table::default(),
             graph_memory: Mutex::default(),
+            conditions: Mutex::default(),
             captures: Captures::default(),
             arrays: Table::default(),
             mipmapped_arrays: Table::default(),

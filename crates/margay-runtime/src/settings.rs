@@ -25,6 +25,8 @@ pub struct Settings {
     pub gpus: Vec<(u32, Gpu)>,
     /// Reports of faults and warnings on stderr (`MARGAY_LOG`, unless it is `off`).
     pub log: bool,
+    /// `CUDA_LOG_FILE`: where errors and warnings are written, as they happen.
+    pub log_file: Option<String>,
     /// `CUDA_LAUNCH_BLOCKING=1`: a launch returns when the kernel has ended.
     pub launch_blocking: bool,
     /// `MARGAY_THREADS`: worker threads of a launch, 0 for one each core.
@@ -138,6 +140,7 @@ impl Settings {
             gpus,
             bounds,
             log,
+            log_file: var("CUDA_LOG_FILE"),
             launch_blocking: var("CUDA_LAUNCH_BLOCKING").is_some_and(|v| v.trim() == "1"),
             threads: number("MARGAY_THREADS").unwrap_or(0).min(1024) as usize,
             timeout,

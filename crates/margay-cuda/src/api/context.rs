@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering;
 
 use margay_runtime::{CudaError, Result, stream, thread};
 
-use super::{current, device, give, handle, healthy, offer, opaque, required, rt};
+use super::{
+    current, device, give, handle, healthy, offer, opaque, required, rt, rt_outside_callback,
+};
 use crate::sys::*;
 
 /// Flags that a context may have: one scheduling flag at most.
@@ -23,7 +25,7 @@ pub unsafe fn cuCtxCreate_v2(to: *mut CUcontext, flags: c_uint, dev: CUdevice) -
     let ordinal = device(dev)?.ordinal;
     required(to)?;
     check_flags(flags)?;
-    let context = rt()?.create_context(ordinal, flags)?;
+    let context = rt_outside_callback()?.create_context(ordinal, flags)?;
     unsafe { give(to, opaque(context.handle)) }
 }
 
@@ -63,7 +65,7 @@ pub unsafe fn cuCtxCreate_v4(
 }
 
 pub unsafe fn cuCtxDestroy_v2(ctx: CUcontext) -> Result<()> {
-    let rt = rt()?;
+    let rt = rt_outside_callback()?;
     required(ctx)?;
     rt.destroy_context(handle(ctx))
 }
@@ -116,9 +118,7 @@ pub unsafe fn cuCtxSynchronize() -> Result<()> {
 }
 
 pub unsafe fn cuCtxSynchronize_v2(ctx: CUcontext) -> Result<()> {
-    if thread::in_callback() {
-        return Err(CudaError::NotPermitted);
-    }
+    rt_outside_callback()?;
     this_or_current(ctx)?.synchronize()
 }
 

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_uint};
 
 use margay_runtime::{CudaError, Result};
 
-use super::{device, give, opaque, required, rt, text};
+use super::{device, give, opaque, required, rt, rt_outside_callback, text};
 use crate::sys::*;
 
 pub unsafe fn cuDeviceGet(to: *mut CUdevice, ordinal: c_int) -> Result<()> {
@@ -135,16 +135,19 @@ pub unsafe fn cuDeviceGetP2PAttribute(
 }
 
 pub unsafe fn cuDevicePrimaryCtxRetain(to: *mut CUcontext, dev: CUdevice) -> Result<()> {
+    rt_outside_callback()?;
     let device = device(dev)?;
     required(to)?;
     unsafe { give(to, opaque(device.retain_primary().handle)) }
 }
 
 pub unsafe fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice) -> Result<()> {
+    rt_outside_callback()?;
     device(dev)?.release_primary()
 }
 
 pub unsafe fn cuDevicePrimaryCtxReset_v2(dev: CUdevice) -> Result<()> {
+    rt_outside_callback()?;
     device(dev)?.reset_primary();
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use margay_runtime::event::Event;
 use margay_runtime::{Context, CudaError, Result};
 
-use super::{give, handle, healthy, opaque, required, rt, stream_of};
+use super::{give, handle, healthy, opaque, required, rt, rt_outside_callback, stream_of};
 use crate::sys::*;
 
 pub fn find(event: CUevent) -> Result<Arc<Event>> {
@@ -50,7 +50,7 @@ pub unsafe fn cuCtxWaitEvent(context: CUcontext, event: CUevent) -> Result<()> {
 }
 
 fn context_of(context: CUcontext) -> Result<Arc<Context>> {
-    let context = rt()?.context(handle(context))?;
+    let context = rt_outside_callback()?.context(handle(context))?;
     context.check()?;
     Ok(context)
 }

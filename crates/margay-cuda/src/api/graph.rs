@@ -84,6 +84,27 @@ pub unsafe fn cuGraphCreate(to: *mut CUgraph, flags: c_uint) -> Result<()> {
     unsafe { give(to, opaque(rt.create_graph().handle)) }
 }
 
+/// A value for a conditional node, which kernels set by `cudaGraphSetConditional`.
+pub unsafe fn cuGraphConditionalHandleCreate(
+    to: *mut CUgraphConditionalHandle,
+    graph: CUgraph,
+    context: CUcontext,
+    default: c_uint,
+    flags: c_uint,
+) -> Result<()> {
+    let context = match context.is_null() {
+        true => healthy()?,
+        false => rt()?.context(handle(context))?,
+    };
+    required(to)?;
+    if flags & !CU_GRAPH_COND_ASSIGN_DEFAULT != 0 {
+        return Err(CudaError::InvalidValue);
+    }
+    let default = (flags & CU_GRAPH_COND_ASSIGN_DEFAULT != 0).then_some(default);
+    let condition = context.create_condition(&*find_graph(graph)?, default)?;
+    unsafe { give(to, condition.address) }
+}
+
 pub unsafe fn cuGraphDestroy(graph: CUgraph) -> Result<()> {
     rt()?.destroy_graph(handle(graph))
 }

@@ -12,7 +12,9 @@ use margay_runtime::managed::{HostVariable, HostVariables};
 use margay_runtime::{CudaError, Result};
 
 use super::jit::Options;
-use super::{device, give, handle, healthy, offer, opaque, required, rt, text};
+use super::{
+    device, give, handle, healthy, offer, opaque, required, rt, rt_outside_callback, text,
+};
 use crate::sys::*;
 
 /// The capability to compile for at once: the current context's, else the first device's.
@@ -130,7 +132,7 @@ pub unsafe fn cuLibraryLoadFromFile(
 }
 
 pub unsafe fn cuLibraryUnload(library: CUlibrary) -> Result<()> {
-    rt()?.unload_library(handle(library))
+    rt_outside_callback()?.unload_library(handle(library))
 }
 
 fn find(library: CUlibrary) -> Result<Arc<Library>> {

@@ -28,6 +28,7 @@ pub mod jit;
 pub mod launch;
 pub mod library;
 pub mod link;
+pub mod logs;
 pub mod memory;
 pub mod memory_op;
 pub mod module;
@@ -54,6 +55,15 @@ use crate::entry::default_stream;
 /// The initialised runtime.
 pub(crate) fn rt() -> Result<&'static Runtime> {
     initialized()
+}
+
+/// The initialised runtime, for calls that make, end or wait for contexts: from a host function of a
+/// stream, which runs in that stream's order, they would wait for themselves.
+pub(crate) fn rt_outside_callback() -> Result<&'static Runtime> {
+    match margay_runtime::thread::in_callback() {
+        true => Err(CudaError::NotPermitted),
+        false => rt(),
+    }
 }
 
 /// The current context.

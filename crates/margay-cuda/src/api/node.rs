@@ -8,6 +8,7 @@ use std::ffi::c_void;
 use std::ptr::addr_of;
 use std::sync::Arc;
 
+use margay_runtime::conditional::ConditionKind;
 use margay_runtime::copy::Element;
 use margay_runtime::graph::{Description, Graph, NodeWork};
 use margay_runtime::launch::LaunchRequest;
@@ -249,6 +250,32 @@ unsafe fn memory_ops(params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS) -> Result<Mad
     Ok((NodeWork::MemoryOps { context, ops: ops.into() }, Some(Arc::new(kept))))
 }
 
+/// The graphs of a conditional node's bodies: the program's structure leads to this list.
+struct BodiesKept(Vec<CUgraph>);
+// SAFETY: as for `Kept`.
+unsafe impl Send for BodiesKept {}
+// SAFETY: as above.
+unsafe impl Sync for BodiesKept {}
+
+/// A conditional node: the bodies, still empty, go into the program's structure.
+unsafe fn conditional(params: *mut CUDA_CONDITIONAL_NODE_PARAMS) -> Result<Made> {
+    // SAFETY: of the program's structure, which is not null.
+    let mut p = unsafe { params.read_unaligned() };
+    context_of(p.ctx)?;
+    let kind = match p.type_ {
+        CU_GRAPH_COND_TYPE_IF => ConditionKind::If,
+        CU_GRAPH_COND_TYPE_WHILE => ConditionKind::While,
+        CU_GRAPH_COND_TYPE_SWITCH => ConditionKind::Switch,
+        _ => return Err(CudaError::InvalidValue),
+    };
+    let node = rt()?.conditional(p.handle, kind, p.size)?;
+    let mut kept = BodiesKept(node.bodies.iter().map(|body| opaque(body.handle)).collect());
+    p.phGraph_out = kept.0.as_mut_ptr();
+    // SAFETY: as above.
+    unsafe { params.write_unaligned(p) };
+    Ok((NodeWork::Conditional(Arc::new(node)), Some(Arc::new(kept))))
+}
+
 unsafe fn host_of(params: *const CUDA_HOST_NODE_PARAMS) -> Result<Made> {
     required(params)?;
     // SAFETY: not null, and the program's.
@@ -280,9 +307,10 @@ unsafe fn any(params: *mut CUgraphNodeParams) -> Result<Made> {
             CU_GRAPH_NODE_TYPE_MEM_ALLOC => alloc((&raw mut (*fields).alloc).cast()),
             CU_GRAPH_NODE_TYPE_MEM_FREE => free((*fields).free.dptr),
             CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => memory_ops((&raw const (*fields).memOp).cast()),
-            CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
-            | CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
-            | CU_GRAPH_NODE_TYPE_CONDITIONAL => Err(CudaError::NotSupported),
+            CU_GRAPH_NODE_TYPE_CONDITIONAL => conditional(&raw mut (*fields).conditional),
+            CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL | CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT => {
+                Err(CudaError::NotSupported)
+            }
             _ => Err(CudaError::InvalidValue),
         }
     }

@@ -41,6 +41,63 @@ pub(super) fn sides(kind: cudaMemcpyKind) -> Result<(Side, Side)> {
     }
 }
 
+/// The attributes have the driver's layout and numbers.
+#[cfg(cudart12)]
+#[expect(clippy::too_many_arguments, reason = "the C function's")]
+pub unsafe fn cudaMemcpyBatchAsync(
+    to: *mut *mut c_void,
+    from: *mut *mut c_void,
+    sizes: *mut usize,
+    count: usize,
+    attributes: *mut cudaMemcpyAttributes,
+    first_uses: *mut usize,
+    attribute_count: usize,
+    fail_index: *mut usize,
+    stream: cudaStream_t,
+) -> Result<()> {
+    ensure()?;
+    let (to, from, attributes) = (to.cast(), from.cast(), attributes.cast());
+    check(cu::cuMemcpyBatchAsync(
+        to,
+        from,
+        sizes,
+        count,
+        attributes,
+        first_uses,
+        attribute_count,
+        fail_index,
+        stream.cast(),
+    ))
+}
+
+/// The attributes have the driver's layout and numbers.
+#[cfg(cudart13)]
+#[expect(clippy::too_many_arguments, reason = "the C function's")]
+pub unsafe fn cudaMemcpyBatchAsync(
+    to: *const *mut c_void,
+    from: *const *const c_void,
+    sizes: *const usize,
+    count: usize,
+    attributes: *mut cudaMemcpyAttributes,
+    first_uses: *mut usize,
+    attribute_count: usize,
+    stream: cudaStream_t,
+) -> Result<()> {
+    ensure()?;
+    let (to, from, sizes) = (to.cast_mut().cast(), from.cast_mut().cast(), sizes.cast_mut());
+    let (attributes, stream) = (attributes.cast(), stream.cast());
+    check(cu::cuMemcpyBatchAsync_v2(
+        to,
+        from,
+        sizes,
+        count,
+        attributes,
+        first_uses,
+        attribute_count,
+        stream,
+    ))
+}
+
 pub unsafe fn cudaMemcpy(
     to: *mut c_void,
     from: *const c_void,

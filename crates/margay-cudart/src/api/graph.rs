@@ -16,6 +16,16 @@ pub unsafe fn cudaGraphCreate(to: *mut cudaGraph_t, flags: c_uint) -> Result<()>
     check(cu::cuGraphCreate(to.cast(), flags))
 }
 
+pub unsafe fn cudaGraphConditionalHandleCreate(
+    to: *mut cudaGraphConditionalHandle,
+    graph: cudaGraph_t,
+    default: c_uint,
+    flags: c_uint,
+) -> Result<()> {
+    let context = ensure()?;
+    check(cu::cuGraphConditionalHandleCreate(to, graph.cast(), context, default, flags))
+}
+
 pub unsafe fn cudaGraphDestroy(graph: cudaGraph_t) -> Result<()> {
     ensure()?;
     check(cu::cuGraphDestroy(graph.cast()))

@@ -18,6 +18,7 @@ pub mod graph;
 pub mod ipc;
 pub mod launch;
 pub mod library;
+pub mod logs;
 pub mod memory;
 pub mod node;
 pub mod occupancy;

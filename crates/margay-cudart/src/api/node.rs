@@ -347,6 +347,22 @@ unsafe fn add_any(
         cudaGraphNodeTypeMemFree => {
             cudaGraphAddMemFreeNode(to, graph, dependencies, count, (*f).free.dptr)
         }
+        cudaGraphNodeTypeConditional => {
+            let given = &raw mut (*f).conditional;
+            // SAFETY: all zeros is a value of this structure.
+            let mut driver: cu::CUgraphNodeParams = std::mem::zeroed();
+            driver.type_ = cu::CU_GRAPH_NODE_TYPE_CONDITIONAL;
+            let node = &raw mut driver.__bindgen_anon_1.conditional;
+            (*node).handle = (*given).handle;
+            (*node).type_ = (*given).type_;
+            (*node).size = (*given).size;
+            ensure()?;
+            let dependencies = dependencies.cast();
+            let (to, graph) = (to.cast(), graph.cast());
+            check(cu::cuGraphAddNode(to, graph, dependencies, count, &mut driver))?;
+            (*given).phGraph_out = (*node).phGraph_out.cast();
+            Ok(())
+        }
         _ => Err(Error(cudaErrorNotSupported)),
     }
 }
