@@ -24,6 +24,7 @@ lint: setup
 test: lint build
 	cargo build --workspace
 	cargo test --workspace
+	cargo xtask ptx-coverage --check
 	MARGAY_ENGINE=interp cargo test -p margay-filetest --test filetests
 	MARGAY_ENGINE=jit cargo test -p margay-filetest --test filetests
 	MARGAY_ENGINE=jit MARGAY_CPU=x86-64-v3 cargo test -p margay-filetest --test filetests run

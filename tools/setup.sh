@@ -12,6 +12,9 @@ need g++ g++
 need ld binutils
 # The runner of the checks' corpus.
 need python3 python3
+# Tests build a project with them, and say that they are skipped where they are missing.
+need make make
+need cmake cmake
 # `margay check` reads programs through libclang; on Debian clang-19 brings it, elsewhere it may not.
 ls /usr/lib/*/libclang-19.so* /usr/lib/llvm-19/lib/libclang*.so* >/dev/null 2>&1 ||
     missing="$missing libclang1-19"

@@ -40,6 +40,7 @@ enum Command {
     Lsp(commands::lsp::Args),
     Diff(commands::diff::Args),
     Explain(commands::explain::Args),
+    Toolkit(commands::toolkit::Args),
 }
 
 fn main() -> ExitCode {
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Lsp(args) => commands::lsp::run(args),
         Command::Diff(args) => commands::diff::run(args),
         Command::Explain(args) => commands::explain::run(args),
+        Command::Toolkit(args) => commands::toolkit::run(args),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

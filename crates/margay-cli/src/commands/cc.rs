@@ -19,7 +19,7 @@ pub struct Args {
 
 const HELP: &str = "\
 What to make:  an executable, unless one of
-               -c object   -E preprocessed   -ptx   -fatbin   -shared library
+               -c object   -E preprocessed   -ptx   -fatbin   -shared library   -lib archive
                -M -MM dependencies; beside an object: -MD -MMD -MF FILE -MT NAME -MP
 Several files: -rdc=true (-dc: with -c) where device code of one uses another's; the
                link joins it, or -dlink makes an object for a linker of your own
@@ -28,7 +28,8 @@ Architecture:  -arch=sm_XX|compute_XX|native   -gencode arch=compute_XX,code=sm_
 Language:      -std=c++17   -x cu|c|c++   -D -U -I -include -isystem
                --cuda-version 12.9|13.0|12.4|11.8   --default-stream legacy|per-thread
 Code:          -O[0-3] -g -G -dopt=on -lineinfo -maxrregcount N -use_fast_math
-               -ftz= -prec-div= -prec-sqrt= -fmad= true|false
+               -ftz= -prec-div= -prec-sqrt= -fmad= true|false   -Xptxas -v (-res-usage): what
+               kernels use, registers estimated   -Xptxas -dlcm=ca|cg|cs|cv,-dscm=wb|cg|cs|wt
 Host, linker:  -Xcompiler A,B   -Xlinker A,B   -L -l   -fPIC   -fopenmp   -pthread   -pg
                --forward-unknown-to-host-compiler   --forward-unknown-to-host-linker
 The driver:    -v shows the commands   --dryrun only shows them   -w -Werror -Wall
@@ -53,6 +54,10 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     let options = Options::parse(&arguments)?;
     if options.show_version {
         let cuda = options.cuda_version.unwrap_or(12090);
+        if options.as_nvcc.is_some() {
+            // The line by which build systems know nvcc's flags.
+            println!("nvcc: NVIDIA (R) Cuda compiler driver (margay in its place)");
+        }
         println!(
             "margay {} (clang), Cuda compilation tools, release {}.{}, V{}.{}.0",
             env!("CARGO_PKG_VERSION"),

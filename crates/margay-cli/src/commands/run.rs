@@ -11,6 +11,7 @@ use std::process::Command;
 use std::time::Instant;
 use std::{env, fs};
 
+use margay_runtime::settings::DEFAULT_GPU;
 use object::{Object, ObjectSection};
 
 use super::compiler::CompilerArgs;
@@ -51,6 +52,9 @@ pub struct Args {
     /// Sources are compiled for it unless -arch says otherwise.
     #[arg(long, value_name = "NAME")]
     gpu: Option<String>,
+    /// So many devices of that kind. CUDA_VISIBLE_DEVICES chooses among them.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
+    gpus: Option<u8>,
     /// Seconds that each kernel may run before it is stopped; 0 is no limit (the default).
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<f64>,
@@ -106,6 +110,7 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     if let Some(gpu) = &args.gpu {
         gpu_name::check_list(gpu)?;
     }
+    let devices = devices(&args)?;
     let profile = args.profile.wanted()?;
     if profile.is_some() && args.json {
         return Err(Failure::Usage(
@@ -163,7 +168,7 @@ pub fn run(args: Args) -> Result<u8, Failure> {
         command.env("OCL_ICD_VENDORS", vendors);
     }
     let settings = [
-        ("MARGAY_GPU", args.gpu.clone()),
+        ("MARGAY_GPU", devices),
         ("MARGAY_TIMEOUT", args.timeout.map(|s| s.to_string())),
         ("MARGAY_SEED", args.seed.map(|s| s.to_string())),
         ("MARGAY_THREADS", args.threads.map(|s| s.to_string())),
@@ -184,6 +189,19 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     } else {
         Err(Failure::Start { error: command.exec(), program })
     }
+}
+
+/// The list of devices, if the command line says anything of them.
+fn devices(args: &Args) -> Result<Option<String>, Failure> {
+    let Some(count) = args.gpus else { return Ok(args.gpu.clone()) };
+    let given = args.gpu.clone().or_else(|| env::var("MARGAY_GPU").ok());
+    let name = given.filter(|n| !n.trim().is_empty()).unwrap_or_else(|| DEFAULT_GPU.to_string());
+    if name.contains(',') {
+        return Err(Failure::Usage(format!(
+            "--gpus {count} makes so many devices of one kind, and `{name}` names several: leave one out"
+        )));
+    }
+    Ok(Some(vec![name; count.into()].join(",")))
 }
 
 /// Runs a program that is profiled, or checked, or both.

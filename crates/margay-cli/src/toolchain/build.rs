@@ -13,7 +13,7 @@ use super::arch::Arch;
 use super::cache::{self, Cache};
 use super::clang::Clang;
 use super::options::{Kind, Options, Phase, kind_of};
-use super::{container, device, device_link, headers, libraries};
+use super::{container, device, device_link, headers, libraries, resources};
 use crate::failure::{At, Failure};
 
 /// The tools of one compilation.
@@ -23,6 +23,8 @@ pub struct Session {
     pub cache: Cache,
     verbose: bool,
     dry_run: bool,
+    /// What shown commands begin with: nvcc's mark, for those who read its output.
+    mark: &'static str,
 }
 
 /// What a compilation made.
@@ -49,6 +51,7 @@ impl Session {
             cache,
             verbose: options.verbose,
             dry_run: options.dry_run,
+            mark: if options.as_nvcc.is_some() { "#$ " } else { "" },
         })
     }
 
@@ -65,7 +68,7 @@ impl Session {
     /// Runs a pass. Returns what it said; fails, having printed that, if it failed.
     pub fn run(&self, command: &mut Command, source: &Path) -> Result<String, Failure> {
         if self.verbose || self.dry_run {
-            eprintln!("{}", shown(command));
+            eprintln!("{}{}", self.mark, shown(command));
         }
         if self.dry_run {
             return Ok(String::new());
@@ -92,6 +95,9 @@ pub fn build(options: &Options) -> Result<Built, Failure> {
     for note in &options.notes {
         eprintln!("margay: note: {note}");
     }
+    if let (Some(root), true) = (&options.as_nvcc, options.verbose || options.dry_run) {
+        say_places(options, root);
+    }
     if options.inputs.is_empty() {
         return Err(Failure::Usage("no input file".into()));
     }
@@ -110,7 +116,8 @@ pub fn build(options: &Options) -> Result<Built, Failure> {
         .iter()
         .filter(|i| kind_of(i, options.language.as_deref()) != Kind::Linked)
         .collect();
-    if options.phase != Phase::Link && options.output.is_some() && sources.len() > 1 {
+    let joins = matches!(options.phase, Phase::Link | Phase::Archive);
+    if !joins && options.output.is_some() && sources.len() > 1 {
         return Err(Failure::Usage("-o names one file, and there are several sources".into()));
     }
     let session = Session::open(options)?;
@@ -130,6 +137,7 @@ pub fn build(options: &Options) -> Result<Built, Failure> {
             Ok(built)
         }
         Phase::Ptx | Phase::FatBinary => device_outputs(&session, options, &sources),
+        Phase::Archive => archive(&session, options, &sources),
         Phase::DeviceLink => device_link(&session, options, &sources),
         Phase::Preprocess => {
             for source in sources {
@@ -144,6 +152,55 @@ pub fn build(options: &Options) -> Result<Built, Failure> {
         }
         Phase::Dependencies => list_dependencies(&session, options, &sources),
     }
+}
+
+/// Where things are and what is compiled for, as nvcc tells it with `-v`: CMake reads these lines.
+fn say_places(options: &Options, root: &Path) {
+    let root = root.display();
+    eprintln!("#$ TOP={root}");
+    eprintln!("#$ NVVMIR_LIBRARY_DIR={root}/nvvm/libdevice");
+    eprintln!("#$ PATH={}", env::var("PATH").unwrap_or_default());
+    eprintln!("#$ INCLUDES=\"-I{root}/include\"  ");
+    eprintln!("#$ LIBRARIES=  {}", shown_libraries(&root.to_string()));
+    for arch in options.architectures() {
+        eprintln!("#$ TARGET=-arch compute_{}", arch.number);
+    }
+}
+
+/// The library path of a link as it is shown: the same words in both places.
+fn shown_libraries(root: &str) -> String {
+    format!("-L{root}/lib64")
+}
+
+/// `-lib`: all objects, compiled ones too, in an archive.
+fn archive(session: &Session, options: &Options, sources: &[&PathBuf]) -> Result<Built, Failure> {
+    let output = options.output.clone().unwrap_or_else(|| PathBuf::from("a.a"));
+    let scratch = session.scratch()?;
+    let mut cached = 0;
+    let mut members: Vec<PathBuf> = Vec::new();
+    for (number, source) in sources.iter().enumerate() {
+        let object = object(session, options, source, &output)?;
+        cached += usize::from(object.cached);
+        // A member is named after its source, and sources may have the same name.
+        let directory = scratch.path().join(number.to_string());
+        let member = directory.join(output_beside(source, "o"));
+        if !options.dry_run {
+            fs::create_dir_all(&directory).at(&directory, "cannot create")?;
+            fs::copy(&object.path, &member).at(&member, "cannot write")?;
+        }
+        members.push(member);
+    }
+    let is_object = |input: &&PathBuf| kind_of(input, options.language.as_deref()) == Kind::Linked;
+    members.extend(options.inputs.iter().filter(is_object).cloned());
+    // `ar` would add to an archive of an earlier build.
+    if !options.dry_run && output.exists() {
+        fs::remove_file(&output).at(&output, "cannot replace")?;
+    }
+    // `q` and not `r`: with `r` the second of two members of one name would replace the first.
+    let mut command = Command::new("ar");
+    command.arg("qcs").arg(&output).args(&members);
+    eprint!("{}", session.run(&mut command, &output)?);
+    Ok(Built { outputs: vec![output], cached })
 }
 
 /// `-M` and `-MM`: the rules, to `-o`, `-MF`, or standard output.
@@ -199,10 +256,11 @@ fn device_outputs(
             if modules.len() > 1 {
                 return Err(Failure::Usage("-ptx takes one architecture".into()));
             }
-            eprint!("{}", modules[0].1.diagnostics);
+            eprint!("{}{}", modules[0].1.diagnostics, usage(options, &modules));
             ("ptx", modules[0].1.ptx.clone().into_bytes())
         } else {
             eprint!("{}", modules[0].1.diagnostics);
+            eprint!("{}", usage(options, &modules));
             let list: Vec<(Arch, String)> = modules.into_iter().map(|(a, m)| (a, m.ptx)).collect();
             ("fatbin", container::pack(&list))
         };
@@ -255,6 +313,14 @@ fn device_passes(
         }
         failure.map_or(Ok(done), Err)
     })
+}
+
+/// `-Xptxas -v`: what the kernels use, on each architecture.
+fn usage(options: &Options, modules: &[(Arch, device::DeviceCode)]) -> String {
+    if !options.resource_usage || options.dry_run {
+        return String::new();
+    }
+    modules.iter().map(|(arch, code)| resources::report(&code.ptx, *arch)).collect()
 }
 
 /// The arguments of the host pass of a source, without its output.
@@ -332,6 +398,7 @@ fn object(
             merge(&mut diagnostics, &module.diagnostics);
             dependencies.extend(module.dependencies.iter().cloned());
         }
+        diagnostics.push_str(&usage(options, &modules));
         if let (false, Some((_, module))) = (options.relocatable, modules.first()) {
             device_link::check_alone(source, &module.ptx)?;
         }
@@ -419,7 +486,15 @@ fn link(session: &Session, options: &Options, sources: &[&PathBuf]) -> Result<Bu
     }
     let libraries = libraries::directory()?;
     let version = options.cuda_version.unwrap_or(headers::VERSIONS[0]);
-    command.arg(format!("-L{}", libraries.display())).arg(libraries::runtime(version));
+    match &options.as_nvcc {
+        // The same libraries, where the toolkit has them.
+        Some(root) => {
+            command.arg(shown_libraries(&root.display().to_string())).arg("-lcudart");
+        }
+        None => {
+            command.arg(format!("-L{}", libraries.display())).arg(libraries::runtime(version));
+        }
+    }
     // So that the program also starts without `margay run`; LD_LIBRARY_PATH still goes first.
     command.arg(format!("-Wl,--enable-new-dtags,-rpath,{}", libraries.display()));
     command.arg("-o").arg(&output);

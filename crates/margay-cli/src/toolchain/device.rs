@@ -175,6 +175,11 @@ pub fn compile(
     };
     let ptx = ptx_edit::apply(&ptx, &marks, options.max_registers)
         .map_err(|what| Failure::Work(format!("{}: {what}", source.display())))?;
+    let (load, store) = (options.load_caching.as_deref(), options.store_caching.as_deref());
+    let ptx = match load.or(store) {
+        Some(_) => ptx_edit::with_caching(&ptx, load, store),
+        None => ptx,
+    };
     Ok(DeviceCode { ptx, diagnostics, dependencies })
 }
 

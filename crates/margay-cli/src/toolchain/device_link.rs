@@ -218,7 +218,7 @@ fn linked_files(options: &Options) -> Vec<PathBuf> {
 }
 
 /// The containers in a section: each says its size, and is padded to 8 bytes.
-fn containers(section: &[u8]) -> Vec<&[u8]> {
+pub fn containers(section: &[u8]) -> Vec<&[u8]> {
     let mut found = Vec::new();
     let mut rest = section;
     while let Some(Ok(Image::Container(bytes))) = (rest.len() >= 16).then(|| Image::of(rest)) {

@@ -111,7 +111,7 @@ static FLAGS: &[Flag] = &[
         ),
     ),
     flag(&["dlink", "device-link"], Value::None, set!(phase = Phase::DeviceLink)),
-    flag(&["lib"], Value::None, refuse!("-lib: make objects with -c, then an archive with `ar`")),
+    flag(&["lib"], Value::None, set!(phase = Phase::Archive)),
     flag(&["run"], Value::None, refuse!("-run: use `margay run`")),
     // files
     flag(&["o", "output-file"], Value::Joined, |o, v| {
@@ -286,10 +286,19 @@ static FLAGS: &[Flag] = &[
     }),
     flag(&["Xptxas", "ptxas-options"], Value::Separate, |o, v| {
         for one in v.split(',') {
-            if let Some(limit) = one.trim_start_matches('-').strip_prefix("maxrregcount=") {
-                o.max_registers = Some(register_limit("-Xptxas -maxrregcount", limit)?);
-            } else {
-                o.notes.push(format!("-Xptxas {one} has no effect: there is no ptxas"));
+            let (name, value) = one.split_once('=').unwrap_or((one, ""));
+            match (name.trim_start_matches('-'), value) {
+                ("maxrregcount", limit) => {
+                    o.max_registers = Some(register_limit("-Xptxas -maxrregcount", limit)?);
+                }
+                ("v" | "verbose", "") => o.resource_usage = true,
+                ("dlcm" | "def-load-cache", kind) => {
+                    o.load_caching = Some(caching(one, kind, &["ca", "cg", "cs", "cv"])?);
+                }
+                ("dscm" | "def-store-cache", kind) => {
+                    o.store_caching = Some(caching(one, kind, &["wb", "cg", "cs", "wt"])?);
+                }
+                _ => o.notes.push(format!("-Xptxas {one} has no effect: there is no ptxas")),
             }
         }
         Ok(())
@@ -345,7 +354,11 @@ static FLAGS: &[Flag] = &[
         Value::Separate,
         note!("-cudadevrt has no effect: there is no device runtime library"),
     ),
-    flag(&["dlto", "dlink-time-opt"], Value::None, note!("-dlto has no effect")),
+    flag(
+        &["dlto", "dlink-time-opt"],
+        Value::None,
+        note!("-dlto has no effect: device code is linked as PTX"),
+    ),
     // `Options::parse` looks for these before it reads the rest.
     flag(&["forward-unknown-to-host-compiler", "forward-unknown-opts"], Value::None, always!()),
     flag(&["forward-unknown-to-host-linker"], Value::None, always!()),
@@ -377,11 +390,7 @@ static FLAGS: &[Flag] = &[
         ));
         Ok(())
     }),
-    flag(
-        &["res-usage", "resource-usage"],
-        Value::None,
-        note!("-res-usage has no effect: there is no ptxas, which counts registers"),
-    ),
+    flag(&["res-usage", "resource-usage"], Value::None, set!(resource_usage = true)),
     flag(&["source-in-ptx", "src-in-ptx"], Value::None, note!("-source-in-ptx has no effect")),
     flag(
         &["display-error-number", "err-no", "no-display-error-number"],
@@ -407,6 +416,13 @@ static FLAGS: &[Flag] = &[
     // the driver itself
     flag(&["v", "verbose"], Value::None, set!(verbose = true)),
     flag(&["dryrun", "dry-run"], Value::None, set!(dry_run = true)),
+    // Written into `bin/nvcc` by `margay toolkit`.
+    flag(&["as-nvcc"], Value::Separate, |o, v| {
+        o.as_nvcc = Some(PathBuf::from(v));
+        // As its own compiler would: projects ask for it beside __CUDACC__.
+        o.common.push("-D__NVCC__=1".into());
+        Ok(())
+    }),
     flag(&["version", "V"], Value::None, set!(show_version = true)),
     flag(&["t", "threads"], Value::Joined, always!()), // architectures always compile together
     flag(&["split-compile"], Value::Separate, note!("-split-compile has no effect")),
@@ -441,6 +457,13 @@ fn register_limit(flag: &str, value: &str) -> Result<u32, Failure> {
     value.parse().ok().filter(|n| (1..=255).contains(n)).ok_or_else(|| {
         Failure::Usage(format!("{flag} {value}: expected a number of registers, 1 to 255"))
     })
+}
+
+fn caching(flag: &str, kind: &str, known: &[&str]) -> Result<String, Failure> {
+    match known.contains(&kind) {
+        true => Ok(kind.to_string()),
+        false => Err(Failure::Usage(format!("-Xptxas {flag}: expected {}", known.join(", ")))),
+    }
 }
 
 fn boolean(flag: &str, value: &str) -> Result<bool, Failure> {

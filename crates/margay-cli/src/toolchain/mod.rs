@@ -16,6 +16,7 @@ pub mod headers;
 pub mod libraries;
 pub mod options;
 pub mod ptx_edit;
+mod resources;
 pub mod response;
 
 pub use build::build;

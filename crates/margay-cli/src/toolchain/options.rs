@@ -24,6 +24,8 @@ pub enum Phase {
     FatBinary,
     /// `-dlink`: the object that links the device code of others.
     DeviceLink,
+    /// `-lib`: an archive of objects.
+    Archive,
     /// `-M`, `-MM`
     Dependencies,
 }
@@ -50,6 +52,11 @@ pub struct Options {
     pub debug_host: bool,
     pub debug_device: bool,
     pub max_registers: Option<u32>,
+    /// `-Xptxas -v`, `-res-usage`: say what each kernel uses.
+    pub resource_usage: bool,
+    /// `-Xptxas -dlcm` and `-dscm`: how loads and stores are cached that do not say it themselves.
+    pub load_caching: Option<String>,
+    pub store_caching: Option<String>,
     pub fast_math: bool,
     /// `-ftz`, `-prec-div`, `-prec-sqrt`, `-fmad`; unset, `-use_fast_math` decides.
     pub flush_denormals: Option<bool>,
@@ -79,6 +86,8 @@ pub struct Options {
     /// What the user should know about flags that mean nothing here.
     pub notes: Vec<String>,
     pub show_version: bool,
+    /// The toolkit's directory, where a program takes us for nvcc (`margay toolkit`).
+    pub as_nvcc: Option<PathBuf>,
 }
 
 impl Options {
@@ -256,7 +265,20 @@ mod tests {
     fn code_stands_for_arch_and_notes_come_once() {
         assert_eq!(parse("-code=sm_75,compute_75 x.cu").unwrap().archs.len(), 1);
         assert_eq!(parse("-arch=compute_70 -code=sm_75 x.cu").unwrap().archs[0].number, 70);
-        assert_eq!(parse("-res-usage -res-usage x.cu").unwrap().notes.len(), 1);
+        assert_eq!(parse("-restrict -restrict x.cu").unwrap().notes.len(), 1);
+    }
+
+    #[test]
+    fn what_is_for_ptxas() {
+        let o = parse("-Xptxas=-v,-dlcm=cg -Xptxas -dscm=wt,-maxrregcount=40 x.cu").unwrap();
+        assert!(o.resource_usage && o.notes.is_empty());
+        assert_eq!(
+            (o.load_caching.as_deref(), o.store_caching.as_deref()),
+            (Some("cg"), Some("wt"))
+        );
+        assert_eq!(o.max_registers, Some(40));
+        assert!(parse("-res-usage x.cu").unwrap().resource_usage);
+        assert!(matches!(parse("-Xptxas -dlcm=fast x.cu"), Err(Failure::Usage(_))));
     }
 
     #[test]
@@ -271,13 +293,12 @@ mod tests {
     fn every_note_says_what_has_no_effect() {
         for flag in [
             "-restrict",
-            "-res-usage",
             "-keep",
             "-keep-dir=x",
             "-Ofc=max",
             "-time=x",
             "-split-compile=4",
-            "-Xptxas=-v",
+            "-Xptxas=-O3",
             "-lcudart_static",
             "-cudadevrt=static",
             "-dlto",

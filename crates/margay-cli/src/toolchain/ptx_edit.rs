@@ -129,6 +129,55 @@ pub fn apply(ptx: &str, marks: &Marks, all_registers: Option<u32>) -> Result<Str
     }
 }
 
+/// `-Xptxas -dlcm` and `-dscm`: gives loads and stores of global and generic addresses a cache operator,
+/// where they have none and are plain ones.
+pub fn with_caching(ptx: &str, load: Option<&str>, store: Option<&str>) -> String {
+    let mut out = String::with_capacity(ptx.len() + 256);
+    for line in ptx.split_inclusive('\n') {
+        let body = line.trim_start();
+        // Behind a guard (`@%p1 st.global…`).
+        let body = match body.strip_prefix('@') {
+            Some(guarded) => guarded.split_once(char::is_whitespace).map_or("", |(_, rest)| rest),
+            None => body,
+        }
+        .trim_start();
+        let (opcode, _) = body.split_once(char::is_whitespace).unwrap_or((body, ""));
+        match cached(opcode, load, store) {
+            Some(new) => {
+                let at = line.len() - body.len();
+                out.push_str(&line[..at]);
+                out.push_str(&new);
+                out.push_str(&body[opcode.len()..]);
+            }
+            None => out.push_str(line),
+        }
+    }
+    out
+}
+
+/// The opcode with its cache operator; `None` if it takes none.
+fn cached(opcode: &str, load: Option<&str>, store: Option<&str>) -> Option<String> {
+    let mut parts: Vec<&str> = opcode.split('.').collect();
+    let kind = match parts[0] {
+        "ld" => load?,
+        "st" => store?,
+        _ => return None,
+    };
+    // Anything else (another space, .nc, .volatile, .relaxed, .cg …) has its own way.
+    let at = if parts.get(1) == Some(&"global") { 2 } else { 1 };
+    let is_type = |p: &str| p.starts_with(['u', 's', 'b', 'f']) && p[1..].parse::<u32>().is_ok();
+    let plain = match parts.get(at..)? {
+        [last] => is_type(last),
+        [vector, last] => matches!(*vector, "v2" | "v4") && is_type(last),
+        _ => false,
+    };
+    if !plain {
+        return None;
+    }
+    parts.insert(at, kind);
+    Some(parts.join("."))
+}
+
 /// `.visible .global .align 4 .u32 x = 5;` declares `x`.
 fn declares(line: &str, name: &str) -> bool {
     if !line.contains(".global ") {
@@ -169,6 +218,20 @@ mod tests {
         assert!(got.contains(".visible .global .attribute(.managed) .align 4 .u32 x = 5;\n"));
         assert!(got.contains("_Z1kv()\n.reqnctapercluster 2, 1, 1\n.maxnreg 32\n{\n"));
         assert!(got.contains(")\n.maxnreg 64\n{\n"));
+    }
+
+    #[test]
+    fn plain_loads_and_stores_get_a_cache_operator() {
+        let ptx = "\tld.global.f32 \t%f1, [%rd1];\n\t@%p1 ld.v4.u32 {%r1}, [%rd1];\n\tst.global.v2.f64 [%rd2], {};\n\
+                   \tld.param.u64 %rd1, [p];\n\tld.global.nc.f32 %f1, [%rd1];\n\tld.volatile.global.u32 %r1, [%rd1];\n\
+                   \tst.shared.u32 [s], %r1;\n\tld.global.cs.f32 %f1, [%rd1];\n";
+        let both = with_caching(ptx, Some("cg"), Some("wt"));
+        let wanted = ptx
+            .replace("ld.global.f32", "ld.global.cg.f32")
+            .replace("ld.v4.u32", "ld.cg.v4.u32")
+            .replace("st.global.v2.f64", "st.global.wt.v2.f64");
+        assert_eq!(both, wanted);
+        assert_eq!(with_caching(ptx, None, None), ptx);
     }
 
     #[test]

@@ -87,10 +87,10 @@ fn flags_without_effect_say_so_once() {
     let place = Place::empty();
     place.write("x.cu", KERNEL);
     place.fails(
-        &["cc", "-c", "x.cu", "-restrict", "-res-usage", "-res-usage", "-keep-dir=d", "-m", "64"],
+        &["cc", "-c", "x.cu", "-restrict", "-restrict", "-dlto", "-keep-dir=d", "-m", "64"],
         0,
         "margay: note: -restrict has no effect: clang reads __restrict__ in the source only\n\
-         margay: note: -res-usage has no effect: there is no ptxas, which counts registers\n\
+         margay: note: -dlto has no effect: device code is linked as PTX\n\
          margay: note: -keep-dir has no effect, as -keep has none",
     );
     assert!(place.path("x.o").is_file());
@@ -157,4 +157,62 @@ fn what_cc_makes() {
     place.write("all.rsp", "-c -o 'with space.o'\nx.cu");
     said("cc @all.rsp");
     assert!(place.path("with space.o").is_file());
+}
+
+#[test]
+fn resource_usage_of_each_kernel_and_architecture() {
+    if !clang("resource_usage_of_each_kernel_and_architecture") {
+        return;
+    }
+    let place = Place::empty();
+    place.write(
+        "x.cu",
+        "__constant__ float table[25];\n\
+         __global__ void plain(float *p, float x) { *p = *p / x * table[threadIdx.x]; }\n\
+         __global__ void shared(int *p) {\n  __shared__ int s[64];\n  s[threadIdx.x] = p[0];\n  \
+           __syncthreads();\n  p[1] = s[63 - threadIdx.x];\n}\n\
+         __global__ void stack(int *p, int i) {\n  int a[32];\n  for (int k = 0; k < 32; k++) a[k] = p[k];\n  \
+           for (int k = 0; k < 32; k++) a[(k * i) & 31] += k;\n  p[0] = a[i & 31];\n}\n",
+    );
+    let two =
+        "-gencode=arch=compute_70,code=sm_70 -gencode=arch=compute_90,code=[sm_90,compute_90]";
+    let line = format!("cc -c x.cu {two} -Xptxas -v");
+    let words: Vec<&str> = line.split(' ').collect();
+    let first = place.margay(&words);
+    assert_eq!((first.code, first.stdout.as_str()), (0, ""), "{}", first.stderr);
+    for expected in [
+        "ptxas info    : 0 bytes gmem, 100 bytes cmem[3]\n",
+        "ptxas info    : Compiling entry function '_Z5plainPff' for 'sm_70'\n",
+        "ptxas info    : Compiling entry function '_Z5plainPff' for 'sm_90'\n",
+        "ptxas info    : Function properties for _Z6sharedPi\n    \
+           0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n",
+        " registers, 12 bytes cmem[0], 100 bytes cmem[3]\n",
+        " registers, 256 bytes smem, 8 bytes cmem[0], 100 bytes cmem[3]\n",
+        "ptxas info    : Function properties for _Z5stackPii\n    128 bytes stack frame",
+    ] {
+        assert!(first.stderr.contains(expected), "{expected}: {}", first.stderr);
+    }
+    // Out of the cache it says the same.
+    assert_eq!(place.margay(&words).stderr, first.stderr);
+    // Only the limit that is asked for; without the flag, nothing.
+    let capped = place.margay(&["cc", "-fatbin", "x.cu", "-res-usage", "-maxrregcount", "4"]);
+    assert!(capped.stderr.contains("Used 4 registers"), "{}", capped.stderr);
+    assert_eq!(place.margay(&["cc", "-c", "x.cu"]).stderr, "");
+}
+
+#[test]
+fn cache_operators_reach_the_ptx() {
+    if !clang("cache_operators_reach_the_ptx") {
+        return;
+    }
+    let place = Place::empty();
+    place.write("x.cu", KERNEL);
+    let got = place.margay(&["ptx", "-Xptxas", "-dlcm=cg,-dscm=cs", "x.cu"]);
+    assert_eq!((got.code, got.stderr.as_str()), (0, ""));
+    assert!(got.stdout.contains("ld.global.cg.f32") && got.stdout.contains("st.global.cs.f32"));
+    place.fails(
+        &["cc", "-Xptxas", "-dlcm=fast", "x.cu"],
+        2,
+        "margay: error: -Xptxas -dlcm=fast: expected ca, cg, cs, cv",
+    );
 }

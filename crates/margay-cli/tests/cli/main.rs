@@ -5,13 +5,16 @@
 //! that need clang, or the libraries that `cargo build --workspace` makes, say on standard error that
 //! they are skipped where those are missing.
 
+mod build_systems;
 mod check;
 mod compile;
+mod embedded;
 mod explain;
 mod gpus;
 mod help;
 mod launch;
 mod lsp;
+mod misuse;
 mod profile;
 mod run;
 mod samples;

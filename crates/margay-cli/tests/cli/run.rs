@@ -164,3 +164,73 @@ fn sources_of_several_languages() {
     let got = place.margay(&["run", "a.cu", "b.cu", "c.c", "d.cpp"]);
     assert_eq!((got.code, got.stdout.as_str()), (0, "7 20 1\n"), "{}", got.stderr);
 }
+
+#[test]
+fn several_devices() {
+    const TEST: &str = "several_devices";
+    let place = Place::empty();
+    place.fails(
+        &["run", "--gpus", "2", "--gpu", "h200,v100", "x.cu"],
+        2,
+        "margay: error: --gpus 2 makes so many devices of one kind, and `h200,v100` names several: leave one out",
+    );
+    for count in ["0", "65", "two"] {
+        assert_eq!(place.margay(&["run", "--gpus", count, "x.cu"]).code, 2);
+    }
+    if !libraries(TEST) || !clang(TEST) {
+        return;
+    }
+    place.write(
+        "peers.cu",
+        "#include <cstdio>\n\
+         __global__ void add(int *to, const int *from) { to[threadIdx.x] += from[threadIdx.x]; }\n\
+         int main() {\n\
+           int n = 0, can = 0, *p[3], host[32];\n\
+           cudaGetDeviceCount(&n);\n\
+           cudaDeviceProp d;\n\
+           for (int i = 0; i < n; i++) { cudaGetDeviceProperties(&d, i); printf(\"%s, bus %d\\n\", d.name, d.pciBusID); }\n\
+           if (n < 2) return 0;\n\
+           for (int i = 0; i < n; i++) {\n\
+             cudaSetDevice(i);\n\
+             cudaMalloc(&p[i], sizeof host);\n\
+             for (int k = 0; k < 32; k++) host[k] = (i + 1) * 100 + k;\n\
+             cudaMemcpy(p[i], host, sizeof host, cudaMemcpyHostToDevice);\n\
+           }\n\
+           cudaMemcpyPeer(p[0], 0, p[n - 1], n - 1, sizeof host);\n\
+           cudaSetDevice(0);\n\
+           cudaDeviceCanAccessPeer(&can, 0, 1);\n\
+           int twice = cudaDeviceEnablePeerAccess(1, 0);\n\
+           twice += cudaDeviceEnablePeerAccess(1, 0);\n\
+           add<<<1, 32>>>(p[0], p[1]);\n\
+           int e = cudaDeviceSynchronize();\n\
+           cudaMemcpy(host, p[0], sizeof host, cudaMemcpyDeviceToHost);\n\
+           cudaPointerAttributes a;\n\
+           cudaPointerGetAttributes(&a, p[1]);\n\
+           printf(\"%d %d %d %d %d\\n\", can, twice, e, host[31], a.device);\n\
+           return cudaSetDevice(n) == cudaErrorInvalidDevice ? 0 : 1;\n\
+         }\n",
+    );
+    let run = |options: &[&str], visible: Option<&str>| {
+        let mut line = vec!["run"];
+        line.extend(options);
+        line.push("peers.cu");
+        let mut command = place.command(&line);
+        command.env_remove("CUDA_VISIBLE_DEVICES");
+        if let Some(visible) = visible {
+            command.env("CUDA_VISIBLE_DEVICES", visible);
+        }
+        let got = place.finish(&mut command);
+        assert_eq!(got.code, 0, "{options:?}: {}", got.stderr);
+        got.stdout
+    };
+    let two = run(&["--gpus", "2"], None);
+    assert_eq!(two.lines().filter(|l| l.starts_with("NVIDIA H200, bus ")).count(), 2, "{two}");
+    // The last device's values and the second's.
+    assert!(two.ends_with("\n1 704 0 462 1\n"), "{two}");
+    let three = run(&["--gpus", "3", "--gpu", "v100"], None);
+    assert_eq!(three.lines().filter(|l| l.contains("V100")).count(), 3, "{three}");
+    assert!(three.ends_with("\n1 704 0 562 1\n"), "{three}");
+    assert_eq!(run(&["--gpus", "3"], Some("2,0")).lines().count(), 3);
+    assert_eq!(run(&["--gpus", "3"], Some("1")).lines().count(), 1);
+    assert_eq!(run(&[], None).lines().count(), 1);
+}
