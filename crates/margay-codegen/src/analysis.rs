@@ -71,6 +71,8 @@ pub struct Facts {
     /// Registers live where others may wait.
     pub kept: Vec<Option<Set>>,
     pub succs: Vec<Vec<usize>>,
+    /// Blocks that need code for some lanes: where all that live are there, that for all serves.
+    pub apart: Set,
     /// Blocks where lanes that parted may be together again.
     pub joins: Set,
     /// Targets of backward edges.
@@ -124,6 +126,7 @@ impl Facts {
             waiting: vec![None; count],
             kept: vec![None; count],
             succs,
+            apart: Set::new(count),
             joins: Set::new(count),
             headers,
             pointers: if options.plain { crate::pointers(f) } else { Vec::new() },
@@ -132,6 +135,7 @@ impl Facts {
         };
         facts.solve(f, options);
         facts.joins = facts.find_joins(f);
+        facts.apart = facts.find_apart(f, options);
         facts
     }
 
@@ -252,6 +256,43 @@ impl Facts {
             slot.add(&kept);
         }
         any
+    }
+
+    /// Blocks that run while others wait; and where code for all counts on 32 lanes, those that are
+    /// reached after some have ended.
+    fn find_apart(&self, f: &Function, options: &Options) -> Set {
+        let count = f.blocks.len();
+        let mut apart = Set::new(count);
+        let waits = |b: usize| self.waiting[b].as_ref().is_some_and(|w| w.iter().next().is_some());
+        let mut work: Vec<usize> = (0..count).filter(|&b| waits(b)).collect();
+        let mut after = Set::new(count);
+        while let Some(b) = work.pop() {
+            if !apart.has(b) {
+                apart.insert(b);
+            }
+            let ends = match f.blocks[b].term {
+                Term::Exit => true,
+                Term::Ret => f.is_entry,
+                Term::Br(_) | Term::CondBr { .. } | Term::BrTable { .. } => false,
+            };
+            if !ends || !options.full {
+                continue;
+            }
+            // Whoever waited there goes on without those that ended.
+            let mut reach: Vec<usize> = self.waiting[b].iter().flat_map(|w| w.iter()).collect();
+            while let Some(r) = reach.pop() {
+                if after.has(r) {
+                    continue;
+                }
+                after.insert(r);
+                reach.extend(&self.succs[r]);
+                if self.waiting[r].is_some() && !apart.has(r) {
+                    apart.insert(r);
+                    work.push(r);
+                }
+            }
+        }
+        apart
     }
 
     /// Immediate post-dominators of the blocks at which lanes part.

@@ -18,11 +18,11 @@ use crate::{Room, RoomGroup, RoomSite};
 
 /// A part of the lanes that one scalar or one consecutive access serves.
 #[derive(Clone, Debug, PartialEq)]
-struct Run {
-    first: usize,
-    lanes: usize,
+pub(super) struct Run {
+    pub first: usize,
+    pub lanes: usize,
     /// All at one address, else consecutive.
-    same: bool,
+    pub same: bool,
 }
 
 /// A checked access.
@@ -36,7 +36,7 @@ pub(super) struct Access {
 }
 
 impl Access {
-    fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.size * self.count
     }
 }
@@ -63,7 +63,7 @@ fn memory_type(size: u64) -> &'static str {
 const GUEST: &str = "!alias.scope !2, !noalias !1";
 
 /// Cuts the lanes into few runs, if the pattern has such.
-fn runs(form: &Pattern, size: i64) -> Option<Vec<Run>> {
+pub(super) fn runs(form: &Pattern, size: i64) -> Option<Vec<Run>> {
     let q = form.q.unwrap_or([0; LANES]);
     let mut runs: Vec<Run> = Vec::new();
     for l in 0..LANES {
@@ -140,6 +140,7 @@ impl Gen<'_> {
         let (slow, join) = (self.label(), self.label());
         self.save_for_handler(inst);
         let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
+        self.prefetch(n, inst, &access, &place);
         let mut fast = Vec::new();
         for e in 0..access.count {
             let class = self.class(inst.dsts[e as usize]);
@@ -215,6 +216,7 @@ impl Gen<'_> {
         let (slow, join) = (self.label(), self.label());
         self.save_for_handler(inst);
         let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
+        self.prefetch(n, inst, &access, &place);
         for (e, v) in values.iter().enumerate() {
             self.store_lanes(&access, e as u64, &place, v, class);
         }

@@ -17,6 +17,7 @@ mod int;
 mod leave;
 mod math;
 mod memory;
+mod prefetch;
 mod private;
 mod value;
 mod warp;
@@ -97,6 +98,9 @@ pub(crate) struct Gen<'a> {
     room_of: HashMap<RoomSite, usize>,
     /// Names of the buffers that atomics use.
     lane_buffers: BTreeSet<String>,
+    /// The loop around the block, and where addresses of earlier iterations are kept.
+    around: prefetch::Around,
+    last_addresses: BTreeSet<String>,
 }
 
 /// Makes the text of a function.
@@ -142,6 +146,8 @@ pub(crate) fn emit(
         rooms: Vec::new(),
         room_of: HashMap::new(),
         lane_buffers: BTreeSet::new(),
+        around: prefetch::Around::default(),
+        last_addresses: BTreeSet::new(),
     };
     g.start_entry();
     for b in 0..f.blocks.len() {
@@ -267,8 +273,15 @@ impl Gen<'_> {
         self.forget();
         self.mask_vector = None;
         self.find_live(b);
+        self.look_around(b);
         let label = self.block_label(b);
         self.begin(&label);
+        if apart && !self.facts.apart.has(b) {
+            // Nobody waits, and so all are here.
+            self.line(format!("store i32 0, ptr %w{b}"));
+            self.line(format!("br label %C{b}"));
+            return;
+        }
         if apart {
             self.begin_apart(b);
         } else if self.options.full {
@@ -489,6 +502,9 @@ impl Gen<'_> {
                     let _ = writeln!(allocas, "  %r{r} = alloca {}", value::vector(class));
                 }
             }
+        }
+        for at in &self.last_addresses {
+            let _ = writeln!(allocas, "  %{at} = alloca i64\n  store i64 0, ptr %{at}");
         }
         for b in 0..self.f.blocks.len() {
             if self.facts.waiting[b].is_some() {

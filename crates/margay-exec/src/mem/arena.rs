@@ -22,10 +22,6 @@ pub const GRANULE: u64 = 256;
 /// What the host maps at once: an alignment of this keeps an allocation's pages its own.
 pub const HOST_PAGE: u64 = 4096;
 
-/// Allocations of so much get large pages of the host's, where it has them: fewer faults when they are
-/// first touched, and fewer misses of its page table's cache.
-const LARGE: u64 = 2 * CHUNK;
-
 /// Owner of a reserved range of host addresses.
 pub struct Reservation {
     base: u64,
@@ -166,9 +162,6 @@ impl Arena {
                 at
             }
         };
-        if size >= LARGE {
-            self.advise_large_pages(at, at + size);
-        }
         self.taken.insert(at, want);
         self.used += want;
         Some(at)
@@ -274,22 +267,6 @@ impl Arena {
         }
         self.committed_end = to;
         true
-    }
-
-    /// Asks for large pages inside a range. A host without them keeps its own.
-    fn advise_large_pages(&self, from: u64, to: u64) {
-        let first = from.next_multiple_of(CHUNK);
-        let last = to / CHUNK * CHUNK;
-        if last > first {
-            // SAFETY: committed pages of ours; the advice changes nothing of what they hold.
-            unsafe {
-                libc::madvise(
-                    first as *mut libc::c_void,
-                    (last - first) as usize,
-                    libc::MADV_HUGEPAGE,
-                )
-            };
-        }
     }
 
     /// Whole pages inside go back to the host and read as zero afterwards.

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Prefetches in loops.
+//!
+//! A warp that walks memory in steps of a whole grid, or of a plane, touches a new page each time:
+//! the host's own prefetchers do not follow. So an access in a loop whose address changes there asks for
+//! what it will touch some iterations on, as far from here as the last step times that many. A wrong
+//! guess costs a cache line and never faults.
+//!
+//! Limit: only for addresses that a pattern gives, not for gathers.
+
+use margay_ir::analysis::liveness::for_each_def;
+use margay_ir::{Attr, Inst, Op, Reg, Space, Value};
+
+use super::Gen;
+use super::memory::{Access, Place, runs};
+use crate::shape::LANES;
+
+const LINE: u64 = 64;
+
+/// What is known of the innermost loop around the block that is written.
+#[derive(Default)]
+pub struct Around {
+    /// Registers that change in it.
+    changes: Vec<bool>,
+    /// Iterations to look ahead; 0 for none.
+    ahead: u64,
+    /// Registers and offsets that are taken care of in this block.
+    done: Vec<(Reg, i64)>,
+}
+
+fn touches_global(inst: &Inst) -> bool {
+    matches!(inst.op, Op::Ld | Op::St)
+        && matches!(inst.attr, Attr::Mem(m) if matches!(m.space, Space::Global | Space::Generic))
+}
+
+impl Gen<'_> {
+    /// Finds the innermost loop around a block, by the order of the blocks.
+    pub fn look_around(&mut self, b: usize) {
+        self.around = Around::default();
+        let back = (b..self.f.blocks.len()).flat_map(|from| {
+            let targets = self.facts.succs[from].iter();
+            targets.filter(move |&&to| to <= b).map(move |&to| (from, to))
+        });
+        let Some((last, first)) = back.min_by_key(|&(from, to)| from - to) else { return };
+        let insts = || self.f.blocks[first..=last].iter().flat_map(|b| &b.insts);
+        let accesses = insts().filter(|i| touches_global(i)).count();
+        let ahead = match accesses {
+            1..=3 => 8,
+            4..=8 => 4,
+            9..=16 => 2,
+            _ => return,
+        };
+        let mut changes = vec![false; self.f.regs.len()];
+        for inst in insts() {
+            for_each_def(inst, |r| changes[r.0 as usize] = true);
+        }
+        self.around = Around { changes, ahead, done: Vec::new() };
+    }
+
+    /// Asks for what a checked access will touch some iterations on.
+    pub(super) fn prefetch(&mut self, n: usize, inst: &Inst, a: &Access, place: &Place) {
+        let ahead = self.around.ahead;
+        let (true, Some(&Value::Reg(r)), Place::Lin { at, form, .. }) =
+            (ahead > 0, inst.srcs.first(), place)
+        else {
+            return;
+        };
+        let near =
+            |&(other, offset): &(Reg, i64)| other == r && (offset - a.offset).unsigned_abs() < LINE;
+        if !matches!(a.space, Space::Global | Space::Generic)
+            || !self.around.changes[r.0 as usize]
+            || self.around.done.iter().any(near)
+        {
+            return;
+        }
+        let Some(parts) = runs(form, a.bytes() as i64) else { return };
+        self.around.done.push((r, a.offset));
+        let at = at.clone();
+        let slot = format!("p{}", self.pc(n));
+        let before = self.ins(format!("load i64, ptr %{slot}"));
+        self.line(format!("store i64 {at}, ptr %{slot}"));
+        self.last_addresses.insert(slot);
+        let step = self.ins(format!("sub i64 {at}, {before}"));
+        let far = self.ins(format!("mul i64 {step}, {ahead}"));
+        let start = self.ins(format!("add i64 {at}, {far}"));
+        self.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
+        let mut asked: Vec<i64> = Vec::new();
+        for run in parts {
+            // Runs that depend on a second scalar are left alone.
+            if form.q.is_some_and(|q| q[run.first] != 0) {
+                continue;
+            }
+            let bytes = if run.same { a.bytes() } else { run.lanes as u64 * a.bytes() };
+            for line in (0..bytes).step_by(LINE as usize) {
+                let offset = form.pat[run.first] + line as i64;
+                if asked.len() >= LANES / 4 || asked.contains(&offset) {
+                    continue;
+                }
+                asked.push(offset);
+                let p = self.ins(format!("add i64 {start}, {offset}"));
+                let p = self.ins(format!("inttoptr i64 {p} to ptr"));
+                let write = a.write as u32;
+                self.line(format!(
+                    "call void @llvm.prefetch.p0(ptr {p}, i32 {write}, i32 3, i32 1)"
+                ));
+            }
+        }
+    }
+}
