@@ -79,9 +79,12 @@ fn counted(report: &margay_observe::report::Report) -> BTreeMap<Cell, u64> {
         }
         for access in kernel.accesses.iter().filter(|a| a.line != 0) {
             let counts = &access.gpus[0].counts;
+            // The card's profiler counts at the header's line.
+            let header = access.header.as_ref().and_then(|h| h.rsplit(':').next()?.parse().ok());
+            let line = header.unwrap_or(access.line);
             match &*access.space {
-                "shared" => add(access.line, "shared_wavefronts", counts.wavefronts_sass),
-                "global" => add(access.line, "global_sectors", counts.sectors),
+                "shared" => add(line, "shared_wavefronts", counts.wavefronts_sass),
+                "global" => add(line, "global_sectors", counts.sectors),
                 _ => {}
             }
         }

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::Bench;
-use margay_observe::report::schema::{Access, GpuInfo};
+use margay_observe::report::schema::{Access, ConstantCache, ConstantRow, GpuInfo};
 use margay_observe::report::{Report, html};
+use margay_observe::sanitize::finding::{Actor, Check, Finding, Severity, Source};
 
 fn chromium() -> Option<&'static str> {
     let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
@@ -114,4 +115,133 @@ fn the_page_shows_what_the_json_says() {
         );
         assert!(!dom.contains("<b>no markup</b>"), "source text became markup");
     }
+}
+
+/// A page in Chromium after `script` ran at its end; `None`, and a word on standard error, without a Chromium.
+fn after(test: &str, report: &Report, script: &str) -> Option<String> {
+    let Some(browser) = chromium() else {
+        eprintln!("skipped: {test}: chromium is missing");
+        return None;
+    };
+    let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}.html"));
+    let page =
+        html::render(report).replace("</body>", &format!("<script>{{{script}}}</script></body>"));
+    std::fs::write(&place, page).unwrap();
+    let (dom, console) = open(browser, &place, &["--window-size=1280,900"]);
+    assert_eq!(console, "");
+    assert!(dom.contains("data-ready=\"true\""), "the script did not finish:\n{dom:.2000}");
+    Some(dom)
+}
+
+#[test]
+fn findings_of_the_checks_and_the_constant_cache_are_shown() {
+    let mut report = transposes();
+    let actor = |action: &str, line| Actor {
+        action: action.into(),
+        block: [1, 0, 0],
+        thread: Some([3, 2, 0]),
+        source: Source { file: Some("transposes.cu".into()), line, ..Source::default() },
+    };
+    let finding = |severity, code: &str| Finding {
+        check: Check::Race,
+        severity,
+        code: code.into(),
+        kernel: "transpose_tiled".into(),
+        message: "two threads write `tile` <b>without</b> a barrier".into(),
+        cure: "put `__syncthreads()` between them".into(),
+        space: Some("shared".into()),
+        address: Some(u64::MAX),
+        bytes: Some(4),
+        object: None,
+        actors: vec![actor("write", 8), actor("write", 12)],
+        count: 1234,
+    };
+    report.checks = (0..7).map(|_| finding(Severity::Error, "race/write-write")).collect();
+    report.checks.insert(1, finding(Severity::Warning, "sync/one-side"));
+    report.constant_cache = Some(ConstantCache {
+        bytes: 16384,
+        rows: vec![ConstantRow {
+            kernel: "k".into(),
+            variable: "argument 0 (clCreateBuffer)".into(),
+            size: 65536,
+            launches: 2,
+            hits: 10,
+            misses: 90,
+            emptied: 1,
+            hint: Some("its 65536 bytes do not fit: `global const` would serve better".into()),
+        }],
+    });
+    let test = "findings_of_the_checks_and_the_constant_cache_are_shown";
+    // Styled: a coloured edge, and a badge whose text stands out from it.
+    let script = "const c = (s, p) => getComputedStyle(document.querySelector(s))[p];
+        document.body.dataset.edge = c('.check.error', 'borderLeftWidth');
+        document.body.dataset.same = String(c('.badge.error', 'color') === c('.badge.error', 'backgroundColor'));
+        document.body.dataset.wide = String(document.documentElement.scrollWidth > innerWidth);";
+    let Some(dom) = after(test, &report, script) else { return };
+    assert_eq!(values(&dom, "data-check").len(), 8);
+    assert_eq!(values(&dom, "data-severity")[..2], ["error", "warning"]);
+    assert!(dom.contains("7 errors, 1 warning."), "the sum");
+    assert!(dom.contains("1,234 times") && dom.contains("block (1,0,0), thread (3,2,0)"));
+    assert!(dom.contains("<code>transposes.cu:8</code>"));
+    assert!(!dom.contains("<b>without</b>"), "a message became markup");
+    assert!(dom.contains("<summary>5 more</summary>"));
+    assert_eq!(
+        (values(&dom, "data-edge"), values(&dom, "data-same")),
+        (vec!["4px"], vec!["false"])
+    );
+    assert_eq!(values(&dom, "data-wide"), ["false"], "the page is wider than its window");
+    assert!(dom.contains("Constant cache of 16,384 bytes") && dom.contains("10.0 %"));
+    assert_eq!((values(&dom, "data-hits"), values(&dom, "data-misses")), (vec!["10"], vec!["90"]));
+}
+
+#[test]
+fn keys_walk_through_the_page_and_keep_the_focus() {
+    let script = "const press = (key) => dispatchEvent(new KeyboardEvent('keydown', { key }));
+        const note = (name, value) => document.body.dataset[name] = value;
+        press(']'); press('g'); note('first', state.kernel + ' ' + state.gpu);
+        press('n'); note('second', state.line); press('n'); press('p'); note('third', state.line);
+        note('open', document.querySelectorAll('tr.open').length);
+        press('Escape'); note('fourth', String(state.line)); press('['); note('fifth', state.kernel);
+        const scheme = document.documentElement.dataset.theme; press('t');
+        note('sixth', String(scheme !== document.documentElement.dataset.theme));
+        const gpu = document.querySelector('[data-key=gpu2]'); gpu.focus(); gpu.click();
+        note('seventh', document.activeElement.dataset.key);
+        note('told', document.getElementById('told').textContent);
+        const line = document.querySelector('.source button'); line.focus(); line.click();
+        note('eighth', String(document.activeElement.dataset.key === 'line' + state.line));";
+    let test = "keys_walk_through_the_page_and_keep_the_focus";
+    let Some(dom) = after(test, &transposes(), script) else { return };
+    let value = |name: &str| values(&dom, &format!("data-{name}")).join(" ");
+    assert_eq!((value("first"), value("fifth")), ("1 1".into(), "0".into()));
+    assert!(value("second").starts_with("transposes.cu:"), "{}", value("second"));
+    assert_eq!(value("third"), value("second"), "forth and back");
+    assert_eq!((value("open"), value("fourth")), ("1".into(), "null".into()));
+    assert_eq!((value("sixth"), value("seventh")), ("true".into(), "gpu2".into()));
+    assert!(value("told").contains("Tesla C2050"), "{}", value("told"));
+    assert_eq!(value("eighth"), "true");
+}
+
+/// The page of a kernel of OpenCL C has its words, with CUDA's behind them.
+#[test]
+fn opencl_has_its_own_words() {
+    let mut report = transposes();
+    let text = report.sources.remove("transposes.cu").unwrap();
+    report.sources.insert("transposes.cl".into(), text);
+    for kernel in &mut report.kernels {
+        kernel.lines.iter_mut().for_each(|l| l.file = l.file.replace(".cu", ".cl"));
+        kernel.accesses.iter_mut().for_each(|a| a.file = a.file.replace(".cu", ".cl"));
+    }
+    let test = "opencl_has_its_own_words";
+    let Some(dom) = after(test, &report, "") else { return };
+    for words in [
+        "4 work-groups of 256 work-items (grid 2×2×1, block 32×8×1)",
+        "local (shared) load",
+        "Lanes: the 32 work-items (threads) of a warp",
+        "Banks of local (shared) memory",
+        "OpenCL's word for a block of threads",
+    ] {
+        assert!(dom.contains(words), "{words:?} is missing");
+    }
+    let Some(dom) = after(test, &transposes(), "") else { return };
+    assert!(!dom.contains("work-item<") && dom.contains("Lanes: the 32 threads of a warp"));
 }

@@ -218,3 +218,40 @@ fn differences_and_their_threshold() {
     assert_eq!(place.margay(&["diff", "a.json", "b.json", "--gpu", "sm_90a"]).code, 0);
     assert_eq!(place.margay(&["diff", "a.json", "b.json", "--gpu", "v100"]).code, 2);
 }
+
+/// Textures and surfaces have rows, at the program's lines and not those of the headers that wrap the instructions.
+#[test]
+fn textures_are_told_at_the_program_s_lines() {
+    if !ready("textures_are_told_at_the_program_s_lines") {
+        return;
+    }
+    let place = Place::empty();
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/texture_objects.cu");
+    let got = place.margay(&["run", "--profile=t.json", "--profile", program]);
+    assert_eq!(got.code, 0, "{}", got.stderr);
+    for part in
+        ["texture load", "surface store", "`surface`: suld of 6×5 texels of 4 bytes in tiles"]
+    {
+        assert!(got.stderr.contains(part), "{part:?} is not in:\n{}", got.stderr);
+    }
+    assert!(!got.stderr.contains("lie in 0.0 sectors"), "{}", got.stderr);
+    let report = read(&place, "t.json");
+    let linear = kernel(&report, "linear");
+    let cell = &linear["totals"][0]["spaces"]["texture_load"];
+    assert_eq!((&cell["executions"], &cell["texels"]), (&2.into(), &64.into()));
+    assert_eq!(linear["caches"]["texture_misses"], 5);
+    let source = std::fs::read_to_string(program).unwrap();
+    let call = |word: &str| 1 + source.lines().position(|l| l.contains(word)).unwrap();
+    let lines: Vec<u64> = (linear["accesses"].as_array().unwrap().iter())
+        .filter(|a| a["space"] == "texture")
+        .inspect(|a| assert!(a["header"].as_str().unwrap().contains("texture.h:"), "{a}"))
+        .map(|a| a["line"].as_u64().unwrap())
+        .collect();
+    // The nearest line before: that of the call, or of the declaration above it.
+    let first = call("tex1Dfetch<float>(bytes, i)") as u64;
+    assert!(lines.iter().all(|l| (first - 2..=first + 1).contains(l)), "{lines:?}, {first}");
+    let names: Vec<&str> = (linear["variables"].as_array().unwrap().iter())
+        .map(|v| v["name"].as_str().unwrap())
+        .collect();
+    assert!(names.contains(&"bytes") && names.contains(&"rows"), "{names:?}");
+}

@@ -8,7 +8,8 @@ use margay_arch::{Gpu, LaunchResources, Limiter, Limits, MemoryModel};
 use super::schema::*;
 use super::{arithmetic, causes, metrics, source};
 use crate::profile::raw::{
-    CacheCounts, RawBranch, RawKernel, RawLaunch, RawPattern, RawProfile, RawSite, RawTexture, Sums,
+    CacheCounts, RawBranch, RawInstruction, RawKernel, RawLaunch, RawPattern, RawPlace, RawProfile,
+    RawSite, RawTexture, Sums,
 };
 
 /// A symbol's name in the source, with and without parameters.
@@ -217,9 +218,11 @@ fn kernel(
             totals: vec![Totals::default(); gpus.len()],
         });
     }
+    let own = own_places(raw);
     let by_pc: BTreeMap<u32, usize> = raw.code.iter().enumerate().map(|(n, i)| (i.pc, n)).collect();
     for site in &raw.sites {
-        let access = access(raw, site, by_pc.get(&site.pc).copied(), gpus, models);
+        let at_code = by_pc.get(&site.pc).map(|&n| (&raw.code[n], &own[n]));
+        let access = access(site, at_code, gpus, models);
         let at = kernel.accesses.len();
         let cell = metrics::cell_name(&site.space, &site.kind);
         let variable = &mut kernel.variables[site.variable as usize];
@@ -238,8 +241,52 @@ fn kernel(
     }
     causes::find(&mut kernel, raw, models);
     pictures(&mut kernel, raw, models);
-    kernel.lines = lines(raw, &kernel.accesses, models);
+    kernel.lines = lines(raw, &own, &kernel.accesses, models);
     kernel
+}
+
+/// Whether a file is a header that margay or the compiler brings.
+fn is_header_of_ours(file: &str) -> bool {
+    let ours = file.contains("/margay/include-") || file.contains("/lib/clang/");
+    ours || file.rsplit('/').next().is_some_and(|name| name.starts_with("__clang_"))
+}
+
+/// Where an instruction stands in the program's own files.
+struct OwnPlace<'a> {
+    place: Option<&'a RawPlace>,
+    /// Where it was inlined.
+    callers: &'a [RawPlace],
+    /// The header that it really stands in.
+    header: Option<&'a RawPlace>,
+}
+
+/// The places of a kernel's instructions. Wrappers such as `tex2D` are inlined from headers, which PTX of
+/// today's compilers says nothing of: they get the nearest line before them of the same function.
+fn own_places(raw: &RawKernel) -> Vec<OwnPlace<'_>> {
+    let own = |i: &RawInstruction| i.places.iter().position(|p| !is_header_of_ours(&p.file));
+    let near = |n: usize| {
+        let same = |i: &&RawInstruction| i.function == raw.code[n].function && own(i).is_some();
+        let before = raw.code[..n].iter().rev().find(same);
+        before.or_else(|| raw.code[n + 1..].iter().find(same))
+    };
+    let place = |(n, i): (usize, &'_ RawInstruction)| match (own(i), i.places.first()) {
+        (Some(at), first) => OwnPlace {
+            place: raw.code[n].places.get(at),
+            callers: &raw.code[n].places[at + 1..],
+            header: first.filter(|_| at > 0).and(raw.code[n].places.first()),
+        },
+        (None, None) => OwnPlace { place: None, callers: &[], header: None },
+        (None, Some(_)) => {
+            let here = raw.code[n].places.first();
+            let found = near(n).and_then(|i| i.places.get(own(i)?));
+            OwnPlace {
+                place: found.or(here),
+                callers: &[],
+                header: here.filter(|_| found.is_some()),
+            }
+        }
+    };
+    raw.code.iter().enumerate().map(place).collect()
 }
 
 fn add_branch(to: &mut RawBranch, from: &RawBranch) {
@@ -334,14 +381,15 @@ fn occupancy(limits: &Limits, raw: &RawKernel, main: &RawLaunch) -> OccupancyInf
 }
 
 fn access(
-    raw: &RawKernel,
     site: &RawSite,
-    instruction: Option<usize>,
+    instruction: Option<(&RawInstruction, &OwnPlace<'_>)>,
     gpus: &[Gpu],
     models: &[MemoryModel],
 ) -> Access {
-    let instruction = instruction.map(|n| &raw.code[n]);
-    let place = instruction.and_then(|i| i.places.first()).cloned().unwrap_or_default();
+    let own = instruction.map(|(_, own)| own);
+    let instruction = instruction.map(|(i, _)| i);
+    let place = own.and_then(|own| own.place).cloned().unwrap_or_default();
+    let written = |p: &RawPlace| format!("{}:{}", p.file, p.line);
     let on_gpu = |g: usize| {
         let counts = site.counts.get(g).copied().unwrap_or_default();
         let mut metrics = BTreeMap::new();
@@ -354,9 +402,8 @@ fn access(
         file: place.file,
         line: place.line,
         column: place.column,
-        inlined_at: instruction
-            .map(|i| i.places.iter().skip(1).map(|p| format!("{}:{}", p.file, p.line)).collect())
-            .unwrap_or_default(),
+        header: own.and_then(|own| own.header).map(written),
+        inlined_at: own.map(|o| o.callers.iter().map(written).collect()).unwrap_or_default(),
         ptx_line: instruction.map_or(0, |i| i.ptx_line),
         instruction: instruction.map(|i| i.text.clone()).unwrap_or_default(),
         space: site.space.clone(),
@@ -433,7 +480,12 @@ fn pictures(kernel: &mut Kernel, raw: &RawKernel, models: &[MemoryModel]) {
     }
 }
 
-fn lines(raw: &RawKernel, accesses: &[Access], models: &[MemoryModel]) -> Vec<Line> {
+fn lines(
+    raw: &RawKernel,
+    own: &[OwnPlace<'_>],
+    accesses: &[Access],
+    models: &[MemoryModel],
+) -> Vec<Line> {
     let gpus = models.len();
     let mut lines: BTreeMap<(String, u32), Line> = BTreeMap::new();
     let fresh = |file: &str, line: u32| Line {
@@ -444,8 +496,8 @@ fn lines(raw: &RawKernel, accesses: &[Access], models: &[MemoryModel]) -> Vec<Li
         arithmetic_clocks: vec![0.0; gpus],
         ..Line::default()
     };
-    for i in &raw.code {
-        let (file, number) = i.places.first().map_or(("", 0), |p| (&*p.file, p.line));
+    for (i, own) in raw.code.iter().zip(own) {
+        let (file, number) = own.place.map_or(("", 0), |p| (&*p.file, p.line));
         let line = lines.entry((file.to_owned(), number)).or_insert_with(|| fresh(file, number));
         line.warp_instructions += i.warps;
         line.thread_instructions += i.threads;
@@ -550,4 +602,41 @@ fn launches(profiles: &[RawProfile], place: &BTreeMap<(usize, usize), usize>) ->
         }
     }
     launches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_give_way_to_the_program_s_lines() {
+        let at = |file: &str, line| RawPlace { file: file.into(), line, ..RawPlace::default() };
+        let header = || at("/c/margay/include-1/margay/texture.h", 108);
+        let code = |places: Vec<RawPlace>| RawInstruction { places, ..RawInstruction::default() };
+        let raw = RawKernel {
+            code: vec![
+                code(vec![header()]),
+                code(vec![at("a.cu", 3)]),
+                code(vec![header()]),
+                code(vec![header(), at("a.cu", 9), at("a.cu", 20)]),
+                code(vec![]),
+                RawInstruction { function: "other".into(), ..code(vec![header()]) },
+            ],
+            ..RawKernel::default()
+        };
+        let told: Vec<_> = own_places(&raw)
+            .iter()
+            .map(|o| (o.place.map_or(0, |p| p.line), o.callers.len(), o.header.is_some()))
+            .collect();
+        // Before, or after if nothing is; with a chain of inlining, exactly; alone in its function, as it is.
+        let expected = [
+            (3, 0, true),
+            (3, 0, false),
+            (3, 0, true),
+            (9, 1, true),
+            (0, 0, false),
+            (108, 0, false),
+        ];
+        assert_eq!(told, expected);
+    }
 }

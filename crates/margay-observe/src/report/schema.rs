@@ -250,6 +250,10 @@ pub struct Access {
     pub file: String,
     pub line: u32,
     pub column: u32,
+    /// Where the instruction stands if that is a header of margay's or the compiler's, as `file:line`; `line` is then
+    /// the program's own that is nearest before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
     /// Where the line was inlined, innermost first: `file:line`.
     pub inlined_at: Vec<String>,
     pub ptx_line: u32,

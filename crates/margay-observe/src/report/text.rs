@@ -303,6 +303,11 @@ fn line_text(out: &mut String, report: &Report, kernel: &Kernel, line: &Line, pa
                 None => told.push((finding, gain, vec![&gpu.name])),
             }
         }
+        if let Some(header) = &access.header {
+            let file = header.rsplit('/').next().unwrap_or(header);
+            let text = format!("    (in {file}; the line above is the program's nearest)");
+            wrap(out, &text, "", 6);
+        }
         for (finding, gain, gpus) in told {
             let on = match report.gpus.len() {
                 1 => String::new(),

@@ -59,6 +59,9 @@ fn way(texels: &[RawTexel]) -> Way {
 pub fn find(site: &RawSite, form: &RawTexture, variable: &Variable) -> Option<Finding> {
     let total = site.counts.first()?;
     let name = &variable.name;
+    if total.sectors == 0 {
+        return None;
+    }
     let most = MOST_SECTORS.iter().find(|(layout, _)| *layout == form.layout)?.1;
     if (total.sectors as f64) < total.sectors_ideal as f64 * most {
         return None;
@@ -137,6 +140,9 @@ mod tests {
         let site = RawSite { counts, executions: 100, ..RawSite::default() };
         let rows = RawTexture { layout: "rows".into(), ..RawTexture::default() };
         assert_eq!(find(&site, &rows, &Variable::default()), None);
+        let nothing =
+            RawSite { counts: vec![Sums::default()], executions: 1, ..RawSite::default() };
+        assert_eq!(find(&nothing, &rows, &Variable::default()), None, "all outside");
         // Half of each sector belongs to the row beside it.
         let counts = vec![Sums { sectors: 800, sectors_ideal: 400, ..Sums::default() }];
         let site = RawSite { counts, executions: 100, ..RawSite::default() };

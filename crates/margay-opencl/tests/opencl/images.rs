@@ -608,3 +608,38 @@ fn svm_is_a_buffer_too() {
     assert_eq!(unsafe { values.read() }, [4.0, 8.0, 12.0, 16.0]);
     cl!(clSVMFree(setup.context, memory));
 }
+
+/// The test above once more, as a process that is profiled: what it does with its images is in the profile.
+#[test]
+fn images_are_in_the_profile() {
+    let place = format!("{}/images-profile-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    std::fs::create_dir_all(&place).unwrap();
+    let done = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "images::images_over_buffers"])
+        .env("MARGAY_PROFILE", &place)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let file = std::fs::read_dir(&place).unwrap().flatten().map(|e| e.path());
+    let file = file.filter(|p| p.extension().is_some_and(|e| e == "json")).collect::<Vec<_>>();
+    let raw: serde_json::Value = serde_json::from_slice(&std::fs::read(&file[0]).unwrap()).unwrap();
+    std::fs::remove_dir_all(&place).unwrap();
+    let kernel = &raw["kernels"][0];
+    let site = |space: &str| {
+        let sites = kernel["sites"].as_array().unwrap();
+        sites.iter().find(|s| s["space"] == space).unwrap_or_else(|| panic!("{kernel}")).clone()
+    };
+    let (read, written) = (site("texture"), site("surface"));
+    assert_eq!((&read["kind"], &written["kind"]), (&"load".into(), &"store".into()));
+    assert_eq!((&read["counts"][0]["texels"], &read["lanes"]), (&8.into(), &8.into()));
+    // Eight integers in a row; two rows of four, 24 bytes apart.
+    assert_eq!(read["counts"][0]["sectors"], 1);
+    assert_eq!(
+        (&written["counts"][0]["texels"], &written["texture"]["pitch"]),
+        (&8.into(), &24.into())
+    );
+    let argument = |s: &serde_json::Value| {
+        kernel["variables"][s["variable"].as_u64().unwrap() as usize]["argument"].clone()
+    };
+    assert_eq!((argument(&read), argument(&written)), (0.into(), 1.into()));
+}

@@ -86,6 +86,7 @@ function drawBanks(access, picture, bankCount) {
         svg.append(shape("rect", { x: x + step * .2, y: bankY + 28 + p * unit, width: step * .6, height: Math.max(1, unit - 1.5),
           class: passes > 1 ? "busy" : "fine" }));
       }
+      if (passes > 1) label(svg, x + step / 2 + step * .4, bankY + 24 + passes * unit, plural(passes, "pass", "passes"), false);
       if (!bank) continue;
       for (const word of bank.words) for (const l of word.lanes)
         wires.append(wire(at[l], laneY + 9, x + step / 2, bankY, passes > 1));

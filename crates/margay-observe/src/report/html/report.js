@@ -90,7 +90,7 @@ function kernelTable() {
   const sums = report.kernels.map(summary);
   const most = (key) => Math.max(1, ...sums.map((s) => s[key][0]));
   const [shared, traffic] = [most("shared"), most("global")];
-  const cell = (value, best, top, text) => make("td", {}, text, value > 0 ? bar(value, best, top) : null);
+  const cell = (value, best, top, text, label) => make("td", { "data-label": label }, text, value > 0 ? bar(value, best, top) : null);
   const rows = report.kernels.slice(0, 200).map((k, n) => {
     const s = sums[n], finding = verdict(k);
     return make("tr", { class: n === state.kernel ? "chosen" : null, "data-kernel": n },
@@ -98,8 +98,8 @@ function kernelTable() {
       make("td", {}, thousands(k.launches)),
       make("td", {}, thousands(k.warp_instructions)),
       make("td", {}, k.active_lanes.toFixed(1)),
-      cell(s.shared[0], s.shared[1], shared, s.shared[0] ? thousands(s.shared[0]) : "–"),
-      cell(s.global[0], s.global[1], traffic, s.global[0] ? thousands(s.global[0]) : "–"),
+      cell(s.shared[0], s.shared[1], shared, s.shared[0] ? thousands(s.shared[0]) : "–", "Shared-memory passes"),
+      cell(s.global[0], s.global[1], traffic, s.global[0] ? thousands(s.global[0]) : "–", "Traffic, bytes"),
       make("td", { class: "left" }, finding
         ? make("span", { class: "bad" }, RULES[finding.rule] || finding.rule)
         : make("span", { class: "good" }, "nothing to gain here")));
@@ -107,8 +107,8 @@ function kernelTable() {
   return make("section", { "aria-labelledby": "kernels" },
     make("h2", { id: "kernels" }, "Kernels"),
     make("p", { class: "soft" }, "Green is what the same work must cost, orange is what its addresses add. " +
-      "A pass of shared memory serves one word from each bank; traffic is what moves between the multiprocessor and the caches."),
-    make("div", { class: "scroll" }, make("table", {},
+      `A pass of ${report.kernels.some(isOpenCl) ? "shared memory (OpenCL: local memory)" : "shared memory"} serves one word from each bank; traffic is what moves between the multiprocessor and the caches.`),
+    make("div", { class: "scroll kernels" }, make("table", {},
       make("thead", {}, make("tr", {}, ["Kernel", "Launches", "Warp instructions", "Active lanes", "Shared-memory passes", "Traffic, bytes", "Most to gain"]
         .map((t, n) => make("th", { scope: "col", class: n === 6 ? "left" : null }, t)))),
       make("tbody", {}, rows))));
@@ -123,7 +123,7 @@ function sideBySide(kernel) {
     const costs = report.gpus.map((g, n) => kernel.totals[n].spaces[name] ? costOf(name, kernel.totals[n].spaces[name], g) : null);
     const top = Math.max(1, ...costs.filter(Boolean).map((c) => c[0]));
     return make("tr", {}, make("td", {}, spaceWords(name)), costs.map((c, n) => c
-      ? make("td", { "data-cost": c[0], "data-name": name, "data-gpu": n }, `${thousands(c[0])} `, make("span", { class: "soft" }, c[2]), bar(c[0], c[1] ?? c[0], top))
+      ? make("td", { "data-cost": c[0], "data-name": name, "data-gpu": n }, `${thousands(c[0])} `, make("span", { class: "soft" }, c[0] === 1 ? c[2].replace(/s\b/, "") : c[2]), bar(c[0], c[1] ?? c[0], top))
       : make("td", {}, "–")));
   });
   if (rows.length === 0) return make("p", {}, "This kernel accesses no memory.");
@@ -202,14 +202,16 @@ function accessCard(kernel, group) {
     : null;
   return make("article", { class: "card", "data-access": index },
     make("h3", {}, make("code", {}, variable ? variable.name : "?"), ` · ${group.length > 1 ? `${group.length} × ` : ""}${what} · `,
-      access.line ? make("button", { type: "button", class: "link", "data-key": `access${index}`, onclick: () => openLine(access.file, access.line) }, `${baseName(access.file)}:${access.line}`) : "no line"),
+      access.line ? make("button", { type: "button", class: "link", "data-key": `access${index}`, onclick: () => openLine(access.file, access.line) }, `${baseName(access.file)}:${access.line}`) : "no line",
+      access.header ? make("span", { class: "soft" }, ` (by a function of ${baseName(access.header.split(":")[0])}; the line is the program's nearest)`) : null),
     source ? make("p", {}, make("code", {}, source.trim())) : null,
     make("p", { class: "soft" }, `${plural(group.reduce((n, g) => n + kernel.accesses[g].executions, 0), "execution")}, ${access.active_lanes.toFixed(1)} lanes active. `,
       make("span", { class: "tag" }, on.machine || access.instruction), " ",
       access.texture ? `${thousands(on.texels)} texels, ${access.texture.texels_per_lane.toFixed(1)} a lane${access.texture.outside ? `, ${thousands(access.texture.outside)} outside of it` : ""}. ` : null,
       on.rule.text ? make("span", { class: "tag", title: on.rule.place }, `${on.rule.source}: ${on.rule.text}`) : null,
       access.inlined_at.length ? ` Inlined at ${access.inlined_at.map(baseName).join(", ")}.` : ""),
-    on.finding ? make("p", { class: "cause" }, prose(on.finding.cause)) : make("p", { class: "good" }, "This access costs no more than it must."),
+    on.finding ? make("p", { class: "cause" }, prose(on.finding.cause)) : make("p", { class: "good" }, access.texture && on.sectors > on.sectors_ideal
+      ? "Nothing stands out: texels beside these, in the same sectors, are there for the warps next to this one." : "This access costs no more than it must."),
     on.finding && on.finding.cure ? [make("p", { class: "cure" }, prose(on.finding.cure.text)), gainBars(together(kernel, group))] : null,
     pictures(access, on, gpu()),
     access.patterns > 1 ? make("p", { class: "soft" }, `The picture shows the costliest of ${thousands(access.patterns)} address patterns, seen ${plural(access.pattern.count, "time")}.`) : null,
@@ -359,8 +361,8 @@ function checkSection() {
   };
   return make("section", { "aria-labelledby": "checks" }, make("h2", { id: "checks" }, "Findings of the checks"),
     make("p", { class: "soft" }, `${counts.map(([s, n]) => plural(n, s)).join(", ")}. Counts below are those of the same run.`),
-    found.slice(0, 5).map(card),
-    found.length > 5 ? make("details", {}, make("summary", {}, `${found.length - 5} more`), found.slice(5, 200).map(card),
+    found.slice(0, 3).map(card),
+    found.length > 3 ? make("details", {}, make("summary", {}, `${found.length - 3} more`), found.slice(3, 200).map(card),
       found.length > 200 ? make("p", { class: "soft" }, `and ${found.length - 200} more in the JSON report.`) : null) : null);
 }
 
