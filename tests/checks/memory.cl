@@ -75,3 +75,26 @@ kernel void rows_bug(global int *p) {
 kernel void rows_good(global int *p) {
     p[get_global_id(1) * 8 + get_global_id(0)] = 1;
 }
+
+// launch: promised_read_bug 32 32 iota:32:ro zeros:128
+// launch: promised_read_good 32 32 iota:32:ro zeros:128
+kernel void promised_read_bug(global int *in, global int *out) {
+    int i = get_global_id(0);
+    out[i] = in[i];
+    in[i] = 0; //~ memory/read-only-buffer
+}
+kernel void promised_read_good(global const int *in, global int *out) {
+    int i = get_global_id(0);
+    out[i] = in[i];
+}
+
+// launch: promised_write_bug 32 32 iota:32 zeros:128:wo
+// launch: promised_write_good 32 32 iota:32 zeros:128:wo
+kernel void promised_write_bug(global const int *in, global int *out) {
+    int i = get_global_id(0);
+    out[i] += in[i]; //~ memory/write-only-buffer
+}
+kernel void promised_write_good(global const int *in, global int *out) {
+    int i = get_global_id(0);
+    out[i] = in[i];
+}

@@ -93,7 +93,7 @@ int main() {
     RUN(past_end_good, 1, 96, data, 64);
     RUN(misaligned_good, 1, 1, (char *)data);
     RUN(vector_good, 1, 1, (float *)data);
-    shared_good<<<1, 32, 64>>>(data);
+    if (wanted("shared_good")) shared_good<<<1, 32, 64>>>(data);
     cudaDeviceSynchronize();
     RUN(atomic_good, 1, 1, data);
     RUN(stack_good, 1, 1, data);
@@ -111,7 +111,7 @@ int main() {
     fresh();
     RUN(vector_bug, 1, 1, (float *)data);
     fresh();
-    shared_bug<<<1, 32, 64>>>(data);
+    if (wanted("shared_bug")) shared_bug<<<1, 32, 64>>>(data);
     if (cudaDeviceSynchronize() != cudaSuccess) cudaDeviceReset();
     fresh();
     RUN(atomic_bug, 1, 1, data);

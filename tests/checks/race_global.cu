@@ -172,6 +172,29 @@ __global__ void queue_good(int *items, int *tail, int *out) {
     }
 }
 
+// A counter is set to zero by the threads that count: the first block's atomics come after it, no other block's do.
+__global__ void reset_bug(int *count) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) *count = 0;
+    __syncthreads();
+    atomicAdd(count, 1); //~ near race/atomic-plain
+}
+__global__ void reset_good(int *count) {
+    if (threadIdx.x == 0) count[blockIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&count[blockIdx.x], 1);
+}
+
+// As it, within a warp.
+__global__ void reset_lane_bug(int *count) {
+    if (threadIdx.x == 0) *count = 0;
+    atomicAdd(count, 1); //~ near race/atomic-plain
+}
+__global__ void reset_lane_good(int *count) {
+    if (threadIdx.x == 0) *count = 0;
+    __syncwarp();
+    atomicAdd(count, 1);
+}
+
 int main() {
     int *a = zeros<int>(1024), *b = zeros<int>(1024), *c = zeros<int>(1024);
     auto clear = [&] { cudaMemset(a, 0, 4096), cudaMemset(b, 0, 4096), cudaMemset(c, 0, 4096); };
@@ -207,5 +230,9 @@ int main() {
     RUN(queue_bug, 4, 32, a, b, c);
     clear();
     RUN(queue_good, 4, 32, a, b, c);
+    RUN(reset_bug, 4, 32, a);
+    RUN(reset_good, 4, 32, a);
+    RUN(reset_lane_bug, 1, 32, a);
+    RUN(reset_lane_good, 1, 32, a);
     cudaFree(a), cudaFree(b), cudaFree(c);
 }

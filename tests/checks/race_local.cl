@@ -184,3 +184,23 @@ kernel void scan_good(global const int *in, global int *out) {
     }
     out[i] = s[i];
 }
+
+// launch: bins_bug 32 32 zeros:64
+// launch: bins_good 32 32 zeros:64
+kernel void bins_bug(global int *out) {
+    local int bins[16];
+    int i = get_local_id(0);
+    if (i < 16) bins[i] = 0;
+    atomic_inc(&bins[i * 5 % 16]); //~ race/atomic-plain
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (i < 16) out[i] = bins[i];
+}
+kernel void bins_good(global int *out) {
+    local int bins[16];
+    int i = get_local_id(0);
+    if (i < 16) bins[i] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    atomic_inc(&bins[i * 5 % 16]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (i < 16) out[i] = bins[i];
+}

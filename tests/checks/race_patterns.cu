@@ -170,8 +170,8 @@ __global__ void unfenced_bug(int *data, int *flag, int *out) {
 int main() {
     auto ints = [] { return zeros<int>(4096); };
     auto floats = [] { return zeros<float>(4096); };
-    tiles_bug<<<1, dim3(16, 16)>>>(floats(), floats(), floats());
-    tiles_good<<<1, dim3(16, 16)>>>(floats(), floats(), floats());
+    if (wanted("tiles_bug")) tiles_bug<<<1, dim3(16, 16)>>>(floats(), floats(), floats());
+    if (wanted("tiles_good")) tiles_good<<<1, dim3(16, 16)>>>(floats(), floats(), floats());
     int odd[64];
     for (int i = 0; i < 64; i++) odd[i] = 2 * i + 1;
     int *list = ints();

@@ -9,7 +9,7 @@
 Of each program it is known what is planted: a finding of that check must come, and in a clean program none may.
 `checks_<suite>.md` is the table of the last run (`--write`); `checks_<suite>.expected` lists known misses and wrong
 accusations, each with its reason. What is not listed fails the run, and so does a listed program that is right now,
-and a run that checked nothing.
+and a run that checked nothing. `checks_card.json` has what compute-sanitizer says of the same programs on a card.
 """
 import argparse, dataclasses, json, os, pathlib, re, subprocess, sys, tempfile, time
 
@@ -99,6 +99,15 @@ def place(findings):
     return ""
 
 
+def on_card(suite, program):
+    """What compute-sanitizer found: the tools that report something."""
+    programs = json.loads((HERE / "checks_card.json").read_text())["programs"]
+    tools = programs.get(f"{suite}.{program.name.rpartition('/')[2]}")
+    if tools is None:
+        return "not run"
+    return ", ".join("hangs" if count == "hangs" else tool for tool, count in tools.items()) or "nothing"
+
+
 def known(path):
     lines = path.read_text().splitlines() if path.exists() else []
     return dict(line.split(": ", 1) for line in lines if line and not line.startswith("#"))
@@ -133,12 +142,12 @@ def main():
             verdict, right = "right", right + 1
         planted = ", ".join(p.rstrip("/") for p in program.planted) or "nothing"
         found = ", ".join(codes) or "nothing"
-        rows.append(f"| {program.name} | {planted} | {found} | {place(findings or []) if codes else ''} | {verdict} |")
+        rows.append(f"| {program.name} | {planted} | {found} | {place(findings or []) if codes else ''} | {verdict} | {on_card(options.suite, program)} |")
         print(f"{verdict:8} {program.name}: planted {planted}; found {found} ({time.time() - start:.1f} s)", flush=True)
     if options.write:
         head = [f"# `margay run --check` on {options.checkout.name}", "",
                 f"`tests/suites/checks.py {options.suite}`: {len(programs)} programs, {right} right.", "",
-                "| program | planted | found | first place | verdict |", "|---|---|---|---|---|"]
+                "| program | planted | found | first place | verdict | compute-sanitizer |", "|---|---|---|---|---|---|"]
         (HERE / f"checks_{options.suite}.md").write_text("\n".join(head + rows) + "\n")
     print(f"{len(programs)} programs, {right} right, {wrong} wrong, {len(programs) - right - wrong} known")
     sys.exit(bool(wrong) or right == 0)

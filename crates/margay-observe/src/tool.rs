@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The border between the runtime and what watches a program.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use margay_arch::Gpu;
@@ -21,23 +22,54 @@ pub struct LaunchView<'a> {
     pub gpu: Gpu,
     /// Ordinal of the device.
     pub device: u32,
-    /// Handle of the stream.
+    /// Handle of the stream: `CU_STREAM_LEGACY` or `CU_STREAM_PER_THREAD` for a default stream.
     pub stream: u64,
     /// Registers of a thread: an estimate, unless a directive decides it.
     pub registers: u32,
     pub registers_decided: bool,
     /// Resident blocks of a multiprocessor, with those registers.
     pub blocks_per_sm: u32,
+    /// Kept if a tool [wants it](Tool::wants_order) and the program has several streams.
+    pub order: Option<Order>,
+}
+
+/// How far each queue of work (a stream's, by number; 0 is the host program) is known to be done.
+pub type Clock = BTreeMap<u64, u64>;
+
+/// Where a launch or a copy stands among all that the program queued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    pub queue: u64,
+    /// Its place in the queue.
+    pub sequence: u64,
+    /// What comes before it, and itself.
+    pub clock: Arc<Clock>,
+}
+
+impl Order {
+    /// Whether the other one ends before this one starts, by what the program asked for.
+    pub fn follows(&self, other: &Order) -> bool {
+        self.clock.get(&other.queue).is_some_and(|known| *known >= other.sequence)
+    }
 }
 
 /// A copy or a fill that an API call made. Addresses are those of the first byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyEvent {
     pub to: u64,
     /// `None` for a fill.
     pub from: Option<u64>,
     pub bytes: u64,
     pub stream: u64,
+    /// As [`LaunchView::order`].
+    pub order: Option<Order>,
+}
+
+/// What the program promised that kernels do with memory (`CL_MEM_READ_ONLY` and its like). Nothing holds them to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promise {
+    ReadOnly,
+    WriteOnly,
 }
 
 /// What an API call wanted to do with memory.
@@ -63,6 +95,10 @@ pub struct Refusal {
 /// Something that watches a program. Called from the threads that do the work, in each stream's
 /// order.
 pub trait Tool: Send + Sync {
+    /// Whether the order of launches and copies is to be kept.
+    fn wants_order(&self) -> bool {
+        false
+    }
     /// An observer for the launch, or nothing if it is not of interest.
     fn launch<'a>(&'a self, _launch: &'a LaunchView<'a>) -> Option<Box<dyn Observer + 'a>> {
         None
@@ -71,6 +107,8 @@ pub trait Tool: Send + Sync {
     fn launched(&self, _launch: &LaunchView<'_>, _outcome: &Result<LaunchStats, LaunchFailure>) {}
     fn allocated(&self, _allocation: &AllocationInfo) {}
     fn freed(&self, _allocation: &AllocationInfo) {}
+    /// Kernels are to keep this promise on the allocation, which was announced before.
+    fn promised(&self, _allocation: &AllocationInfo, _promise: Promise) {}
     fn copied(&self, _copy: &CopyEvent) {}
     /// An API call failed.
     fn refused(&self, _refusal: &Refusal) {}

@@ -43,6 +43,7 @@ fn row(bytes: u32, launches: u32, written: bool) -> Row {
                 from: None,
                 bytes: 4,
                 stream: 0,
+                order: None,
             });
         }
         bench.launch_under(&cache, &module, "sum", [1; 3], [32, 1, 1], &[out]);

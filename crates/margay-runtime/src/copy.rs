@@ -174,7 +174,7 @@ impl Context {
         self.fifo.flush();
         self.check()?;
         let plan = Plan { to, from, extent };
-        plan.tell(rt, stream.handle);
+        plan.tell(rt, stream.shown());
         plan.run();
         Ok(())
     }
@@ -203,7 +203,7 @@ impl Context {
         }
         let mut plan = Plan { to, from, extent };
         let staged = from_pageable.then(|| stage(&mut plan));
-        let handle = stream.handle;
+        let handle = stream.shown();
         let context = self.clone();
         let work = move || {
             if context.check().is_err() {
@@ -239,7 +239,7 @@ impl Context {
         let pageable = (check_side(rt, &to, extent)?, check_side(rt, &from, extent)?);
         let plan = Plan { to, from, extent };
         let context = self.clone();
-        let handle = stream.handle;
+        let handle = stream.shown();
         let work = move || {
             if context.check().is_err() {
                 return;
@@ -289,7 +289,7 @@ impl Context {
             }
         }
         let context = self.clone();
-        let handle = stream.handle;
+        let handle = stream.shown();
         let work = move || {
             if context.check().is_err() {
                 return;

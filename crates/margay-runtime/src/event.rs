@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::handle::{self, Handle};
 use crate::ipc::{self, SharedEvent};
+use crate::order;
 use crate::queue::Ticket;
 use crate::runtime;
 use crate::stream::{DefaultStream, Stream};
@@ -207,7 +208,8 @@ impl Event {
             return Ok(());
         }
         let recording = self.recording.lock().clone();
-        if let Some(recording) = recording.filter(|r| !r.ticket.is_done()) {
+        let after = recording.filter(|r| order::is_kept() || !r.ticket.is_reached());
+        if let Some(recording) = after {
             context.push(stream, Some(recording.ticket), Box::new(|| ()));
         }
         Ok(())

@@ -252,7 +252,7 @@ impl Context {
         if stream.intercept(node)?.is_some() {
             return Ok(());
         }
-        let stream_handle = stream.handle;
+        let stream_handle = stream.shown();
         self.fifo.flush();
         self.launched.store(true, Ordering::Release);
         let context = self.clone();

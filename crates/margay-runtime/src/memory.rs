@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use margay_exec::mem::{AllocError, AllocKind};
-use margay_observe::tool::Wanted;
+use margay_observe::tool::{Promise, Wanted};
 use parking_lot::{Mutex, RwLock};
 
 use crate::context::Context;
@@ -137,6 +137,11 @@ impl Context {
     pub fn buffer(&self, size: u64, align: u64, label: &str) -> Result<u64> {
         let kinds = (Origin::Alloc, AllocKind::Buffer);
         self.allocate_kind(runtime::get(), size.max(1), align, kinds, 0, label)
+    }
+
+    /// Tells the checks what kernels may do with the buffer at `base`.
+    pub fn promise(&self, base: u64, promise: Promise) {
+        watch::promised(runtime::get(), base, promise);
     }
 
     fn allocate_kind(

@@ -8,9 +8,13 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use margay_observe::tool::{Clock, Order};
 use parking_lot::{Condvar, Mutex};
+
+use crate::order;
 
 /// Idle time after which a queue's thread ends.
 const IDLE: Duration = Duration::from_millis(500);
@@ -21,6 +25,7 @@ pub type Work = Box<dyn FnOnce() + Send>;
 struct Item {
     after: Vec<Ticket>,
     work: Work,
+    order: Option<Order>,
 }
 
 #[derive(Default)]
@@ -31,13 +36,24 @@ struct State {
     /// Items that have ended.
     ended: u64,
     has_thread: bool,
+    /// What the last item comes after, and itself; empty unless somebody asks.
+    clock: Arc<Clock>,
 }
 
 /// See the module's header.
-#[derive(Default)]
 pub struct Queue {
+    /// From 1.
+    number: u64,
     state: Mutex<State>,
     changed: Condvar,
+}
+
+impl Default for Queue {
+    fn default() -> Queue {
+        static NUMBERS: AtomicU64 = AtomicU64::new(1);
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        Queue { number, state: Mutex::default(), changed: Condvar::new() }
+    }
 }
 
 /// A point in a queue: reached when the item, and so all before it, have ended.
@@ -45,15 +61,31 @@ pub struct Queue {
 pub struct Ticket {
     queue: Arc<Queue>,
     sequence: u64,
+    clock: Arc<Clock>,
 }
 
 impl Ticket {
+    /// Whether the point is reached: the host program asks.
     pub fn is_done(&self) -> bool {
+        let done = self.is_reached();
+        if done {
+            order::host_learns(&self.clock);
+        }
+        done
+    }
+
+    /// As [`Ticket::is_done`], for the runtime's own use: the host program learns nothing.
+    pub fn is_reached(&self) -> bool {
         self.queue.state.lock().ended >= self.sequence
     }
 
-    /// Blocks until the point is reached.
+    /// Blocks the host program until the point is reached.
     pub fn wait(&self) {
+        self.block();
+        order::host_learns(&self.clock);
+    }
+
+    fn block(&self) {
         let mut state = self.queue.state.lock();
         while state.ended < self.sequence {
             self.queue.changed.wait(&mut state);
@@ -65,9 +97,18 @@ impl Queue {
     /// Appends work that starts once all of `after` is done.
     pub fn push(self: &Arc<Self>, after: Vec<Ticket>, work: Work) -> Ticket {
         let mut state = self.state.lock();
-        state.items.push_back(Item { after, work });
         state.pushed += 1;
-        let ticket = Ticket { queue: self.clone(), sequence: state.pushed };
+        let sequence = state.pushed;
+        let order = order::is_kept().then(|| {
+            let mut clock = order::host_knows();
+            order::join(&mut clock, &state.clock);
+            after.iter().for_each(|ticket| order::join(&mut clock, &ticket.clock));
+            clock.insert(self.number, sequence);
+            state.clock = Arc::new(clock);
+            Order { queue: self.number, sequence, clock: state.clock.clone() }
+        });
+        state.items.push_back(Item { after, work, order });
+        let ticket = Ticket { queue: self.clone(), sequence, clock: state.clock.clone() };
         if state.has_thread {
             self.changed.notify_all();
             return ticket;
@@ -82,10 +123,17 @@ impl Queue {
         ticket
     }
 
-    /// The point after everything pushed so far; `None` if that has been reached.
-    pub fn tail(self: &Arc<Self>) -> Option<Ticket> {
+    /// The point after everything pushed so far, reached or not; `None` if nothing ever was pushed.
+    pub fn last(self: &Arc<Self>) -> Option<Ticket> {
         let state = self.state.lock();
-        (state.ended < state.pushed).then(|| Ticket { queue: self.clone(), sequence: state.pushed })
+        let (sequence, clock) = (state.pushed, state.clock.clone());
+        (sequence > 0).then(|| Ticket { queue: self.clone(), sequence, clock })
+    }
+
+    /// Whether nothing is left to do.
+    pub fn is_empty(&self) -> bool {
+        let state = self.state.lock();
+        state.ended == state.pushed
     }
 
     /// Runs items until there has been nothing to do for a while.
@@ -102,13 +150,13 @@ impl Queue {
             };
             drop(state);
             for ticket in &item.after {
-                ticket.wait();
+                ticket.block();
             }
             // A panic is a bug of ours; the queue must go on, or the program hangs.
             let work = std::panic::AssertUnwindSafe(item.work);
             let run = move || {
                 let work = work;
-                (work.0)();
+                order::during(item.order, || (work.0)());
             };
             if std::panic::catch_unwind(run).is_err() {
                 eprintln!("margay: internal error in a stream's work; please report it");
@@ -123,7 +171,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::atomic::AtomicU32;
 
     #[test]
     fn in_order_and_after_dependencies() {
@@ -137,12 +185,12 @@ mod tests {
             })
         };
         let first = a.push(vec![], note(1, 30));
-        assert!(a.tail().is_some() && !first.is_done());
+        assert!(!a.is_empty() && !first.is_done());
         b.push(vec![first], note(2, 0));
         let last = b.push(vec![], note(3, 0));
         last.wait();
         assert_eq!(*log.lock(), [1, 2, 3]);
-        assert!(a.tail().is_none() && b.tail().is_none());
+        assert!(a.is_empty() && b.is_empty());
     }
 
     #[test]

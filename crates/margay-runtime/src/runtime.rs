@@ -28,6 +28,7 @@ use crate::ipc::Opened;
 use crate::library::{Kernel, Library};
 use crate::memory::Records;
 use crate::module::Module;
+use crate::order;
 use crate::pool::Pool;
 use crate::settings::Settings;
 use crate::stream::Stream;
@@ -89,6 +90,9 @@ pub fn init() -> Result<&'static Runtime> {
         memory.set_bounds(settings.bounds);
         let constant_cache = watch::constant_cache(&settings);
         let tools = watch::tools(&settings, constant_cache.as_ref());
+        if tools.iter().any(|tool| tool.wants_order()) {
+            order::want();
+        }
         let gpus = settings.gpus.iter().enumerate();
         let device = |(ordinal, &(physical, gpu))| Device::new(ordinal as u32, physical, gpu);
         let devices = gpus.map(device).collect();

@@ -14,6 +14,7 @@ use crate::capture::Part;
 use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::handle::{self, Handle};
+use crate::order;
 use crate::queue::{Queue, Ticket, Work};
 use crate::thread;
 
@@ -74,9 +75,6 @@ impl StreamSet {
         match kind {
             StreamKind::NonBlocking => Vec::new(),
             StreamKind::Blocking | StreamKind::PerThread => {
-                if self.last_legacy.as_ref().is_some_and(Ticket::is_done) {
-                    self.last_legacy = None;
-                }
                 self.last_legacy.iter().cloned().collect()
             }
             StreamKind::Legacy => {
@@ -85,7 +83,7 @@ impl StreamSet {
                     StreamKind::Legacy | StreamKind::NonBlocking => false,
                 };
                 let queues = self.queues.iter().filter(|(k, _)| blocking(*k));
-                queues.filter_map(|(_, q)| q.tail()).collect()
+                queues.filter_map(|(_, q)| q.last()).collect()
             }
         }
     }
@@ -96,6 +94,9 @@ impl Context {
         let (lowest, greatest) = PRIORITY_RANGE;
         let queue = Arc::new(Queue::default());
         set.queues.push((kind, queue.clone()));
+        if kind != StreamKind::Legacy {
+            order::several();
+        }
         Arc::new(Stream {
             handle: handle::fresh(),
             kind,
@@ -161,7 +162,7 @@ impl Context {
         let tickets = {
             let mut set = self.streams.lock();
             let mut tickets = set.dependencies(stream.kind);
-            tickets.extend(stream.queue.tail());
+            tickets.extend(stream.queue.last());
             tickets
         };
         tickets.iter().for_each(Ticket::wait);
@@ -172,12 +173,12 @@ impl Context {
         self.tails().iter().for_each(Ticket::wait);
     }
 
-    /// The ends of all work that the context's streams have now.
+    /// The ends of all work that the context's streams have had.
     pub(crate) fn tails(&self) -> Vec<Ticket> {
         let mut set = self.streams.lock();
-        // Queues that nobody can push to any more and that are empty are forgotten.
-        set.queues.retain(|(_, q)| Arc::strong_count(q) > 1 || q.tail().is_some());
-        set.queues.iter().filter_map(|(_, q)| q.tail()).collect()
+        // Queues that nobody can push to any more and that are empty are forgotten, unless the order counts.
+        set.queues.retain(|(_, q)| Arc::strong_count(q) > 1 || !q.is_empty() || order::is_kept());
+        set.queues.iter().filter_map(|(_, q)| q.last()).collect()
     }
 }
 
@@ -187,9 +188,18 @@ impl Stream {
         crate::runtime::get().contexts.get(self.context).ok_or(CudaError::ContextIsDestroyed)
     }
 
+    /// The handle by which reports name it: default streams have the program's names for them.
+    pub fn shown(&self) -> Handle {
+        match self.kind {
+            StreamKind::Legacy => LEGACY,
+            StreamKind::PerThread => PER_THREAD,
+            StreamKind::Blocking | StreamKind::NonBlocking => self.handle,
+        }
+    }
+
     /// `cuStreamQuery` without the sticky error: whether all work has ended.
     pub fn is_idle(&self) -> bool {
-        self.queue.tail().is_none()
+        self.queue.last().is_none_or(|ticket| ticket.is_done())
     }
 
     /// `cuStreamSynchronize`.
@@ -203,7 +213,7 @@ impl Stream {
 
     /// Waits for all work pushed so far.
     pub fn wait(&self) {
-        if let Some(ticket) = self.queue.tail() {
+        if let Some(ticket) = self.queue.last() {
             ticket.wait();
         }
     }

@@ -12,9 +12,10 @@ use margay_exec::program::Program;
 use margay_observe::constant_cache::ConstantCache;
 use margay_observe::profile::Profiler;
 use margay_observe::sanitize::Checks;
-use margay_observe::tool::{self, CopyEvent, LaunchView, Refusal, Tool, Wanted};
+use margay_observe::tool::{self, CopyEvent, LaunchView, Promise, Refusal, Tool, Wanted};
 
 use crate::handle::Handle;
+use crate::order;
 use crate::runtime::{self, Runtime};
 use crate::settings::Settings;
 
@@ -91,6 +92,7 @@ pub fn launch(
         registers: resources.registers,
         registers_decided: resources.registers_decided,
         blocks_per_sm: resources.likely_blocks,
+        order: order::now(),
     };
     let observers = rt.tools.iter().filter_map(|tool| tool.launch(&view)).collect();
     let observer = tool::together(observers);
@@ -121,6 +123,17 @@ pub fn allocated(rt: &Runtime, base: u64) {
     }
 }
 
+/// The program promised how kernels use the allocation at `base`.
+pub fn promised(rt: &Runtime, base: u64, promise: Promise) {
+    if !rt.tools.is_empty()
+        && let Some(allocation) = rt.memory.find(base)
+    {
+        for tool in &rt.tools {
+            tool.promised(&allocation, promise);
+        }
+    }
+}
+
 /// The allocation at `base` is about to be freed.
 pub fn freed(rt: &Runtime, base: u64) {
     if !rt.tools.is_empty()
@@ -142,8 +155,9 @@ pub fn copied(rt: &Runtime, to: u64, from: Option<u64>, bytes: u64, stream: Hand
             tool.written_constant(&constant.label);
         }
     }
+    let copy = CopyEvent { to, from, bytes, stream, order: order::now() };
     for tool in &rt.tools {
-        tool.copied(&CopyEvent { to, from, bytes, stream });
+        tool.copied(&copy);
     }
 }
 

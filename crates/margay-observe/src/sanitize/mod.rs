@@ -9,8 +9,10 @@
 pub mod finding;
 pub mod init;
 pub mod memory;
+pub mod promises;
 pub mod race;
 pub mod report;
+pub mod streams;
 pub mod sync;
 pub mod view;
 
@@ -26,8 +28,10 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use self::finding::{Check, Finding};
+use self::promises::Promises;
+use self::streams::Streams;
 use self::view::{Sink, View};
-use crate::tool::{CopyEvent, LaunchView, Refusal, Tool, together};
+use crate::tool::{CopyEvent, LaunchView, Promise, Refusal, Tool, together};
 
 /// What a process hands over, as JSON in a file of the check directory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -95,6 +99,10 @@ pub struct Checks {
     live: Mutex<BTreeMap<u64, AllocationInfo>>,
     /// Allocations that were freed, by address, unless something else is there now.
     freed: Mutex<BTreeMap<u64, AllocationInfo>>,
+    /// What kernels are to do with some of the allocations.
+    promises: Promises,
+    /// What launches and copies touched, for races between streams.
+    streams: Streams,
     /// Which bytes of global memory were ever written.
     globals: init::memory::Globals,
     owner: u32,
@@ -114,6 +122,8 @@ impl Checks {
             filtered: AtomicU64::new(0),
             live: Mutex::default(),
             freed: Mutex::default(),
+            promises: Promises::default(),
+            streams: Streams::default(),
             globals: init::memory::Globals::default(),
             owner: std::process::id(),
         })
@@ -156,6 +166,10 @@ impl Checks {
 }
 
 impl Tool for Checks {
+    fn wants_order(&self) -> bool {
+        self.wanted.contains(&Check::Race)
+    }
+
     fn launch<'a>(&'a self, launch: &'a LaunchView<'a>) -> Option<Box<dyn Observer + 'a>> {
         if !self.watches(launch) {
             self.filtered.fetch_add(1, Ordering::Relaxed);
@@ -167,13 +181,16 @@ impl Tool for Checks {
         for check in &self.wanted {
             let view = || View::new(launch, &self.sink);
             match check {
-                Check::Race => observers.push(Box::new(race::RaceObserver::new(view()))),
+                Check::Race => {
+                    observers.push(Box::new(race::RaceObserver::new(view())));
+                    observers.extend(self.streams.observer(launch, view()));
+                }
                 Check::Sync => observers.push(Box::new(sync::SyncObserver::new(view()))),
                 Check::Init => {
                     observers.push(Box::new(init::InitObserver::new(view(), &self.globals)));
                 }
-                // The engine's own bounds find these: see `launched`.
-                Check::Memory => {}
+                // The rest is found by the engine's own bounds: see `launched`.
+                Check::Memory => observers.extend(self.promises.observer(view())),
             }
         }
         together(observers)
@@ -200,6 +217,7 @@ impl Tool for Checks {
 
     fn allocated(&self, allocation: &AllocationInfo) {
         self.live.lock().insert(allocation.id, allocation.clone());
+        self.streams.allocated(allocation);
         let end = allocation.base.saturating_add(allocation.size.max(1));
         self.freed.lock().retain(|_, f| f.base >= end || f.base + f.size <= allocation.base);
         if self.wanted.contains(&Check::Init) {
@@ -217,10 +235,19 @@ impl Tool for Checks {
         }
         drop(freed);
         self.globals.freed(allocation.base);
+        self.promises.freed(allocation.base);
+        self.streams.freed(allocation);
+    }
+
+    fn promised(&self, allocation: &AllocationInfo, promise: Promise) {
+        self.promises.made(allocation, promise);
     }
 
     fn copied(&self, copy: &CopyEvent) {
         self.globals.copied(copy.to, copy.from, copy.bytes);
+        if self.wanted.contains(&Check::Race) {
+            self.streams.copied(copy, &self.sink);
+        }
     }
 
     fn refused(&self, refusal: &Refusal) {

@@ -99,8 +99,8 @@ impl<'a> SyncObserver<'a> {
         self.report("sync/divergent-barrier", message, cure, vec![here]);
     }
 
-    /// Some lanes have ended that waited at this barrier in an earlier round. Who ends before the first barrier is
-    /// another matter, and usual.
+    /// Some lanes have ended that waited at this barrier in an earlier round: before the others of their warp came
+    /// to it again, or while those waited. Who ends before the first barrier is another matter, and usual.
     fn left(&self, block: u32, arrival: &Arrival) {
         let at = self.view.source(arrival.at.pc);
         let key = match at.line {
@@ -109,7 +109,8 @@ impl<'a> SyncObserver<'a> {
         };
         let mut regulars = self.regulars.lock();
         let before = regulars.entry(block).or_default().entry(key).or_default();
-        let gone = *before & !arrival.mask & !arrival.alive;
+        // The barrier is open: those that have not arrived have gone past it, or ended.
+        let gone = *before & !arrival.mask & !(arrival.alive & arrival.busy);
         *before |= arrival.mask;
         drop(regulars);
         if gone != 0 {

@@ -179,6 +179,7 @@ impl Bench {
             registers: program.info().registers,
             registers_decided: false,
             blocks_per_sm: 2,
+            order: None,
         };
         let observer = tool.and_then(|tool| tool.launch(&view));
         let cancel = AtomicBool::new(false);

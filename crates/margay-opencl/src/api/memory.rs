@@ -3,6 +3,7 @@
 
 use std::ffi::c_void;
 
+use margay_runtime::Promise;
 use opencl_sys::*;
 
 use super::device::most_allocation;
@@ -105,6 +106,11 @@ pub unsafe fn clCreateBufferWithProperties(
     }
     // SAFETY: the caller keeps the contract.
     let storage = unsafe { storage(&context, flags, size, host_ptr)? };
+    match kept & KERNEL_ACCESS {
+        CL_MEM_READ_ONLY => context.memory().promise(storage.address, Promise::ReadOnly),
+        CL_MEM_WRITE_ONLY => context.memory().promise(storage.address, Promise::WriteOnly),
+        _ => {}
+    }
     let build = |id| Mem::buffer(id, context, kept, storage, size as u64, host, listed);
     Ok(object::publish(build).handle())
 }

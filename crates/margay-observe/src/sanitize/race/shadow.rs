@@ -152,6 +152,7 @@ impl Mark {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cell {
     pub write: Mark,
+    /// Who has read since; after a strong write also the weak access before it.
     pub read: Mark,
 }
 

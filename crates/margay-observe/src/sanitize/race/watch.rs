@@ -170,21 +170,30 @@ impl<'a> RaceObserver<'a> {
         if !after_write && !write.morally_strong(mark) && !excused {
             found = Some(write);
         }
-        if !kind.writes() {
-            let alone = read.is_empty() || self.ordered(state, me, read);
-            cell.read = if alone { mark } else { self.widened(state, read, mark) };
-            return found;
-        }
         let after_read = read.is_empty() || self.ordered(state, me, read);
+        // The mark may be that of a weak write that strong ones followed.
+        let races = kind.writes() || read.kind().writes();
         if !after_read
+            && races
             && found.is_none()
             && !read.morally_strong(mark)
+            && !excused
             && volatile != Volatile::Flag
         {
             found = Some(read);
         }
-        if after_read {
-            cell.read = Mark::default();
+        if !kind.writes() {
+            cell.read = if after_read { mark } else { self.widened(state, read, mark) };
+            return found;
+        }
+        if !mark.strong() {
+            if after_read {
+                cell.read = Mark::default();
+            }
+        } else if read.is_empty() && !write.is_empty() && !write.strong() {
+            // A later strong access races with neither this one nor those that join it, but with the weak write
+            // that some of them come after. (A read that is kept instead came after that write.)
+            cell.read = write;
         }
         let joins = !after_write && write.morally_strong(mark);
         cell.write = if joins { self.widened(state, write, mark) } else { mark };

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Holds kernels to what the program promised of its buffers.
+//!
+//! OpenCL 3.0, section 5.2.1: writing to a buffer created with `CL_MEM_READ_ONLY`, or reading from one created with
+//! `CL_MEM_WRITE_ONLY`, inside a kernel is undefined. A sub-buffer's own flags are not looked at: its bytes may be
+//! reached by the parent too.
+
+use std::collections::{BTreeMap, HashSet};
+
+use margay_exec::fault::Access;
+use margay_exec::mem::AllocationInfo;
+use margay_exec::observe::{AccessEvent, Interest, Observer, Watch};
+use margay_ir::Space;
+use parking_lot::Mutex;
+
+use super::finding::{Actor, Check, Finding, Severity};
+use super::view::View;
+use crate::tool::Promise;
+
+/// A range of addresses, its end and what was promised of it; by its start.
+type Ranges = BTreeMap<u64, (u64, Promise)>;
+
+/// What was promised of the allocations that live.
+#[derive(Debug, Default)]
+pub struct Promises(Mutex<Ranges>);
+
+impl Promises {
+    pub fn made(&self, allocation: &AllocationInfo, promise: Promise) {
+        let end = allocation.base.saturating_add(allocation.size);
+        self.0.lock().insert(allocation.base, (end, promise));
+    }
+
+    pub fn freed(&self, base: u64) {
+        self.0.lock().remove(&base);
+    }
+
+    /// An observer for a launch, if anything was promised.
+    pub fn observer<'a>(&self, view: View<'a>) -> Option<Box<dyn Observer + 'a>> {
+        let ranges = self.0.lock().clone();
+        let watched = !ranges.is_empty();
+        watched.then(|| Box::new(PromiseObserver { view, ranges, reported: Mutex::default() }) as _)
+    }
+}
+
+struct PromiseObserver<'a> {
+    view: View<'a>,
+    ranges: Ranges,
+    /// Instructions and the allocations that they should not have touched so.
+    reported: Mutex<HashSet<(u32, u64)>>,
+}
+
+impl Observer for PromiseObserver<'_> {
+    fn interest(&self) -> Interest {
+        Interest::ACCESSES
+    }
+
+    fn worker(&self) -> Box<dyn Watch + '_> {
+        Box::new(PromiseWatch(self))
+    }
+}
+
+struct PromiseWatch<'w, 'a>(&'w PromiseObserver<'a>);
+
+impl Watch for PromiseWatch<'_, '_> {
+    fn access(&mut self, event: &AccessEvent<'_>) {
+        if event.space != Space::Global {
+            return;
+        }
+        for lane in (0..32usize).filter(|l| event.mask >> l & 1 != 0) {
+            let address = event.addresses[lane];
+            let Some((&base, &(end, promise))) = self.0.ranges.range(..=address).next_back() else {
+                continue;
+            };
+            let broken = match (promise, event.access) {
+                (Promise::ReadOnly, Access::Write | Access::Atomic)
+                | (Promise::WriteOnly, Access::Read | Access::Atomic) => address < end,
+                (Promise::ReadOnly, Access::Read) | (Promise::WriteOnly, Access::Write) => false,
+            };
+            if broken {
+                self.0.report(event, lane, base, promise);
+            }
+        }
+    }
+}
+
+impl PromiseObserver<'_> {
+    fn report(&self, event: &AccessEvent<'_>, lane: usize, base: u64, promise: Promise) {
+        let (pc, view) = (event.at.pc, &self.view);
+        if !self.reported.lock().insert((pc, base)) {
+            return view.sink.again(Check::Memory, view.kernel(), pc, pc);
+        }
+        let (code, flag, done) = match promise {
+            Promise::ReadOnly => ("memory/read-only-buffer", "CL_MEM_READ_ONLY", "written"),
+            Promise::WriteOnly => ("memory/write-only-buffer", "CL_MEM_WRITE_ONLY", "read"),
+        };
+        let action = match event.access {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::Atomic => "atomic",
+        };
+        let finding = Finding {
+            check: Check::Memory,
+            severity: Severity::Error,
+            code: code.to_owned(),
+            kernel: view.kernel().to_owned(),
+            message: format!("a buffer that was created with {flag} is {done} by a kernel"),
+            cure: "create the buffer with CL_MEM_READ_WRITE, or pass the one that was meant"
+                .to_owned(),
+            space: Some(view.space_name(event.space).to_owned()),
+            address: Some(event.addresses[lane]),
+            bytes: Some(event.bytes),
+            object: view.object(event.space, event.addresses[lane]),
+            actors: vec![Actor {
+                action: action.to_owned(),
+                block: event.at.ctaid,
+                thread: Some(view.tid(event.at.warp as u16, lane as u8)),
+                source: view.source(pc),
+            }],
+            count: 1,
+        };
+        view.sink.add(finding, Some((pc, pc)));
+    }
+}
