@@ -189,7 +189,14 @@ int main() {
                cudaErrorInvalidValue, "a loop with two bodies");
   expect_error(try_condition(graph, nullptr, 12345, cudaGraphCondTypeIf, 1, &node, nullptr), cudaErrorInvalidValue,
                "a handle that is none");
-  condition(graph, nullptr, handle, cudaGraphCondTypeIf, 1, &bodies);
+  cudaGraphNode_t stranger;
+  cudaGraph_t elsewhere;
+  CUDA(cudaGraphCreate(&elsewhere, 0));
+  CUDA(cudaGraphAddEmptyNode(&stranger, elsewhere, nullptr, 0));
+  expect_error(try_condition(graph, stranger, handle, cudaGraphCondTypeIf, 1, &node, nullptr), cudaErrorInvalidValue,
+               "a node after another graph's");
+  condition(graph, nullptr, handle, cudaGraphCondTypeIf, 1, &bodies); // which left the handle free
+  CUDA(cudaGraphDestroy(elsewhere));
   expect_error(try_condition(graph, nullptr, handle, cudaGraphCondTypeIf, 1, &node, nullptr), cudaErrorInvalidValue,
                "a handle for a second node");
   cudaHostNodeParams host = {[](void *) {}, nullptr};

@@ -6,16 +6,17 @@
 //! store. Invariant: the value is read when the node's turn comes in its stream, and a body's work has
 //! ended before the value is read again or the next node begins.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use margay_exec::mem::AllocKind;
 
 use crate::context::Context;
 use crate::error::{CudaError, Result};
-use crate::graph::{ExecNode, Graph, Node, NodeKind, executable, submit_all};
+use crate::graph::{ExecNode, Graph, NodeKind, executable, submit_all};
 use crate::handle::Handle;
 use crate::runtime::{self, CANCEL, Runtime};
+use crate::stream::Stream;
 
 /// `CUgraphConditionalNodeType`'s numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,11 +75,24 @@ pub struct Conditional {
     pub bodies: Vec<Arc<Graph>>,
 }
 
+impl Drop for Conditional {
+    /// The bodies go with their node, and a node that was refused leaves its handle free.
+    fn drop(&mut self) {
+        self.condition.taken.store(false, Ordering::Release);
+        for body in &self.bodies {
+            // The program may have destroyed it.
+            let _ = runtime::get().destroy_graph(body.handle);
+        }
+    }
+}
+
 /// A conditional node of an executable graph.
 pub(crate) struct ConditionalExec {
     pub condition: Arc<Condition>,
     pub kind: ConditionKind,
     pub bodies: Vec<Vec<ExecNode>>,
+    /// What the bodies run in, made when they first do.
+    side: OnceLock<Arc<Stream>>,
 }
 
 impl Context {
@@ -118,13 +132,16 @@ impl Runtime {
         Ok(Conditional { condition, kind, bodies })
     }
 
-    /// The graph is gone: its handles are, and the bodies of its conditional nodes.
-    pub(crate) fn forget_conditions(&self, graph: Handle, nodes: &[Node]) -> Result<()> {
-        self.conditions.lock().retain(|_, condition| condition.graph != graph);
-        for body in nodes.iter().filter_map(|n| n.work.conditional()).flat_map(|c| &c.bodies) {
-            self.destroy_graph(body.handle)?;
-        }
-        Ok(())
+    /// The graph is gone, and so are its handles.
+    pub(crate) fn forget_conditions(&self, graph: Handle) {
+        let mut conditions = self.conditions.lock();
+        let gone: Vec<u64> =
+            conditions.values().filter(|c| c.graph == graph).map(|c| c.address).collect();
+        let gone: Vec<Option<Arc<Condition>>> =
+            gone.iter().map(|address| conditions.remove(address)).collect();
+        // Their memory is freed without the lock.
+        drop(conditions);
+        drop(gone);
     }
 }
 
@@ -136,7 +153,8 @@ impl Conditional {
             check_body(body)?;
         }
         let bodies = self.bodies.iter().map(|body| executable(body)).collect::<Result<_>>()?;
-        Ok(ConditionalExec { condition: self.condition.clone(), kind: self.kind, bodies })
+        let (condition, kind) = (self.condition.clone(), self.kind);
+        Ok(ConditionalExec { condition, kind, bodies, side: OnceLock::new() })
     }
 }
 
@@ -178,9 +196,14 @@ impl ConditionalExec {
 
     /// Runs the bodies that the value asks for, in a stream of its own, and waits for them.
     pub fn run(&self, context: &Arc<Context>) {
-        let side = context.create_stream(true, 0);
+        let side = self.side.get_or_init(|| {
+            let side = context.create_stream(true, 0);
+            // The program has no handle of it.
+            runtime::get().streams.remove(side.handle);
+            side
+        });
         let once = |body: &[ExecNode]| -> Result<()> {
-            submit_all(body, &side)?;
+            submit_all(body, side)?;
             side.wait();
             context.check()
         };
@@ -202,7 +225,6 @@ impl ConditionalExec {
                 }
             },
         };
-        runtime::get().streams.remove(side.handle);
         if let Err(error) = outcome {
             context.fail(error);
         }

@@ -104,10 +104,6 @@ impl NodeWork {
         if let NodeWork::Child(child) = self { Some(child) } else { None }
     }
 
-    pub(crate) fn conditional(&self) -> Option<&Arc<Conditional>> {
-        if let NodeWork::Conditional(node) = self { Some(node) } else { None }
-    }
-
     /// Whether a graph with such a node cannot be copied (`cuGraphClone`): memory is one graph's, and a
     /// conditional handle one node's.
     fn is_single(&self) -> bool {
@@ -719,11 +715,10 @@ impl Runtime {
     /// `cuGraphDestroy`.
     pub fn destroy_graph(&self, handle: Handle) -> Result<()> {
         let graph = self.graphs.remove(handle).ok_or(CudaError::InvalidValue)?;
-        let nodes = graph.nodes();
-        for node in &nodes {
+        for node in graph.nodes() {
             self.graph_nodes.remove(node.handle);
         }
-        self.forget_conditions(handle, &nodes)?;
+        self.forget_conditions(handle);
         let objects: Vec<(Handle, u64)> = graph.objects.lock().drain().collect();
         for (object, count) in objects {
             self.release_object(object, count)?;

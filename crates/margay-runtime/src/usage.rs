@@ -48,6 +48,11 @@ pub fn of_ptx(text: &[u8]) -> Option<ModuleUsage> {
     of_module(crate::image::lower(text).ok()?)
 }
 
+/// Of what a linker made, for a device of compute capability `sm` (times ten).
+pub fn of_linked(image: &[u8], sm: u32) -> Option<ModuleUsage> {
+    of_module(crate::link::relink(image, sm).ok()?)
+}
+
 /// Of a module, for its target; `None` if nobody made a GPU like it.
 pub fn of_module(module: ir::Module) -> Option<ModuleUsage> {
     let limits = ComputeCapability::from_sm(module.sm).limits()?;

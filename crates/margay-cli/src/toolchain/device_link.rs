@@ -22,8 +22,10 @@ use margay_runtime::link::Linker;
 use object::read::archive::ArchiveFile;
 use object::{Object, ObjectSection, ObjectSymbol};
 
+use super::arch::Arch;
 use super::build::Session;
 use super::options::{Kind, Options, kind_of};
+use super::resources;
 use crate::failure::{At, Failure};
 
 const REGISTER: &str = "__cudaRegisterLinkedBinary";
@@ -124,7 +126,10 @@ impl Inputs {
                 })?;
             }
         }
-        linker.complete().map_err(|failure| failed(&failure.log))?;
+        let image = linker.complete().map_err(|failure| failed(&failure.log))?;
+        if options.resource_usage {
+            eprint!("{}", resources::report_linked(image, Arch { number: newest, suffix: None }));
+        }
         Ok(())
     }
 

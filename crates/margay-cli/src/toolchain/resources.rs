@@ -12,6 +12,12 @@ pub fn report(ptx: &str, arch: Arch) -> String {
     usage::of_ptx(ptx.as_bytes()).map_or_else(String::new, |module| lines(&module, arch))
 }
 
+/// The report on the device code of several files, once it is linked.
+pub fn report_linked(image: &[u8], arch: Arch) -> String {
+    let module = usage::of_linked(image, arch.number);
+    module.map_or_else(String::new, |module| lines(&module, arch))
+}
+
 /// Registers are estimated; the bank of constants has what the driver puts there beside the parameters,
 /// which only a card's driver knows.
 fn lines(module: &ModuleUsage, arch: Arch) -> String {

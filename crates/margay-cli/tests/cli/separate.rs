@@ -51,6 +51,22 @@ fn what_does_not_link_is_said_with_the_cure() {
 }
 
 #[test]
+fn what_kernels_use_is_known_once_they_are_linked() {
+    if !clang("what_kernels_use_is_known_once_they_are_linked") || !libraries("the link") {
+        return;
+    }
+    let place = place();
+    let got =
+        place.margay(&["cc", "-rdc=true", "-arch=sm_80", "-Xptxas", "-v", "main.cu", "other.cu"]);
+    assert_eq!((got.code, got.stdout.as_str()), (0, ""), "{}", got.stderr);
+    let (before, after) =
+        got.stderr.split_once("Not known for _Z1kPi: it calls '_Z5otheri'").unwrap();
+    assert!(!before.contains("Used"), "{before}");
+    let linked = after.split_once("Compiling entry function '_Z1kPi' for 'sm_80'").unwrap().1;
+    assert!(linked.contains(" registers, 8 bytes cmem[0]"), "{linked}");
+}
+
+#[test]
 fn objects_archives_and_a_device_link_of_its_own() {
     if !clang("objects_archives_and_a_device_link_of_its_own") || !libraries("the link") {
         return;
