@@ -68,7 +68,8 @@ pub struct Options {
     /// The code runs whole blocks, all of whose warps are full, one after the other.
     pub blocks: bool,
     /// A dimension of the grid has at most [`PLAIN_THREADS`] threads, counting for a dimension of a
-    /// block those of the last warp's missing lanes, and [`pointers`] are multiples of 16.
+    /// block those of the last warp's missing lanes, and [`pointers`] are multiples of 16 that point into
+    /// allocations, or null.
     pub plain: bool,
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The bench kernels on margay's engine, launched without a driver between.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -36,7 +37,8 @@ pub struct Took {
 
 /// A case that is compiled, linked and has its buffers.
 pub struct Prepared {
-    programs: Vec<Program>,
+    /// Linked kernels by name: launches of one share its code.
+    programs: BTreeMap<&'static str, Program>,
     addresses: Vec<u64>,
     memory: AddressSpace,
 }
@@ -51,13 +53,17 @@ pub fn prepare(root: &Path, case: &Case) -> Result<Prepared, String> {
         let made = memory.alloc(bytes, 256, AllocKind::Device, 0, "bench");
         addresses.push(made.map_err(|e| e.to_string())?);
     }
-    let mut programs: Vec<Program> = Vec::new();
+    let mut programs = BTreeMap::new();
     for launch in &case.launches {
+        if programs.contains_key(launch.kernel) {
+            continue;
+        }
         let entry = module
             .ir
             .function(launch.kernel)
             .ok_or_else(|| format!("{} has no kernel {}", case.name, launch.kernel))?;
-        programs.push(Program::link(&module, entry).map_err(|e| e.to_string())?);
+        let program = Program::link(&module, entry).map_err(|e| e.to_string())?;
+        programs.insert(launch.kernel, program);
     }
     Ok(Prepared { programs, addresses, memory })
 }
@@ -135,9 +141,10 @@ impl Prepared {
         let stop = AtomicBool::new(false);
         let mut warp_instructions = 0;
         let start = Instant::now();
-        for (program, config) in self.programs.iter().zip(&configs) {
-            let stats = launch(program, &machine, config, &self.memory, &NoHost, &stop)
-                .map_err(|e| format!("{}: {e}", case.name))?;
+        for (one, config) in case.launches.iter().zip(&configs) {
+            let stats =
+                launch(&self.programs[one.kernel], &machine, config, &self.memory, &NoHost, &stop)
+                    .map_err(|e| format!("{}: {e}", case.name))?;
             warp_instructions += stats.warp_instructions;
         }
         Ok(Took { milliseconds: start.elapsed().as_secs_f64() * 1e3, warp_instructions })

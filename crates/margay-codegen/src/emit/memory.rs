@@ -137,8 +137,14 @@ impl Gen<'_> {
             }
             return true;
         }
-        let (slow, join) = (self.label(), self.label());
-        self.save_for_handler(inst);
+        let leaves = self.leaves_if_out_of_bounds(inst, &access, &address);
+        let (slow, join) = match leaves {
+            true => (self.exit(crate::Reason::Interpret, n, None), String::new()),
+            false => (self.label(), self.label()),
+        };
+        if !leaves {
+            self.save_for_handler(inst);
+        }
         let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
         self.prefetch(n, inst, &access, &place);
         let mut fast = Vec::new();
@@ -152,6 +158,16 @@ impl Gen<'_> {
                 self.load_lanes(&access, e, &place)
             };
             fast.push(self.register_form(&name, access.size, class, mem.signed, !once));
+        }
+        let result = |name: String| match once {
+            true => Val::Lin { base: name, u: None, lin: Rc::new(Lin::uniform()) },
+            false => Val::Vec { name, addr: None },
+        };
+        if leaves {
+            for (&r, name) in inst.dsts.iter().zip(fast) {
+                self.put(r, result(name));
+            }
+            return true;
         }
         let from = self.here();
         self.line(format!("br label %{join}"));
@@ -168,12 +184,7 @@ impl Gen<'_> {
             joined.push(self.ins(text));
         }
         for (&r, name) in inst.dsts.iter().zip(joined) {
-            let v = if once {
-                Val::Lin { base: name, u: None, lin: Rc::new(Lin::uniform()) }
-            } else {
-                Val::Vec { name, addr: None }
-            };
-            self.put(r, v);
+            self.put(r, result(name));
         }
         true
     }
@@ -213,8 +224,14 @@ impl Gen<'_> {
             self.io_store("i32", "1", io!(changed));
             return true;
         }
-        let (slow, join) = (self.label(), self.label());
-        self.save_for_handler(inst);
+        let leaves = self.leaves_if_out_of_bounds(inst, &access, &address);
+        let (slow, join) = match leaves {
+            true => (self.exit(crate::Reason::Interpret, n, None), String::new()),
+            false => (self.label(), self.label()),
+        };
+        if !leaves {
+            self.save_for_handler(inst);
+        }
         let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
         self.prefetch(n, inst, &access, &place);
         for (e, v) in values.iter().enumerate() {
@@ -223,10 +240,29 @@ impl Gen<'_> {
         if mem.space != Space::Local {
             self.io_store("i32", "1", io!(changed));
         }
-        self.line(format!("br label %{join}"));
-        self.slow_path(n, inst, &slow, &join);
-        self.begin(&join);
+        if !leaves {
+            self.line(format!("br label %{join}"));
+            self.slow_path(n, inst, &slow, &join);
+            self.begin(&join);
+        }
         true
+    }
+
+    /// Whether an access that fails its check is the interpreter's from there on: it is a fault, but for
+    /// strange pointers. Elsewhere the handler makes it, which may find another allocation.
+    fn leaves_if_out_of_bounds(&self, inst: &Inst, a: &Access, address: &Val) -> bool {
+        // A range with a second pattern may be wider than what the lanes touch.
+        if matches!(address, Val::Lin { lin, .. } if lin.form.q.is_some()) {
+            return false;
+        }
+        let rooted = match inst.srcs.first() {
+            Some(&Value::Reg(r)) => self.roots[r.0 as usize].is_some(),
+            Some(Value::Imm(_)) | None => false,
+        };
+        match a.space {
+            Space::Shared | Space::Local | Space::Param => true,
+            Space::Global | Space::Generic | Space::Const => self.options.plain && rooted,
+        }
     }
 
     /// Shared accesses of a block through one linear address register are checked at once, before the
@@ -459,7 +495,9 @@ impl Gen<'_> {
         }
         let bytes = a.bytes() as i64;
         match address {
-            Val::Lin { base, u, lin } if lin.form.pat.iter().all(|p| p % bytes == 0) => {
+            Val::Lin { base, u, lin }
+                if lin.form.pat.iter().all(|p| p % bytes == 0) && self.has_range(&lin.form) =>
+            {
                 let at = self.add64(base, a.offset);
                 let (low, span) = self.range(&at, u.as_deref(), &lin.form);
                 let known = span.parse::<u64>().ok();
@@ -642,11 +680,15 @@ impl Gen<'_> {
         self.ins(format!("add i64 {base}, {offset}"))
     }
 
+    /// Whether [`Gen::range`] is about the lanes that run, not about others too.
+    fn has_range(&self, form: &Pattern) -> bool {
+        self.all() || form.is_uniform() || is_even(form) && form.pat[1] > 0
+    }
+
     /// The lowest address of a linear access, and how far above it the highest lies.
     fn range(&mut self, at: &str, u: Option<&str>, form: &Pattern) -> (String, String) {
         let step = form.pat[1];
-        let even = form.q.is_none() && (0..LANES).all(|l| form.pat[l] == step * l as i64);
-        if !self.all() && even && step > 0 {
+        if !self.all() && is_even(form) && step > 0 {
             // From the first lane that runs to the last.
             self.declare("declare i32 @llvm.cttz.i32(i32, i1)");
             self.declare("declare i32 @llvm.ctlz.i32(i32, i1)");
@@ -1078,6 +1120,11 @@ impl Gen<'_> {
 fn inst_result_is_scalar(g: &Gen<'_>, inst: &Inst) -> bool {
     let Attr::Mem(mem) = inst.attr else { return false };
     g.facts.operand(inst.srcs[0]).is_uniform() && loads_once(&mem)
+}
+
+/// Whether each lane is as far from the one before.
+fn is_even(form: &Pattern) -> bool {
+    form.q.is_none() && (0..LANES).all(|l| form.pat[l] == form.pat[1] * l as i64)
 }
 
 /// Whether the address is known to be a multiple of the access.

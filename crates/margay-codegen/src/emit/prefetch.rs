@@ -20,7 +20,7 @@ const LINE: u64 = 64;
 /// What is known of the innermost loop around the block that is written.
 #[derive(Default)]
 pub struct Around {
-    /// Registers that change in it.
+    /// Registers that change in it, but for those that only go on by a constant: the host follows these.
     changes: Vec<bool>,
     /// Iterations to look ahead; 0 for none.
     ahead: u64,
@@ -31,6 +31,16 @@ pub struct Around {
 fn touches_global(inst: &Inst) -> bool {
     matches!(inst.op, Op::Ld | Op::St)
         && matches!(inst.attr, Attr::Mem(m) if matches!(m.space, Space::Global | Space::Generic))
+}
+
+/// Whether an instruction only moves a pointer on by less than a page.
+fn is_small_step(inst: &Inst) -> bool {
+    match (inst.op, inst.dsts.as_slice(), inst.srcs.as_slice()) {
+        (Op::Add, [d], [Value::Reg(a), Value::Imm(n)]) => {
+            d == a && (*n as i64).unsigned_abs() < 2048
+        }
+        _ => false,
+    }
 }
 
 impl Gen<'_> {
@@ -51,7 +61,7 @@ impl Gen<'_> {
             _ => return,
         };
         let mut changes = vec![false; self.f.regs.len()];
-        for inst in insts() {
+        for inst in insts().filter(|i| !is_small_step(i)) {
             for_each_def(inst, |r| changes[r.0 as usize] = true);
         }
         self.around = Around { changes, ahead, done: Vec::new() };

@@ -217,7 +217,8 @@ fn plain(env: &Env<'_>, accesses: &super::hold::Accesses) -> bool {
     small
         && accesses.pointers.iter().all(|&at| {
             let bytes = env.config.params.get(at as usize..at as usize + 8);
-            bytes.is_none_or(|b| b[0] & 15 == 0)
+            let address = bytes.and_then(|b| b.try_into().ok()).map(u64::from_le_bytes);
+            address.is_none_or(|a| a & 15 == 0 && (a == 0 || env.memory.find(a).is_some()))
         })
 }
 
@@ -470,7 +471,14 @@ unsafe fn call(cx: &mut Cx<'_>, kernel: &Kernel, entry: u32, mask: u32, fuel: i6
         DONE => Left::Done,
         FAULT => Left::Fault,
         AGAIN => Left::Again,
-        n => Left::Exit((n - FIRST_EXIT) as usize),
+        n => {
+            let n = (n - FIRST_EXIT) as usize;
+            if kernel.group_at.contains_key(&kernel.exits[n].pc) {
+                // The interpreter may find that the access is good: the next table shall know.
+                cx.rooms[0].epoch = 0;
+            }
+            Left::Exit(n)
+        }
     }
 }
 
