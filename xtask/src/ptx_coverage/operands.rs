@@ -209,17 +209,21 @@ fn combinations(places: &[Vec<String>]) -> Vec<Vec<usize>> {
     for index in 1..longest {
         all.push(places.iter().map(|p| index.min(p.len() - 1)).collect());
     }
+    let mut pairs = Vec::new();
     for (a, first) in places.iter().enumerate() {
         for (b, second) in places.iter().enumerate().skip(a + 1) {
             for i in 1..first.len().min(8) {
                 for j in 1..second.len().min(8) {
                     let mut two = vec![0; places.len()];
                     (two[a], two[b]) = (i, j);
-                    all.push(two);
+                    pairs.push(two);
                 }
             }
         }
     }
+    // Whichever two they are: widths and counts of 32 bits beside values of 64 (`bfe.u64`).
+    pairs.sort_by_key(|two| two.iter().sum::<usize>());
+    all.extend(pairs);
     all.truncate(MOST);
     all
 }
