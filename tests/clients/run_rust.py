@@ -22,7 +22,11 @@ VERSIONS = {"cudarc": "0.19.10", "cust": "0.3.2"}
 NVRTC = ["nvidia-cuda-nvrtc-cu12==12.9.*"]
 FEATURES = "std,driver,nvrtc,dynamic-loading,cuda-12090"
 # What an example needs of the command line.
-OPTIONS = {"13-copy-multi-gpu": ["--gpus", "2"]}
+OPTIONS = {
+    # It asks for the depth of device-side waits, which GPUs from 9.0 on refuse to tell.
+    "12-context-config": ["--gpu", "a100"],
+    "13-copy-multi-gpu": ["--gpus", "2"],
+}
 WAIVED = {
     "08-cupti": "needs CUPTI, NVIDIA's profiling library",
     "cufile-copy": "needs cuFile, NVIDIA's storage library",
