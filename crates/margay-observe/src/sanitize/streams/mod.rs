@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! racecheck between streams: launches and copies that nothing orders, and that touch the same bytes.
+//!
+//! CUDA C++ Programming Guide, "Asynchronous Concurrent Execution": commands of different streams may run in any
+//! order, or at once, unless an event, the default stream's rules or the host program orders them. What a launch or
+//! copy touched is kept as its *footprint* and compared with those of earlier ones by their [`Order`]: the verdict does
+//! not depend on what really ran first.
+//!
+//! Limits: the most recent footprints are kept ([`MOST_PAGES`]); atomics of two launches do not race with each other,
+//! whatever their scope; what the host's own loads and stores touch is not seen.
+
+mod footprint;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use margay_exec::fault::Access;
+use margay_exec::mem::AllocationInfo;
+use margay_exec::observe::{AccessEvent, Interest, Observer, Watch};
+use margay_ir::Space;
+use parking_lot::Mutex;
+
+use self::footprint::{Clash, Footprint, Kind, PAGE, Page, Place, Touched};
+use super::finding::{Check, Finding, Severity};
+use super::view::{Sink, View};
+use crate::tool::{CopyEvent, LaunchView, Order};
+
+/// Pages that all footprints have together, about: 512 MB that were touched, 200 MB of our own memory.
+const MOST_PAGES: usize = 1 << 17;
+/// Footprints that are kept.
+const MOST: usize = 1024;
+
+#[derive(Debug, Default)]
+struct State {
+    history: VecDeque<Footprint>,
+    /// Allocations that live, by start: their ends and labels.
+    live: BTreeMap<u64, (u64, String)>,
+}
+
+impl State {
+    fn allocation(&self, address: u64) -> Option<(u64, u64, &str)> {
+        let (&base, (end, label)) = self.live.range(..=address).next_back()?;
+        (address < *end).then_some((base, *end, label.as_str()))
+    }
+}
+
+/// The footprints of a process.
+#[derive(Debug, Default)]
+pub struct Streams(Mutex<State>);
+
+impl Streams {
+    pub fn allocated(&self, allocation: &AllocationInfo) {
+        let end = allocation.base.saturating_add(allocation.size);
+        self.0.lock().live.insert(allocation.base, (end, allocation.label.to_string()));
+    }
+
+    pub fn freed(&self, allocation: &AllocationInfo) {
+        let gone = allocation.base..allocation.base.saturating_add(allocation.size);
+        let mut state = self.0.lock();
+        state.live.remove(&gone.start);
+        state.history.iter_mut().for_each(|f| f.forget(&gone));
+    }
+
+    /// An observer for a launch whose order is known.
+    pub fn observer<'a>(
+        &'a self,
+        launch: &'a LaunchView<'a>,
+        view: View<'a>,
+    ) -> Option<Box<dyn Observer + 'a>> {
+        let order = launch.order.clone()?;
+        let (pages, stream) = (Mutex::default(), launch.stream);
+        Some(Box::new(StreamObserver { streams: self, order, stream, view, pages }))
+    }
+
+    pub fn copied(&self, copy: &CopyEvent, sink: &Sink) {
+        let Some(order) = copy.order.clone() else { return };
+        let mut state = self.0.lock();
+        let sides = [(Kind::Write, Some(copy.to)), (Kind::Read, copy.from)];
+        // The host's own memory comes and goes without our knowing.
+        let ranges: Vec<_> = sides
+            .into_iter()
+            .filter_map(|(kind, start)| Some((kind, start?)))
+            .filter(|(_, start)| state.allocation(*start).is_some())
+            .map(|(kind, start)| (kind, start..start.saturating_add(copy.bytes)))
+            .collect();
+        let stream = copy.stream;
+        // The rows of one copy are one footprint.
+        let more = state.history.back_mut().filter(|last| last.order == order);
+        if let Some(Footprint { touched: Touched::Copy(rows), .. }) = more {
+            rows.extend(ranges.iter().cloned());
+            let row = Footprint { order, stream, touched: Touched::Copy(ranges) };
+            return compare(&state, &row, sink);
+        }
+        if !ranges.is_empty() {
+            add(&mut state, Footprint { order, stream, touched: Touched::Copy(ranges) }, sink);
+        }
+    }
+}
+
+/// Compares a footprint with the others, and keeps it.
+fn add(state: &mut State, new: Footprint, sink: &Sink) {
+    compare(state, &new, sink);
+    state.history.push_back(new);
+    let mut pages: usize = state.history.iter().map(Footprint::pages).sum();
+    while state.history.len() > 1 && (state.history.len() > MOST || pages > MOST_PAGES) {
+        pages -= state.history.pop_front().map_or(0, |f| f.pages());
+    }
+}
+
+fn compare(state: &State, new: &Footprint, sink: &Sink) {
+    for old in &state.history {
+        let ordered = new.order.follows(&old.order) || old.order.follows(&new.order);
+        if let Some(clash) = (!ordered).then(|| new.clash(old)).flatten() {
+            report(state, new, old, &clash, sink);
+        }
+    }
+}
+
+fn report(state: &State, new: &Footprint, old: &Footprint, clash: &Clash, sink: &Sink) {
+    let Clash { address, mine, theirs } = *clash;
+    let kernel = [new, old].into_iter().find_map(|f| match &f.touched {
+        Touched::Launch { kernel, .. } => Some(kernel.clone()),
+        Touched::Copy(_) => None,
+    });
+    let actors = [new.actor(mine, address), old.actor(theirs, address)];
+    sink.add(
+        Finding {
+            check: Check::Race,
+            severity: Severity::Error,
+            code: "race/streams".to_owned(),
+            kernel: kernel.unwrap_or_default(),
+            message: format!(
+                "{} and {}, and nothing orders the two",
+                old.name(theirs),
+                new.name(mine)
+            ),
+            cure: "let one stream wait for an event of the other (cudaEventRecord, cudaStreamWaitEvent), or \
+                   synchronise before the second is queued"
+                .to_owned(),
+            space: Some("global".to_owned()),
+            address: Some(address),
+            bytes: None,
+            object: state.allocation(address).map(|(base, end, label)| {
+                format!("`{label}`, byte {} of {}", address - base, end - base)
+            }),
+            actors: actors.into_iter().flatten().collect(),
+            count: 1,
+        },
+        None,
+    );
+}
+
+struct StreamObserver<'a> {
+    streams: &'a Streams,
+    order: Order,
+    stream: u64,
+    view: View<'a>,
+    pages: Mutex<BTreeMap<u64, Page>>,
+}
+
+impl Observer for StreamObserver<'_> {
+    fn interest(&self) -> Interest {
+        Interest::ACCESSES
+    }
+
+    fn worker(&self) -> Box<dyn Watch + '_> {
+        Box::new(StreamWatch { all: self, pages: BTreeMap::new() })
+    }
+}
+
+/// The launch has ended: its footprint is whole.
+impl Drop for StreamObserver<'_> {
+    fn drop(&mut self) {
+        let pages = std::mem::take(self.pages.get_mut());
+        let places = pages.values().flat_map(|page| page.0.iter().flatten());
+        let sources = places.map(|b| (b.1.pc, self.view.source(b.1.pc))).collect();
+        let kernel = self.view.kernel().to_owned();
+        let touched = Touched::Launch { kernel, pages, sources };
+        let footprint = Footprint { order: self.order.clone(), stream: self.stream, touched };
+        add(&mut self.streams.0.lock(), footprint, self.view.sink);
+    }
+}
+
+/// A worker's part of the footprint.
+struct StreamWatch<'w, 'a> {
+    all: &'w StreamObserver<'a>,
+    pages: BTreeMap<u64, Page>,
+}
+
+impl Drop for StreamWatch<'_, '_> {
+    fn drop(&mut self) {
+        let mut all = self.all.pages.lock();
+        for (number, page) in std::mem::take(&mut self.pages) {
+            all.entry(number).or_default().join(page);
+        }
+    }
+}
+
+impl Watch for StreamWatch<'_, '_> {
+    fn access(&mut self, event: &AccessEvent<'_>) {
+        if event.space != Space::Global {
+            return;
+        }
+        let kind = match event.access {
+            Access::Read => Kind::Read,
+            Access::Write => Kind::Write,
+            Access::Atomic => Kind::Atomic,
+        };
+        for lane in (0..32usize).filter(|l| event.mask >> l & 1 != 0) {
+            let (mut at, end) =
+                (event.addresses[lane], event.addresses[lane].saturating_add(event.bytes.into()));
+            let place = || Place {
+                pc: event.at.pc,
+                block: event.at.ctaid,
+                thread: self.all.view.tid(event.at.warp as u16, lane as u8),
+            };
+            while at < end {
+                let bytes = (end - at).min(PAGE - at % PAGE);
+                let page = self.pages.entry(at / PAGE).or_default();
+                page.add(kind, at % PAGE, bytes, place);
+                at += bytes;
+            }
+        }
+    }
+}

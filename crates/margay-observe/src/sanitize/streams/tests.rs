@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which footprints race.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::footprint::{Footprint, Kind, PAGE, Page, Place, Touched};
+use super::{State, add};
+use crate::sanitize::view::Sink;
+use crate::tool::Order;
+
+fn order(queue: u64, sequence: u64, known: &[(u64, u64)]) -> Order {
+    let mut clock: BTreeMap<u64, u64> = known.iter().copied().collect();
+    clock.insert(queue, sequence);
+    Order { queue, sequence, clock: Arc::new(clock) }
+}
+
+fn launch(order: Order, kind: Kind, bytes: Range<u64>) -> Footprint {
+    let mut pages: BTreeMap<u64, Page> = BTreeMap::new();
+    for byte in bytes {
+        let place = || Place { pc: 0, block: [0; 3], thread: [0; 3] };
+        pages.entry(byte / PAGE).or_default().add(kind, byte % PAGE, 1, place);
+    }
+    let touched = Touched::Launch { kernel: "k".into(), pages, sources: BTreeMap::new() };
+    Footprint { order, stream: 0, touched }
+}
+
+fn copy(order: Order, kind: Kind, bytes: Range<u64>) -> Footprint {
+    Footprint { order, stream: 0, touched: Touched::Copy(vec![(kind, bytes)]) }
+}
+
+fn findings(footprints: Vec<Footprint>) -> usize {
+    let (sink, mut state) = (Sink::default(), State::default());
+    footprints.into_iter().for_each(|f| add(&mut state, f, &sink));
+    sink.list().len()
+}
+
+#[test]
+fn unordered_overlaps_race() {
+    use Kind::{Atomic, Read, Write};
+    let (a, b, after) = (order(1, 1, &[]), order(2, 1, &[]), order(2, 1, &[(1, 1)]));
+    let pair = |x: (Kind, Range<u64>), y: (Kind, Range<u64>), o: &Order| {
+        findings(vec![launch(a.clone(), x.0, x.1), launch(o.clone(), y.0, y.1)])
+    };
+    assert_eq!(pair((Write, 0..8), (Write, 4..8), &b), 1);
+    assert_eq!(pair((Write, 0..8), (Write, 4..8), &after), 0, "an event orders them");
+    assert_eq!(pair((Write, 0..8), (Write, 8..16), &b), 0, "neighbours in a page");
+    assert_eq!(pair((Read, 0..8), (Read, 0..8), &b), 0);
+    assert_eq!(pair((Atomic, 0..8), (Atomic, 0..8), &b), 0);
+    assert_eq!(pair((Atomic, 4090..4100), (Read, 4096..4097), &b), 1);
+}
+
+#[test]
+fn copies_race_with_launches_and_copies() {
+    let (a, b) = (order(1, 1, &[]), order(2, 1, &[]));
+    let written = || launch(a.clone(), Kind::Write, 5000..5004);
+    assert_eq!(findings(vec![written(), copy(b.clone(), Kind::Read, 4096..8192)]), 1);
+    assert_eq!(findings(vec![copy(b.clone(), Kind::Read, 0..8192), written()]), 1);
+    assert_eq!(findings(vec![written(), copy(b.clone(), Kind::Read, 5004..8192)]), 0);
+    let copied = || copy(a.clone(), Kind::Write, 0..100);
+    assert_eq!(findings(vec![copied(), copy(b.clone(), Kind::Write, 99..200)]), 1);
+    assert_eq!(findings(vec![copied(), copy(b, Kind::Write, 100..200)]), 0);
+}
+
+#[test]
+fn freed_memory_is_forgotten() {
+    let mut old = launch(order(1, 1, &[]), Kind::Write, 4000..4200);
+    old.forget(&(4096..4128));
+    let at = |bytes| launch(order(2, 1, &[]), Kind::Write, bytes).clash(&old).map(|c| c.address);
+    assert_eq!((at(4096..4128), at(4095..4097), at(4120..4200)), (None, Some(4095), Some(4128)));
+}
