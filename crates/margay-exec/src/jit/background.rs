@@ -2,12 +2,16 @@
 //! Threads that compile while launches are interpreted.
 //!
 //! Invariant: LLVM's own destructors, which run when the process exits, never meet a thread that is
-//! still inside LLVM: a handler registered after LLVM was loaded, and so called before them, waits.
+//! still inside LLVM: a handler registered after them, and so called before them, waits. Some of LLVM's
+//! are registered when it first compiles, so a small module is compiled first and the handler is
+//! registered again.
+//!
+//! Limit: a process that exits within the milliseconds of that first module may meet them.
 
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 
-/// Threads at once.
-const LIMIT: usize = 2;
+/// Threads at once; one that compiles counts twice.
+const LIMIT: usize = 4;
 
 struct Running {
     /// The process that counts: a child of `fork` has none of these threads.
@@ -36,13 +40,46 @@ extern "C" fn wait_for_all() {
     }
 }
 
+fn register() {
+    // SAFETY: the handler is a function of this library; where that is unloaded, it runs before.
+    unsafe { libc::atexit(wait_for_all) };
+}
+
+/// A thread that is inside LLVM.
+pub struct Inside(());
+
+impl Inside {
+    /// `first` is what is to be compiled before anything else. `None` once the process exits.
+    pub fn enter(first: impl FnOnce()) -> Option<Inside> {
+        static EARLY: Once = Once::new();
+        EARLY.call_once(register);
+        {
+            let mut running = running();
+            if running.exiting {
+                return None;
+            }
+            running.threads += 1;
+        }
+        let inside = Inside(());
+        static FIRST: Once = Once::new();
+        FIRST.call_once(|| {
+            first();
+            register();
+        });
+        Some(inside)
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        let mut running = running();
+        running.threads = running.threads.saturating_sub(1);
+        DONE.notify_all();
+    }
+}
+
 /// Runs `work` on a thread of its own. False if there are enough of them, or none can be had.
 pub fn start(work: impl FnOnce() + Send + 'static) -> bool {
-    static ONCE: Once = Once::new();
-    // SAFETY: the handler is a function of this library; where that is unloaded, it runs before.
-    ONCE.call_once(|| unsafe {
-        libc::atexit(wait_for_all);
-    });
     {
         let mut running = running();
         if running.threads >= LIMIT || running.exiting {

@@ -194,6 +194,11 @@ impl Kernels {
     }
 
     fn in_background(&self, prepared: Box<Prepared>) -> State {
+        // What LLVM sets up late is set up here, by who launches: a program that has waited for its
+        // launch may exit at any moment.
+        if let Ok(jit) = library::get() {
+            jit.set_up(PASSES);
+        }
         let landing = Landing::default();
         let (place, landed) = (landing.clone(), self.landed.clone());
         let text = prepared.code.text.clone();

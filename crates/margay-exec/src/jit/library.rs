@@ -9,6 +9,23 @@ use libloading::Library;
 /// Version of the library's interface that this engine speaks.
 const VERSION: u32 = 1;
 const NAME: &str = "libmargay_jit.so";
+/// A module with something of what kernels have, after which LLVM has set up what it sets up late.
+const FIRST: &str = "declare <32 x i32> @llvm.masked.gather.v32i32.v32p0(<32 x ptr>, i32, <32 x i1>, <32 x i32>)
+declare i32 @llvm.vector.reduce.add.v32i32(<32 x i32>)
+define i32 @first(ptr %p, ptr %q) {
+  %a = load <32 x i32>, ptr %p, align 4
+  %m = icmp slt <32 x i32> %a, zeroinitializer
+  %w = sext <32 x i32> %a to <32 x i64>
+  %at = getelementptr i32, ptr %q, <32 x i64> %w
+  %g = call <32 x i32> @llvm.masked.gather.v32i32.v32p0(<32 x ptr> %at, i32 4, <32 x i1> %m, <32 x i32> %a)
+  %f = sitofp <32 x i32> %g to <32 x float>
+  %s = fadd <32 x float> %f, %f
+  %t = fptosi <32 x float> %s to <32 x i32>
+  store <32 x i32> %t, ptr %p, align 4
+  %r = call i32 @llvm.vector.reduce.add.v32i32(<32 x i32> %t)
+  ret i32 %r
+}
+";
 
 #[repr(C)]
 struct Bytes {
@@ -167,6 +184,22 @@ fn level(name: &str) -> Result<&'static str, String> {
 impl Jit {
     /// Compiles a module to an ELF object.
     pub fn compile(&self, module: &str, passes: &str, level: u32) -> Result<Vec<u8>, String> {
+        let _inside = self.enter(passes).ok_or("the process exits")?;
+        self.compile_inside(module, passes, level)
+    }
+
+    fn enter(&self, passes: &str) -> Option<super::background::Inside> {
+        super::background::Inside::enter(|| {
+            let _ = self.compile_inside(FIRST, passes, 2);
+        })
+    }
+
+    /// Has LLVM set up what it sets up when it first compiles.
+    pub fn set_up(&self, passes: &str) {
+        drop(self.enter(passes));
+    }
+
+    fn compile_inside(&self, module: &str, passes: &str, level: u32) -> Result<Vec<u8>, String> {
         let mut out = Bytes { data: std::ptr::null_mut(), length: 0 };
         // SAFETY: the texts live through the call, and `out` is ours.
         unsafe {
