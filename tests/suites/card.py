@@ -74,7 +74,8 @@ def write_corpus(machine, programs):
         "margay's findings are the marks in the sources, which `tests/checks/run.py` proves.", "",
         f"Of {found['bugs']} bugs margay finds {found['margay']}, compute-sanitizer {found['card']}. "
         f"compute-sanitizer accuses {found['accused']} of the cured twins, margay none; clean twins are not listed. "
-        "Where compute-sanitizer hangs, the kernel waits for ever.", "",
+        "Where compute-sanitizer hangs, the kernel waits for ever. What it finds may vary: an earlier recording, in which "
+        "`tiles_bug` ran before other kernels, names it.", "",
         "| file | kernel | margay | compute-sanitizer |", "|---|---|---|---|", *rows,
     ]
     (HERE / "checks_corpus.md").write_text("\n".join(text) + "\n")
