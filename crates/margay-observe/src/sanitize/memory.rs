@@ -106,7 +106,8 @@ fn actor(action: &str, fault: &Fault) -> Actor {
     }
 }
 
-fn verb(access: Access) -> &'static str {
+/// What an access does, as findings name it.
+pub(super) fn verb(access: Access) -> &'static str {
     match access {
         Access::Read => "read",
         Access::Write => "write",

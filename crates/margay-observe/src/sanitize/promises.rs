@@ -14,6 +14,7 @@ use margay_ir::Space;
 use parking_lot::Mutex;
 
 use super::finding::{Actor, Check, Finding, Severity};
+use super::memory::verb;
 use super::view::View;
 use crate::tool::Promise;
 
@@ -93,11 +94,6 @@ impl PromiseObserver<'_> {
             Promise::ReadOnly => ("memory/read-only-buffer", "CL_MEM_READ_ONLY", "written"),
             Promise::WriteOnly => ("memory/write-only-buffer", "CL_MEM_WRITE_ONLY", "read"),
         };
-        let action = match event.access {
-            Access::Read => "read",
-            Access::Write => "write",
-            Access::Atomic => "atomic",
-        };
         let finding = Finding {
             check: Check::Memory,
             severity: Severity::Error,
@@ -111,7 +107,7 @@ impl PromiseObserver<'_> {
             bytes: Some(event.bytes),
             object: view.object(event.space, event.addresses[lane]),
             actors: vec![Actor {
-                action: action.to_owned(),
+                action: verb(event.access).to_owned(),
                 block: event.at.ctaid,
                 thread: Some(view.tid(event.at.warp as u16, lane as u8)),
                 source: view.source(pc),
