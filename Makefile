@@ -21,18 +21,18 @@ lint: setup
 	cargo clippy --workspace --all-targets -- -D warnings
 
 # The shared libraries first: tests open them, and `cargo test` builds none.
+# `--workspace` everywhere: for one package cargo takes fewer features of the shared crates and builds them all anew.
 test: lint build
 	cargo build --workspace
 	cargo test --workspace
-	cargo xtask ptx-coverage --check
-	MARGAY_ENGINE=interp cargo test -p margay-filetest --test filetests
-	MARGAY_ENGINE=jit cargo test -p margay-filetest --test filetests
-	MARGAY_ENGINE=jit MARGAY_CPU=x86-64-v3 cargo test -p margay-filetest --test filetests run
-	MARGAY_FUZZ_SECONDS=60 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test -p margay-ir --test fuzz -- --nocapture
-	MARGAY_JIT_CACHE=0 MARGAY_FUZZ_SECONDS=45 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test -p margay-filetest --test differential -- --nocapture
-	MARGAY_JIT_CACHE=0 MARGAY_FUZZ_SECONDS=30 MARGAY_FUZZ_SEED=2 MARGAY_CPU=x86-64-v3 cargo test -p margay-filetest --test differential -- --nocapture
-	MARGAY_FUZZ_SECONDS=60 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test -p margay-rules --test fuzz -- --nocapture
-	MARGAY_FUZZ_SECONDS=20 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test -p margay-opencl --test opencl call_sequences -- --nocapture
+	target/release/xtask ptx-coverage --check
+	MARGAY_ENGINE=interp cargo test --workspace --test filetests
+	MARGAY_ENGINE=jit cargo test --workspace --test filetests
+	MARGAY_ENGINE=jit MARGAY_CPU=x86-64-v3 cargo test --workspace --test filetests run
+	MARGAY_FUZZ_SECONDS=60 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test --workspace --test fuzz -- --nocapture
+	MARGAY_JIT_CACHE=0 MARGAY_FUZZ_SECONDS=45 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test --workspace --test differential -- --nocapture
+	MARGAY_JIT_CACHE=0 MARGAY_FUZZ_SECONDS=30 MARGAY_FUZZ_SEED=2 MARGAY_CPU=x86-64-v3 cargo test --workspace --test differential -- --nocapture
+	MARGAY_FUZZ_SECONDS=60 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test --workspace --test opencl call_sequences -- --nocapture
 	MARGAY=$(MARGAY) tests/cli/run.sh
 	tests/checks/run.py --margay $(MARGAY)
 
