@@ -81,6 +81,8 @@ void OV atomic_work_item_fence(cl_mem_fence_flags f, memory_order order, memory_
   FETCH(A, T, T, add) FETCH(A, T, T, sub) FETCH(A, T, T, or) FETCH(A, T, T, xor) FETCH(A, T, T, and) \
   FETCH(A, T, T, min) FETCH(A, T, T, max)
 INTEGER(atomic_int, int) INTEGER(atomic_uint, uint) INTEGER(atomic_long, long) INTEGER(atomic_ulong, ulong)
+// Of atomic_uintptr_t, by a ptrdiff_t.
+FETCH(atomic_ulong, ulong, long, add) FETCH(atomic_ulong, ulong, long, sub)
 STORAGE(atomic_float, float) EXCHANGE(atomic_float, float, uint, as_uint, as_float)
 STORAGE(atomic_double, double) EXCHANGE(atomic_double, double, ulong, as_ulong, as_double)
 

@@ -69,7 +69,8 @@ BINARY(minmag, (fabs(x) < fabs(y) ? x : fabs(y) < fabs(x) ? y : fmin(x, y)),
 float OV nextafter(float x, float y) { return __nv_nextafterf(x, y); }
 double OV nextafter(double x, double y) { return __nv_nextafter(x, y); }
 half OV nextafter(half x, half y) {
-  if (isnan(x) || isnan(y)) return (half)NAN;
+  // Not isnan(half): it is half.cl's, which stands before this file.
+  if (x != x || y != y) return (half)NAN;
   if (x == y) return y;
   if (x == 0) return as_half((ushort)(1 | (signbit((float)y) ? 0x8000 : 0)));
   ushort bits = as_ushort(x);
@@ -169,7 +170,7 @@ VEC1(float, uint, nan) VEC1(double, ulong, nan) VEC1(half, ushort, nan)
 
 float OV fract(float x, float *p) { *p = floor(x); return isinf(x) ? copysign(0.0f, x) : isnan(x) ? x : fmin(x - *p, 0x1.fffffep-1f); }
 double OV fract(double x, double *p) { *p = floor(x); return isinf(x) ? copysign(0.0, x) : isnan(x) ? x : fmin(x - *p, 0x1.fffffffffffffp-1); }
-half OV fract(half x, half *p) { *p = floor(x); return isinf(x) ? copysign((half)0, x) : isnan(x) ? x : fmin((half)(x - *p), (half)0x1.ffcp-1f); }
+half OV fract(half x, half *p) { *p = floor(x); return isinf((float)x) ? copysign((half)0, x) : x != x ? x : fmin((half)(x - *p), (half)0x1.ffcp-1f); }
 POINTER_SPACES(float, float, fract) POINTER_SPACES(double, double, fract) POINTER_SPACES(half, half, fract)
 
 float __nv_modff(float, float *); double __nv_modf(double, double *);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::clang::Clang;
 use crate::metadata::{self, Kernel};
 use crate::options::{Options, Standard};
-use crate::{BuildError, library};
+use crate::{BuildError, library, recursion};
 
 /// A compiled program that is not linked: LLVM IR text, a module each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,13 +56,26 @@ const FEATURES: &[&str] = &[
     "__opencl_c_work_group_collective_functions",
 ];
 
+/// Extensions that clang leaves to its header, which knows SPIR only.
+const HEADER_EXTENSIONS: &[&str] = &[
+    "cl_khr_subgroup_ballot",
+    "cl_khr_subgroup_clustered_reduce",
+    "cl_khr_subgroup_extended_types",
+    "cl_khr_subgroup_non_uniform_arithmetic",
+    "cl_khr_subgroup_non_uniform_vote",
+    "cl_khr_subgroup_rotate",
+    "cl_khr_subgroup_shuffle",
+    "cl_khr_subgroup_shuffle_relative",
+];
+
 /// Changes when the way that the library is compiled changes.
-pub const LIBRARY_RECIPE: &str = "4";
+pub const LIBRARY_RECIPE: &str = "5";
 
 /// The name that clang's messages and fault reports show for a program's source.
 pub const SOURCE_NAME: &str = "program.cl";
 
-fn target(clang: &Clang, sm: u32) -> Vec<String> {
+/// Options that name the device.
+pub fn target(clang: &Clang, sm: u32) -> Vec<String> {
     let sm = clang.target_sm(sm);
     let mut out = vec!["-target".to_owned(), "nvptx64-nvidia-nvcl".to_owned()];
     for word in ["-target-cpu", &format!("sm_{sm}"), "-target-feature", clang.ptx_feature()] {
@@ -71,7 +84,8 @@ fn target(clang: &Clang, sm: u32) -> Vec<String> {
     out
 }
 
-fn language(standard: Standard) -> Vec<String> {
+/// Options that name the language and what it offers.
+pub fn language(standard: Standard) -> Vec<String> {
     let mut on: Vec<&str> = EXTENSIONS.to_vec();
     if standard >= Standard::Cl30 {
         on.extend(FEATURES);
@@ -92,6 +106,7 @@ fn language(standard: Standard) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
+    out.extend(HEADER_EXTENSIONS.iter().map(|extension| format!("-D{extension}=1")));
     if standard >= Standard::Cl30 {
         // clang leaves these to its header, which knows SPIR only.
         let header_only =
@@ -162,6 +177,10 @@ pub fn compile(
         return Err(BuildError::Program(log));
     }
     let ir = String::from_utf8_lossy(&output.stdout).replace("\"<stdin>\"", "\"program.cl\"");
+    let recursion = recursion::errors([ir.as_str()]);
+    if !recursion.is_empty() {
+        return Err(BuildError::Program(log + &recursion));
+    }
     Ok((Object { modules: vec![ir] }, log))
 }
 
@@ -176,6 +195,11 @@ pub fn link(
     let Some((first, rest)) = modules.split_first() else {
         return Err(BuildError::Program("error: nothing to link\n".into()));
     };
+    // Around which one object alone does not go.
+    let recursion = recursion::errors(modules.iter().map(|m| m.as_str()));
+    if !recursion.is_empty() {
+        return Err(BuildError::Program(recursion));
+    }
     let kernels = modules.iter().flat_map(|m| metadata::kernels(m)).collect();
     let setup = |error: std::io::Error| BuildError::Setup(format!("cannot write: {error}"));
     let mut args = vec!["-x".to_owned(), "ir".to_owned()];

@@ -5,16 +5,19 @@
 //! objects are linked with the built-in functions into PTX (an [`Executable`]). Both steps are clang's; the
 //! built-in functions are this crate's (`library/`) and libclc's.
 //!
-//! Invariant: logs are clang's own words. Limit: clang 17 or newer and libclc of the same version are needed
+//! Invariant: logs are clang's own words, and what clang overlooks (`recursion.rs`) reads like them. Limit: clang 17 or newer and libclc of the same version are needed
 //! at run time.
 
 mod cache;
+#[cfg(test)]
+mod census;
 mod clang;
 mod compile;
 mod library;
 mod metadata;
 mod options;
 mod range;
+mod recursion;
 mod stored;
 
 pub use compile::{Executable, Object, available, compile, link, warm};

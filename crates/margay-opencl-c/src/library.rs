@@ -10,9 +10,14 @@ use crate::{BuildError, cache, compile};
 /// The sources; each is one translation unit. Linked in this order, each takes only what those before it
 /// need: a file stands before those whose functions it calls.
 const SOURCES: &[(&str, &str)] = &[
-    ("group.cl", include_str!("../library/group.cl")),
+    (
+        "subgroup.cl",
+        concat!(include_str!("../library/lanes.cl"), include_str!("../library/subgroup.cl")),
+    ),
+    ("group.cl", concat!(include_str!("../library/lanes.cl"), include_str!("../library/group.cl"))),
     ("scratch.c", include_str!("../library/scratch.c")),
     ("image.cl", include_str!("../library/image.cl")),
+    ("integer.cl", include_str!("../library/integer.cl")),
     ("half.cl", include_str!("../library/half.cl")),
     ("atomic.cl", include_str!("../library/atomic.cl")),
     ("math.cl", include_str!("../library/math.cl")),

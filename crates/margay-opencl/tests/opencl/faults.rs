@@ -29,6 +29,59 @@ fn build_errors_are_in_the_log() {
     assert!(log.contains("unused variable"), "{log}");
 }
 
+/// OpenCL C has no recursion, and clang does not say so.
+#[test]
+fn recursion_is_an_error_that_names_the_cycle() {
+    let setup = Setup::new(0);
+    let own = "int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+        kernel void f(global int *o) { *o = fib(*o); }";
+    let pair = "int odd(int n);
+        int even(int n) { return n == 0 || odd(n - 1); }
+        int odd(int n) { return n != 0 && even(n - 1); }
+        kernel void f(global int *o) { *o = even(*o); }";
+    let words = "error: recursion is not supported in OpenCL C: ";
+    for options in ["", "-cl-std=CL3.0", "-cl-opt-disable"] {
+        let (_, result, log) = setup.build(own, options);
+        assert_eq!(result, CL_BUILD_PROGRAM_FAILURE, "{options}");
+        assert!(log.contains(&format!("program.cl:1:37: {words}'fib' calls itself")), "{log}");
+        let (_, result, log) = setup.build(pair, options);
+        assert_eq!(result, CL_BUILD_PROGRAM_FAILURE, "{options}");
+        assert!(log.contains(&format!("program.cl:2:44: {words}even -> odd -> even")), "{log}");
+        assert!(log.contains("program.cl:3:43: note: 'odd' calls 'even' here"), "{log}");
+    }
+    // A cycle that linking closes.
+    let (f, g) = (
+        "int g(int n); int h(int n) { return g(n); }",
+        "int h(int n); int g(int n) { return h(n); }",
+    );
+    let programs = [f, g].map(|text| setup.source(text));
+    for program in programs {
+        let (names, data) = (null_mut(), null_mut());
+        let compiled =
+            cl!(clCompileProgram(program, 0, null(), null(), 0, null(), names, None, data));
+        assert_eq!(compiled, 0, "{}", setup.log(program));
+    }
+    let (mut error, none) = (0, null_mut());
+    let linked = cl!(clLinkProgram(
+        setup.context,
+        0,
+        null(),
+        null(),
+        2,
+        programs.as_ptr(),
+        None,
+        none,
+        &mut error
+    ));
+    assert_eq!(error, CL_LINK_PROGRAM_FAILURE);
+    let log = setup.log(linked);
+    assert!(log.contains("-> h") && log.contains(words), "{log}");
+    // A diamond of calls is none.
+    let diamond = "int a(int n) { return n; } int b(int n) { return a(n); } int c(int n) { return a(n) + b(n); }
+        kernel void f(global int *o) { *o = b(*o) + c(*o); }";
+    assert_eq!(setup.build(diamond, "").1, 0);
+}
+
 #[test]
 fn wrong_arguments() {
     let setup = Setup::new(0);

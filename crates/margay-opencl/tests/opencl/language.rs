@@ -7,7 +7,7 @@ use crate::cl;
 use crate::common::*;
 
 /// Runs `f(global int *o)` over 64 items in groups of 32 or 64, or what `local` says.
-fn run(options: &str, source: &str, items: usize, local: usize) -> Vec<i32> {
+pub fn run(options: &str, source: &str, items: usize, local: usize) -> Vec<i32> {
     let setup = Setup::new(0);
     let kernel = setup.kernel(source, options, "f");
     let out = setup.buffer(&vec![0i32; items]);

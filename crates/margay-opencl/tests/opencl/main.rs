@@ -15,3 +15,4 @@ mod faults;
 mod fuzz;
 mod images;
 mod language;
+mod sub_groups;

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What libclc lacks beside mathematics and `half`: integer functions, one common function, and copies.
+
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#define OV __attribute__((overloadable))
+
+#define SIZES(M, T) M(T, 2) M(T, 3) M(T, 4) M(T, 8) M(T, 16)
+#define INTEGERS(M) M(char) M(uchar) M(short) M(ushort) M(int) M(uint) M(long) M(ulong)
+
+// Zero has as many zeros as the type has bits.
+#define CTZ(T)                                                                        \
+  T OV ctz(T x) { return (T)(x == 0 ? sizeof(T) * 8 : __builtin_ctzl((ulong)x)); }
+#define CTZ_VECTOR(T, n) T##n OV ctz(T##n x) { T##n r; for (int i = 0; i < n; i++) r[i] = ctz((T)x[i]); return r; }
+#define CTZ_ALL(T) CTZ(T) SIZES(CTZ_VECTOR, T)
+INTEGERS(CTZ_ALL)
+
+#define MAD_HI(T) T OV mad_hi(T a, T b, T c) { return (T)(mul_hi(a, b) + c); } SIZES(MAD_HI_VECTOR, T)
+#define MAD_HI_VECTOR(T, n) T##n OV mad_hi(T##n a, T##n b, T##n c) { return mul_hi(a, b) + c; }
+INTEGERS(MAD_HI)
+
+// A function that is defined here hides clang's declarations of the same name.
+#define SMOOTHSTEP(T, n)                                                              \
+  T##n OV smoothstep(T##n low, T##n high, T##n x);                                    \
+  T##n OV smoothstep(T low, T high, T##n x) { return smoothstep((T##n)(low), (T##n)(high), x); }
+SIZES(SMOOTHSTEP, double)
+
+// Copies of a work-group: each work-item copies elements of its own, and waiting for the event is a barrier.
+#define COPY(T, to, from, name, at_to, at_from, ...)                                  \
+  event_t OV name(to T *t, const from T *f, size_t count, __VA_ARGS__ event_t e) {    \
+    size_t items = get_local_size(0) * get_local_size(1) * get_local_size(2);         \
+    for (size_t i = get_local_linear_id(); i < count; i += items) t[at_to] = f[at_from]; \
+    return e;                                                                         \
+  }
+#define STRIDE size_t stride,
+#define COPIES(T)                                                                     \
+  COPY(T, local, global, async_work_group_copy, i, i)                                 \
+  COPY(T, global, local, async_work_group_copy, i, i)                                 \
+  COPY(T, local, global, async_work_group_strided_copy, i, i * stride, STRIDE)        \
+  COPY(T, global, local, async_work_group_strided_copy, i * stride, i, STRIDE)        \
+  void OV prefetch(const global T *p, size_t count) {}
+COPIES(char3) COPIES(uchar3) COPIES(short3) COPIES(ushort3) COPIES(int3) COPIES(uint3) COPIES(long3) COPIES(ulong3)
+COPIES(float3) COPIES(double3) COPIES(half) COPIES(half2) COPIES(half3) COPIES(half4) COPIES(half8) COPIES(half16)
