@@ -303,7 +303,7 @@ pub(crate) fn group(size: u32, index: u32) -> u32 {
     if size == 32 { u32::MAX } else { ((1u32 << size) - 1) << (size * index) }
 }
 
-/// Counts distinct values. Neighbouring lanes mostly ascend, so equal and rising runs are cheap.
+/// Counts distinct values that come one by one. Neighbouring lanes mostly ascend, so rising runs are cheap.
 pub(crate) struct Distinct {
     values: [u64; 32],
     len: usize,
@@ -330,5 +330,74 @@ impl Distinct {
 
     pub(crate) fn len(&self) -> u32 {
         self.len as u32
+    }
+}
+
+/// Lanes that want one of several values of a place take turns: each turn serves the value of every place's lowest
+/// waiting lane, to all lanes that want it. The number of turns, and the lanes that were the first at their value.
+///
+/// `wish` gives a lane's place, below `N`, a power of two up to 64, and its value. Written without branches on data: what
+/// comes here is mostly random.
+#[inline(always)]
+pub(crate) fn turns<const N: usize>(mask: u32, wish: impl Fn(usize) -> (u32, u64)) -> (u32, u32) {
+    let mut served = [0u64; N];
+    let (mut waiting, mut turns, mut firsts) = (mask, 0, 0u32);
+    while waiting != 0 {
+        let (mut taken, mut left) = (0u64, 0u32);
+        while waiting != 0 {
+            let lane = waiting.trailing_zeros();
+            waiting &= waiting - 1;
+            let (place, value) = wish(lane as usize & 31);
+            let slot = &mut served[place as usize & (N - 1)];
+            let free = taken >> place & 1 == 0;
+            *slot = if free { value } else { *slot };
+            firsts |= u32::from(free) << lane;
+            left |= u32::from(*slot != value) << lane;
+            taken |= 1 << place;
+        }
+        turns += 1;
+        waiting = left;
+    }
+    (turns, firsts)
+}
+
+/// For each distinct value that lanes of the mask have, the lowest of its lanes.
+#[inline]
+pub fn first_lanes(mask: u32, value: impl Fn(usize) -> u64) -> u32 {
+    turns::<64>(mask, |lane| {
+        let value = value(lane);
+        ((value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as u32, value)
+    })
+    .1
+}
+
+/// How many distinct values the lanes have.
+#[inline]
+pub(crate) fn distinct(mask: u32, value: impl Fn(usize) -> u64) -> u32 {
+    first_lanes(mask, value).count_ones()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_the_most_values_of_a_place() {
+        let mut state = 1u64;
+        for n in 0..2000 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let mask = (state >> 32) as u32;
+            let range = 1 + n % 97;
+            let of = |lane: usize| ((state >> 7).wrapping_mul(lane as u64 + 1) >> 40) % range;
+            let mut values: Vec<u64> = lanes(mask).map(of).collect();
+            values.sort_unstable();
+            values.dedup();
+            assert_eq!(distinct(mask, of), values.len() as u32);
+            let deepest = (0..32).map(|p| values.iter().filter(|v| *v % 32 == p).count()).max();
+            let found = turns::<32>(mask, |lane| ((of(lane) % 32) as u32, of(lane)));
+            assert_eq!(found, (deepest.unwrap() as u32, first_lanes(mask, of)));
+            let first = |lane: usize| lanes(mask).find(|l| of(*l) == of(lane)) == Some(lane);
+            assert!(lanes(mask).all(|l| first_lanes(mask, of) >> l & 1 == u32::from(first(l))));
+        }
     }
 }

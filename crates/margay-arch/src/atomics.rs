@@ -8,7 +8,8 @@
 use serde::Serialize;
 
 use crate::access::{
-    AtomicOp, Counts, Distinct, Generation, Kind, MemoryModel, Rule, WarpAccess, group, lanes,
+    AtomicOp, Counts, Distinct, Generation, Kind, MemoryModel, Rule, WarpAccess, distinct, group,
+    lanes,
 };
 use crate::banks;
 use crate::capability::ComputeCapability;
@@ -27,10 +28,7 @@ fn op_of(kind: Kind) -> AtomicOp {
 /// Global memory: the lanes at one address take turns; a turn moves each 32-byte sector that it touches
 /// once. What else ends a turn is [`turns_by_tag_bank`]'s.
 pub(crate) fn count_global(model: &MemoryModel, access: &WarpAccess<'_>) -> Counts {
-    let mut places = Distinct::new();
-    for lane in lanes(access.mask) {
-        places.insert(access.addresses[lane]);
-    }
+    let places = distinct(access.mask, |lane| access.addresses[lane]);
     let sectors = if model.generation >= Generation::Volta {
         turns_by_tag_bank(access)
     } else {
@@ -45,7 +43,7 @@ pub(crate) fn count_global(model: &MemoryModel, access: &WarpAccess<'_>) -> Coun
         requests: coalesce::requests(model, access).count() as u32,
         transactions: sectors,
         sectors,
-        sectors_ideal: (places.len() * access.width).div_ceil(32).min(sectors),
+        sectors_ideal: (places * access.width).div_ceil(32).min(sectors),
         bytes_moved: 32 * sectors,
         ..Counts::default()
     }
@@ -195,8 +193,8 @@ fn groups(width: u32) -> u32 {
 
 /// Bank of an address when banks are seen in units of the access's width.
 fn column(width: u32, address: u64) -> usize {
-    let unit = u64::from(width.clamp(4, 8));
-    (address / unit % (128 / unit)) as usize
+    let shift = width.clamp(4, 8).trailing_zeros();
+    (address >> shift & (127 >> shift)) as usize
 }
 
 /// The most lanes in one bank, equal words too, for each group.
@@ -223,7 +221,7 @@ fn compare_swap_loop(model: &MemoryModel, access: &WarpAccess<'_>) -> Counts {
     while waiting != 0 {
         rounds += 1;
         let load = WarpAccess { kind: Kind::Load, mask: waiting, ..*access };
-        loads += banks::count(model, &load).wavefronts;
+        loads += banks::passes(model, &load).0;
         let mut changed = Distinct::new();
         let mut served = 0;
         for index in 0..groups {
@@ -264,11 +262,11 @@ fn lock_loop(model: &MemoryModel, access: &WarpAccess<'_>) -> Counts {
                 served |= 1 << lane;
             }
         }
-        let pass = |kind, mask| banks::count(model, &WarpAccess { kind, mask, ..*access });
+        let pass = |kind, mask| banks::passes(model, &WarpAccess { kind, mask, ..*access });
         let (load, store) = (pass(Kind::Load, waiting), pass(Kind::Store, served));
-        wavefronts += load.wavefronts + store.wavefronts;
+        wavefronts += load.0 + store.0;
         if rounds == 0 {
-            ideal = load.wavefronts_ideal + store.wavefronts_ideal;
+            ideal = load.1 + store.1;
         }
         rounds += 1;
         waiting &= !served;

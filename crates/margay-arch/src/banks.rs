@@ -4,43 +4,9 @@
 //! Invariant: `wavefronts_least <= wavefronts <= wavefronts_most`, equal from 2.0 on.
 
 use crate::access::{
-    BankMode, Counts, Generation, Kind, MemoryModel, Rule, WarpAccess, group, lanes,
+    BankMode, Counts, Generation, Kind, MemoryModel, Rule, WarpAccess, group, lanes, turns,
 };
 use crate::figure::Source;
-
-/// Words that lie in the same bank: for each bank a chain of distinct rows.
-struct Table {
-    /// Index of a bank's last row in `rows`, plus one.
-    head: [u8; 32],
-    rows: [(u64, u8); 64],
-    len: usize,
-    /// Distinct rows of each bank.
-    depth: [u8; 32],
-    deepest: u32,
-}
-
-impl Table {
-    fn new() -> Table {
-        Table { head: [0; 32], rows: [(0, 0); 64], len: 0, depth: [0; 32], deepest: 0 }
-    }
-
-    #[inline]
-    fn insert(&mut self, bank: usize, row: u64) {
-        let mut at = self.head[bank];
-        while at != 0 {
-            let (known, next) = self.rows[at as usize - 1];
-            if known == row {
-                return;
-            }
-            at = next;
-        }
-        self.rows[self.len] = (row, self.head[bank]);
-        self.len += 1;
-        self.head[bank] = self.len as u8;
-        self.depth[bank] += 1;
-        self.deepest = self.deepest.max(self.depth[bank].into());
-    }
-}
 
 /// A load or store.
 pub(crate) fn count(model: &MemoryModel, access: &WarpAccess<'_>) -> Counts {
@@ -70,13 +36,12 @@ fn exact(requests: u32, wavefronts: u32, ideal: u32) -> Counts {
 #[inline]
 fn deepest(access: &WarpAccess<'_>, mask: u32, unit: u32) -> u32 {
     let shift = unit.trailing_zeros();
-    let columns = 128 / u64::from(unit);
-    let mut table = Table::new();
-    for lane in lanes(mask) {
+    let columns = u64::from(128 / unit) - 1;
+    turns::<32>(mask, |lane| {
         let word = access.addresses[lane] >> shift;
-        table.insert((word % columns) as usize, word);
-    }
-    table.deepest
+        ((word & columns) as u32, word)
+    })
+    .0
 }
 
 /// 5.x on. 64 bits go as two half-warps, 128 bits as four quarter-warps; in loads by lanes that agree in
@@ -174,24 +139,18 @@ fn kepler(mode: BankMode, access: &WarpAccess<'_>) -> Counts {
         if mask == 0 {
             continue;
         }
-        let mut table = Table::new();
-        for lane in lanes(mask) {
-            let address = access.addresses[lane];
-            match mode {
-                BankMode::EightByte => {
-                    for word in address / 8..=(address + u64::from(access.width) - 1) / 8 {
-                        table.insert((word % 32) as usize, word);
-                    }
-                }
-                // Words i and i + 32 of an aligned segment of 64 words lie side by side.
-                BankMode::FourByte => {
-                    for word in address / 4..=(address + u64::from(access.width) - 1) / 4 {
-                        table.insert((word % 32) as usize, word / 64);
-                    }
-                }
+        // As accesses are aligned, the words of a lane conflict together or not at all: the first tells.
+        wavefronts += match mode {
+            BankMode::EightByte => {
+                let word = |lane: usize| access.addresses[lane] / 8;
+                turns::<32>(mask, |lane| ((word(lane) % 32) as u32, word(lane))).0
             }
-        }
-        wavefronts += table.deepest;
+            // Words i and i + 32 of an aligned segment of 64 words lie side by side.
+            BankMode::FourByte => {
+                let word = |lane: usize| access.addresses[lane] / 4;
+                turns::<32>(mask, |lane| ((word(lane) % 32) as u32, word(lane) / 64)).0
+            }
+        };
         ideal += 1;
     }
     exact(ideal, wavefronts, ideal)
@@ -315,29 +274,49 @@ fn most_steps(words: &[(u64, u32)]) -> u32 {
 /// 16 banks; half-warps apart; wider accesses are 32-bit requests one after the other.
 fn tesla(access: &WarpAccess<'_>) -> Counts {
     let mut counts = Counts { instructions: access.width.div_ceil(4), ..Counts::default() };
+    each_half(access, |lanes| {
+        counts.requests += 1;
+        counts.wavefronts_ideal += 1;
+        if access.kind == Kind::Store {
+            let steps = lanes.steps(false);
+            counts.wavefronts += steps;
+            counts.wavefronts_least += steps;
+            counts.wavefronts_most += steps;
+        } else {
+            let (least, most) = lanes.bounds();
+            counts.wavefronts += lanes.steps(true);
+            counts.wavefronts_least += least;
+            counts.wavefronts_most += most;
+        }
+    });
+    counts.wavefronts_sass = counts.wavefronts;
+    counts
+}
+
+/// The 32-bit requests of an access on 1.x.
+fn each_half(access: &WarpAccess<'_>, mut found: impl FnMut(&HalfWarp)) {
     for word in 0..u64::from(access.width.div_ceil(4)) {
         for half in 0..2 {
             let lanes = HalfWarp::of(access, half, word);
-            if lanes.len == 0 {
-                continue;
-            }
-            counts.requests += 1;
-            counts.wavefronts_ideal += 1;
-            if access.kind == Kind::Store {
-                let steps = lanes.steps(false);
-                counts.wavefronts += steps;
-                counts.wavefronts_least += steps;
-                counts.wavefronts_most += steps;
-            } else {
-                let (least, most) = lanes.bounds();
-                counts.wavefronts += lanes.steps(true);
-                counts.wavefronts_least += least;
-                counts.wavefronts_most += most;
+            if lanes.len > 0 {
+                found(&lanes);
             }
         }
     }
-    counts.wavefronts_sass = counts.wavefronts;
-    counts
+}
+
+/// [`count`]'s passes, and the fewest, without what else it tells.
+pub(crate) fn passes(model: &MemoryModel, access: &WarpAccess<'_>) -> (u32, u32) {
+    if !model.generation.is_tesla() {
+        let counts = count(model, access);
+        return (counts.wavefronts, counts.wavefronts_ideal);
+    }
+    let (mut passes, mut ideal) = (0, 0);
+    each_half(access, |lanes| {
+        passes += lanes.steps(access.kind != Kind::Store);
+        ideal += 1;
+    });
+    (passes, ideal)
 }
 
 /// The rule for loads and stores, with its source.

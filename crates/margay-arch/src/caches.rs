@@ -39,32 +39,75 @@ impl HitCounts {
     }
 }
 
+/// Division by one number, over and over: a shift, or a multiplication where that is exact.
 #[derive(Clone, Copy, Debug)]
-struct Line {
-    /// Line number plus one; 0 is empty.
-    tag: u64,
-    sectors: u32,
-    used: u64,
+struct Divisor {
+    by: u64,
+    /// 64 if `by` is no power of two.
+    shift: u32,
+    /// 2^64 / `by`, rounded up; the upper half of a product with it is the quotient of numbers below `exact`.
+    magic: u64,
+    exact: u64,
+}
+
+impl Divisor {
+    fn new(by: u64) -> Divisor {
+        let by = by.max(1);
+        let shift = if by.is_power_of_two() { by.trailing_zeros() } else { 64 };
+        Divisor { by, shift, magic: (u64::MAX / by).wrapping_add(1), exact: u64::MAX / by }
+    }
+
+    #[inline]
+    fn quotient(self, n: u64) -> u64 {
+        if self.shift < 64 {
+            n >> self.shift
+        } else if n < self.exact {
+            ((u128::from(n) * u128::from(self.magic)) >> 64) as u64
+        } else {
+            n / self.by
+        }
+    }
+
+    #[inline]
+    fn remainder(self, n: u64) -> u64 {
+        n - self.quotient(n) * self.by
+    }
 }
 
 /// A cache: least recently used, filled by sectors.
 #[derive(Clone, Debug)]
 pub struct Cache {
     shape: CacheShape,
-    lines: Vec<Line>,
-    clock: u64,
+    /// Sets of `ways` entries, the last used first: a line's number plus one, above a bit for each sector that is
+    /// present. 0 is empty.
+    entries: Vec<u64>,
+    ways: usize,
+    sectors: u32,
+    by_line: Divisor,
+    by_sector: Divisor,
+    by_sets: Divisor,
     pub counts: HitCounts,
 }
 
 impl Cache {
     /// An empty cache. One of less than a line misses always.
+    ///
+    /// # Panics
+    /// If a line has more than eight sectors: line numbers and sectors share a word.
     pub fn new(shape: CacheShape) -> Cache {
+        let sectors = (shape.line / shape.sector.max(1)).max(1);
+        assert!(sectors <= 8, "a line of {} bytes has {sectors} sectors", shape.line);
+        let ways = shape.ways.max(1) as usize;
         let lines = (shape.bytes / shape.line.max(1)) as usize;
-        let lines = lines - lines % shape.ways.max(1) as usize;
+        let lines = lines - lines % ways;
         Cache {
             shape,
-            lines: vec![Line { tag: 0, sectors: 0, used: 0 }; lines],
-            clock: 0,
+            entries: vec![0; lines],
+            ways,
+            sectors,
+            by_line: Divisor::new(shape.line.into()),
+            by_sector: Divisor::new(shape.sector.into()),
+            by_sets: Divisor::new((lines / ways) as u64),
             counts: HitCounts::default(),
         }
     }
@@ -75,46 +118,94 @@ impl Cache {
 
     /// Looks the sector of `address` up, brings it in if it is absent, and counts. True for a hit.
     pub fn read(&mut self, address: u64) -> bool {
-        let hit = self.touch(address, true);
-        *(if hit { &mut self.counts.hits } else { &mut self.counts.misses }) += 1;
-        hit
+        let (line, sector) = self.place(address);
+        self.read_line(line, sector) != 0
     }
 
     /// A write that goes through: the sector is updated if it is present, and not brought in.
     pub fn write_through(&mut self, address: u64) -> bool {
-        self.touch(address, false)
+        let (line, sector) = self.place(address);
+        self.touch(line, sector, false) != 0
     }
 
-    fn touch(&mut self, address: u64, fill: bool) -> bool {
-        let ways = self.shape.ways.max(1) as usize;
-        let sets = (self.lines.len() / ways) as u64;
-        if sets == 0 {
-            return false;
+    /// [`Cache::read`] of several sectors of one line, one after the other: a bit for each in `sectors`, and in
+    /// what comes back a bit for each that hit. `line` is the address by the size of a line.
+    #[inline]
+    pub fn read_line(&mut self, line: u64, sectors: u32) -> u32 {
+        let hits = self.touch(line, sectors, true);
+        self.counts.hits += u64::from(hits.count_ones());
+        self.counts.misses += u64::from((sectors & !hits).count_ones());
+        hits
+    }
+
+    /// [`Cache::write_through`] of several sectors of one line.
+    #[inline]
+    pub fn write_line(&mut self, line: u64, sectors: u32) {
+        self.touch(line, sectors, false);
+    }
+
+    /// Number of the line, and the bit of the sector.
+    fn place(&self, address: u64) -> (u64, u32) {
+        let line = self.by_line.quotient(address);
+        let within = address - line * u64::from(self.shape.line);
+        (line, 1 << self.by_sector.quotient(within))
+    }
+
+    /// The sectors that were present.
+    #[inline]
+    fn touch(&mut self, line: u64, sectors: u32, fill: bool) -> u32 {
+        if self.entries.is_empty() {
+            return 0;
         }
-        self.clock += 1;
-        let number = address / u64::from(self.shape.line);
-        let sector = 1 << (address % u64::from(self.shape.line) / u64::from(self.shape.sector));
-        let set = &mut self.lines[(number % sets) as usize * ways..][..ways];
-        if let Some(line) = set.iter_mut().find(|l| l.tag == number + 1) {
-            line.used = self.clock;
-            let hit = line.sectors & sector != 0;
-            if fill {
-                line.sectors |= sector;
+        let set = self.by_sets.remainder(line) as usize * self.ways;
+        let set = &mut self.entries[set..set + self.ways];
+        let tag = line + 1;
+        let bits = if fill { u64::from(sectors) } else { 0 };
+        let is = |entry: u64| entry >> self.sectors == tag;
+        if let &mut [a, b, c, d] = set {
+            // The usual number of ways, with as few branches on data as can be: lookups are mostly random.
+            if is(a) {
+                set[0] = a | bits;
+                return a as u32 & sectors;
             }
-            return hit;
+            let found = is(b) | is(c) | is(d);
+            if !found & !fill {
+                return 0;
+            }
+            let entry = if is(d) { d } else { 0 };
+            let entry = if is(c) { c } else { entry };
+            let entry = if is(b) { b } else { entry };
+            set[1] = a;
+            set[2] = if is(b) { c } else { b };
+            set[3] = if is(b) | is(c) { d } else { c };
+            set[0] = entry | tag << self.sectors | bits;
+            return entry as u32 & sectors;
         }
-        if fill {
-            let oldest = set.iter_mut().min_by_key(|l| l.used).expect("a set has ways");
-            *oldest = Line { tag: number + 1, sectors: sector, used: self.clock };
-        }
-        false
+        let Some(way) = set.iter().position(|entry| is(*entry)) else {
+            if fill {
+                to_front(set, self.ways - 1, tag << self.sectors | bits);
+            }
+            return 0;
+        };
+        let entry = set[way];
+        to_front(set, way, entry | bits);
+        entry as u32 & sectors
     }
 
     /// Throws everything away: what a host write to constant memory does to the constant cache, and the
     /// end of a kernel to L1.
     pub fn invalidate(&mut self) {
-        self.lines.fill(Line { tag: 0, sectors: 0, used: 0 });
+        self.entries.fill(0);
     }
+}
+
+/// Puts `entry` before the others of a set, in place of the one at `way`.
+#[inline]
+fn to_front(set: &mut [u64], way: usize, entry: u64) {
+    for n in (0..way).rev() {
+        set[n + 1] = set[n];
+    }
+    set[0] = entry;
 }
 
 /// The constant cache of a multiprocessor: the capability's working set, or `bytes` if the user chose one
@@ -232,6 +323,40 @@ mod tests {
         assert!(!cache.read(0));
         assert_eq!(cache.counts, HitCounts { hits: 2, misses: 7 });
         assert!(!Cache::new(CacheShape { bytes: 0, ..shape }).read(0));
+    }
+
+    /// Against lists in the order of their last use, for sets that are a power of two and sets that are not.
+    #[test]
+    fn it_is_the_model_that_it_says() {
+        for (bytes, line, sector, ways) in
+            [(31 << 10, 128, 32, 4), (16 << 10, 64, 64, 4), (96 << 7, 128, 32, 16), (96, 32, 32, 1)]
+        {
+            let shape = CacheShape { bytes, line, sector, ways, source: Source::Modelled };
+            let sets = u64::from(bytes / line / ways);
+            let mut lists: Vec<Vec<(u64, u64)>> = vec![Vec::new(); sets as usize];
+            let mut cache = Cache::new(shape);
+            let mut state = 7u64;
+            for n in 0..20_000 {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let far = if n % 3 == 0 { 1 << 60 } else { 0 };
+                let address = far + (state >> 33) % (3 * u64::from(bytes));
+                let number = address / u64::from(line);
+                let bit = 1 << (address % u64::from(line) / u64::from(sector));
+                let list = &mut lists[(number % sets) as usize];
+                let known = list.iter().position(|l| l.0 == number).map(|at| list.remove(at));
+                let hit = known.is_some_and(|l| l.1 & bit != 0);
+                if state & 1 == 0 {
+                    assert_eq!(cache.write_through(address), hit);
+                    list.extend(known);
+                } else {
+                    assert_eq!(cache.read(address), hit, "{address:#x} of {shape:?}");
+                    list.push((number, known.map_or(0, |l| l.1) | bit));
+                    if list.len() > ways as usize {
+                        list.remove(0);
+                    }
+                }
+            }
+        }
     }
 
     /// A table of the constant cache's size is read once from memory, then from the cache.

@@ -2,7 +2,7 @@
 //! Global memory: the transactions into which a warp's addresses coalesce.
 
 use crate::access::{
-    CacheOperator, Counts, Distinct, Generation, Kind, MemoryModel, Rule, WarpAccess, group, lanes,
+    CacheOperator, Counts, Generation, Kind, MemoryModel, Rule, WarpAccess, distinct, group, lanes,
 };
 use crate::capability::ComputeCapability;
 use crate::figure::Source;
@@ -49,39 +49,52 @@ pub struct Transaction {
 /// A load or store.
 pub(crate) fn count(model: &MemoryModel, access: &WarpAccess<'_>) -> Counts {
     let mut counts = Counts { instructions: 1, ..Counts::default() };
-    if model.generation >= Generation::Maxwell {
-        // The common case: every transaction is a sector.
-        let mut sectors = Distinct::new();
-        for lane in lanes(access.mask) {
-            sectors.insert(access.addresses[lane] >> 5);
-        }
-        counts.requests = requests(model, access).count() as u32;
-        counts.sectors = sectors.len();
-        counts.transactions = if counts.requests == 1 { counts.sectors } else { 0 };
-        counts.bytes_moved = 32 * counts.sectors;
-    }
-    if counts.transactions == 0 {
-        counts = Counts { instructions: 1, ..Counts::default() };
-        for mask in requests(model, access) {
-            counts.requests += 1;
-            each_transaction(model, access, mask, |t| {
+    for mask in requests(model, access) {
+        counts.requests += 1;
+        match segment(model, access) {
+            Some(bytes) => {
+                let shift = bytes.trailing_zeros();
+                let segments = distinct(mask, |lane| access.addresses[lane] >> shift);
+                counts.transactions += segments;
+                counts.sectors += segments * (bytes / 32);
+                counts.bytes_moved += segments * bytes;
+            }
+            None => each_transaction(model, access, mask, |t| {
                 counts.transactions += 1;
                 counts.sectors += t.bytes.div_ceil(32);
                 counts.bytes_moved += t.bytes;
-            });
+            }),
         }
     }
-    counts.sectors_ideal = ideal_sectors(access).min(counts.sectors);
+    let simple = counts.requests == 1 && segment(model, access).is_some();
+    let apart = if simple { counts.transactions } else { 0 };
+    counts.sectors_ideal = ideal_sectors(access, apart).min(counts.sectors);
     counts
 }
 
-/// The fewest sectors that hold the distinct bytes that are asked for.
-fn ideal_sectors(access: &WarpAccess<'_>) -> u32 {
-    let mut places = Distinct::new();
-    for lane in lanes(access.mask) {
-        places.insert(access.addresses[lane]);
+/// Bytes of the aligned segments that are moved, one for each that a lane of a request touches; `None` where it is
+/// not so simple.
+fn segment(model: &MemoryModel, access: &WarpAccess<'_>) -> Option<u32> {
+    match model.generation {
+        Generation::Tesla10 | Generation::Tesla12 => None,
+        Generation::Fermi | Generation::Kepler if through_l1(model, access) => Some(128),
+        Generation::Fermi
+        | Generation::Kepler
+        | Generation::Maxwell
+        | Generation::Pascal
+        | Generation::Volta => Some(32),
     }
-    (places.len() * access.width).div_ceil(32)
+}
+
+/// The fewest sectors that hold the distinct bytes that are asked for. So many lanes are known to be `apart`: if those are all, each
+/// has an address of its own.
+fn ideal_sectors(access: &WarpAccess<'_>, apart: u32) -> u32 {
+    let lanes = access.mask.count_ones();
+    let places = match apart == lanes {
+        true => lanes,
+        false => distinct(access.mask, |lane| access.addresses[lane]),
+    };
+    (places * access.width).div_ceil(32)
 }
 
 /// The lanes of each request.
@@ -110,31 +123,31 @@ pub fn each_transaction(
     match model.generation {
         Generation::Tesla10 => in_order(access, mask, &mut found),
         Generation::Tesla12 => shrinking(access, mask, &mut found),
-        Generation::Fermi | Generation::Kepler if through_l1(model, access) => {
-            aligned(access, mask, 128, &mut found);
-        }
         Generation::Fermi
         | Generation::Kepler
         | Generation::Maxwell
         | Generation::Pascal
-        | Generation::Volta => aligned(access, mask, 32, &mut found),
+        | Generation::Volta => {
+            aligned(access, mask, segment(model, access).unwrap_or(32), &mut found);
+        }
     }
 }
 
-/// One transaction for each segment of `bytes` that a lane touches.
+/// One transaction for each segment of `bytes`, a power of two, that a lane touches.
 pub(crate) fn aligned(
     access: &WarpAccess<'_>,
     mask: u32,
     bytes: u32,
     found: &mut impl FnMut(Transaction),
 ) {
+    let shift = bytes.trailing_zeros();
     let mut rest = mask;
     while rest != 0 {
-        let segment = access.addresses[rest.trailing_zeros() as usize] / u64::from(bytes);
+        let segment = access.addresses[rest.trailing_zeros() as usize] >> shift;
         let served = lanes(rest)
-            .filter(|&lane| access.addresses[lane] / u64::from(bytes) == segment)
+            .filter(|&lane| access.addresses[lane] >> shift == segment)
             .fold(0, |mask, lane| mask | 1 << lane);
-        found(Transaction { address: segment * u64::from(bytes), bytes, lanes: served });
+        found(Transaction { address: segment << shift, bytes, lanes: served });
         rest &= !served;
     }
 }
@@ -176,16 +189,18 @@ fn shrinking(access: &WarpAccess<'_>, mask: u32, found: &mut impl FnMut(Transact
     let mut rest = mask;
     while rest != 0 {
         let mut address = access.addresses[rest.trailing_zeros() as usize] & !(whole - 1);
-        let served = lanes(rest)
-            .filter(|&lane| access.addresses[lane] & !(whole - 1) == address)
-            .fold(0, |mask, lane| mask | 1 << lane);
-        let (mut low, mut high) = (u64::MAX, 0);
-        for lane in lanes(served) {
-            low = low.min(access.addresses[lane]);
-            high = high.max(access.addresses[lane] + u64::from(access.width) - 1);
+        let (mut low, mut high, mut served) = (u64::MAX, 0, 0);
+        for lane in lanes(rest) {
+            let at = access.addresses[lane];
+            if at & !(whole - 1) == address {
+                served |= 1 << lane;
+                low = low.min(at);
+                high = high.max(at + u64::from(access.width) - 1);
+            }
         }
         let mut bytes = whole;
-        while bytes > 32 && low / (bytes / 2) == high / (bytes / 2) {
+        // Halves are the same where the bits from the half's size on are.
+        while bytes > 32 && (low ^ high) & !(bytes / 2 - 1) == 0 {
             bytes /= 2;
             address = low & !(bytes - 1);
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Constant memory: one address is broadcast, each further one is a pass of its own.
 
-use crate::access::{Counts, Distinct, Generation, MemoryModel, Rule, WarpAccess, group, lanes};
+use crate::access::{Counts, Generation, MemoryModel, Rule, WarpAccess, distinct, group};
 use crate::figure::Source;
 
 /// A load.
@@ -19,12 +19,9 @@ pub(crate) fn count(model: &MemoryModel, access: &WarpAccess<'_>) -> Counts {
         if mask == 0 {
             continue;
         }
-        let mut places = Distinct::new();
-        for lane in lanes(mask) {
-            places.insert(access.addresses[lane]);
-        }
-        counts.requests += instructions * places.len();
-        counts.replays += instructions * (places.len() - 1);
+        let places = distinct(mask, |lane| access.addresses[lane]);
+        counts.requests += instructions * places;
+        counts.replays += instructions * (places - 1);
     }
     counts
 }

@@ -2,7 +2,9 @@
 //! What profiling costs: kernels of `tests/vectors/h200/profile` with and without an observer, in CPU time, so that a
 //! busy machine measures the same.
 //!
-//!   MARGAY_ENGINE=interp cargo run --release -p margay-observe --example overhead [KERNEL]
+//!   MARGAY_ENGINE=interp cargo run --release -p margay-observe --example overhead [KERNEL [GPUS]]
+//!
+//! GPUS, 1 or 5, leaves the other measurement out, for a sampling profiler.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -36,6 +38,7 @@ fn cpu() -> f64 {
 
 fn main() {
     let wanted = std::env::args().nth(1);
+    let only = std::env::args().nth(2);
     let work = WORK.iter().filter(|w| wanted.as_ref().is_none_or(|name| name == w.1));
     let vectors = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/h200/profile");
     println!(
@@ -53,6 +56,9 @@ fn main() {
                 (1, &["h200"]),
                 (2, &["h200", "8800gtx", "c1060", "c2050", "gtx680"]),
             ] {
+                if only.as_ref().is_some_and(|n| *n != gpus.len().to_string()) {
+                    continue;
+                }
                 let mut bench = Bench::new(gpus);
                 let module = bench.load(&PathBuf::from(vectors).join(format!("{file}.ptx")));
                 let words: Vec<u8> = (0..8u32 << 20)

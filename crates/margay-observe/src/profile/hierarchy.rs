@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use margay_arch::caches::{self, Cache, CacheShape};
 use margay_arch::coalesce::through_l1;
-use margay_arch::local::interleaved;
 use margay_arch::{Gpu, Kind, MemoryModel, Space, WarpAccess};
 use parking_lot::Mutex;
 
 use super::raw::CacheCounts;
+use super::touches::{CONSTANT_LINE, LINE, Route, Touch};
 
 /// L2 is modelled on one line in so many.
 pub const L2_SAMPLE: u32 = 8;
@@ -132,7 +132,7 @@ impl LaunchCaches<'_> {
             counts.texture_misses += below.len() as u64;
             counts.texture_hits += (sectors.len() - below.len()) as u64;
         }
-        below.retain(|&sector| sampled(sector));
+        below.retain(|&sector| sampled(sector >> 2));
         if below.is_empty() {
             return;
         }
@@ -146,143 +146,107 @@ impl LaunchCaches<'_> {
         }
     }
 
-    /// Looks an access up. `warp` is the warp in its block.
-    pub fn look(
-        &self,
-        model: &MemoryModel,
-        access: &WarpAccess<'_>,
-        (smid, warp): (u32, u32),
-        counts: &mut CacheCounts,
-    ) {
-        if access.mask == 0 {
-            return;
-        }
+    /// The way that accesses of this kind go; their mask and addresses do not matter.
+    pub fn route(&self, model: &MemoryModel, access: &WarpAccess<'_>) -> Route {
         match access.space {
-            Space::Constant => self.constant(access, smid, counts),
-            Space::Global => {
-                // The widest access is one sector.
-                let sectors = Sectors::of(access.mask, |l| access.addresses[l] >> 5);
-                let cached = through_l1(model, access);
-                self.sectors(&sectors, access.kind, cached, smid, counts);
-            }
-            Space::Local => {
-                let window = LOCAL_WINDOW | u64::from(smid) << 40 | u64::from(warp) << 32;
-                let cached = self.shape.bytes > 0;
-                for word in 0..u64::from(access.width.div_ceil(4)) {
-                    let sectors = Sectors::of(access.mask, |l| {
-                        (window + interleaved(access.addresses[l] + 4 * word, l)) >> 5
-                    });
-                    self.sectors(&sectors, access.kind, cached, smid, counts);
-                }
-            }
-            Space::Shared | Space::Parameter => {}
+            Space::Constant => Route::Constant,
+            Space::Global => Route::Global { cached: through_l1(model, access) },
+            Space::Local => Route::Local { bytes: access.width },
+            Space::Shared | Space::Parameter => Route::Nowhere,
         }
     }
 
-    fn constant(&self, access: &WarpAccess<'_>, smid: u32, counts: &mut CacheCounts) {
+    /// Looks an access up, which touches these lines from `base` on. `warp` is the warp in its block.
+    #[inline]
+    pub fn look(
+        &self,
+        (route, kind): (Route, Kind),
+        (base, touches): (u64, &[Touch]),
+        (smid, warp): (u32, u32),
+        counts: &mut CacheCounts,
+    ) {
+        match route {
+            Route::Nowhere => {}
+            Route::Constant => {
+                self.constant(base / u64::from(CONSTANT_LINE), touches, smid, counts);
+            }
+            Route::Global { cached } => {
+                let line = base / u64::from(LINE);
+                self.sectors((line, touches), (kind, cached), smid, counts);
+            }
+            Route::Local { .. } => {
+                let window = LOCAL_WINDOW | u64::from(smid) << 40 | u64::from(warp) << 32;
+                let line = (window + 32 * base) / u64::from(LINE);
+                self.sectors((line, touches), (kind, self.shape.bytes > 0), smid, counts);
+            }
+        }
+    }
+
+    fn constant(&self, first: u64, touches: &[Touch], smid: u32, counts: &mut CacheCounts) {
         let Some(cache) = self.hierarchy.constants.get(smid as usize) else { return };
         let mut cache = cache.lock();
-        let mut last = None;
-        for l in lanes(access.mask) {
-            let address = access.addresses[l];
-            if last != Some(address) {
-                let hit = cache.read(address);
+        for touch in touches {
+            for _ in 0..touch.sectors {
+                let hit = cache.read_line(first.wrapping_add_signed(touch.line), 1);
                 counts.constant_hits += u64::from(hit);
-                counts.constant_misses += u64::from(!hit);
+                counts.constant_misses += u64::from(hit ^ 1);
             }
-            last = Some(address);
         }
     }
 
     fn sectors(
         &self,
-        sectors: &Sectors,
-        kind: Kind,
-        cached: bool,
+        (first, touches): (u64, &[Touch]),
+        (kind, cached): (Kind, bool),
         smid: u32,
         counts: &mut CacheCounts,
     ) {
-        // Bit n: sector n of the list goes on to L2.
-        let mut below = u32::MAX >> (32 - sectors.len);
-        if let Some(l1) = self.l1.get(smid as usize).filter(|_| self.shape.bytes > 0) {
-            let mut l1 = l1.lock();
-            let l1 = l1.get_or_insert_with(|| Cache::new(self.shape));
-            match kind {
-                Kind::Load if cached => {
-                    for (n, &sector) in sectors.all().iter().enumerate() {
-                        below &= !(u32::from(l1.read(sector << 5)) << n);
-                    }
-                    let misses = u64::from(below.count_ones());
-                    counts.l1_misses += misses;
-                    counts.l1_hits += sectors.len as u64 - misses;
+        let loads = kind == Kind::Load;
+        let used = self.shape.bytes > 0 && (cached || !loads);
+        let mut l1 = self.l1.get(smid as usize).filter(|_| used).map(|l1| l1.lock());
+        let mut l1 = l1.as_mut().map(|l1| l1.get_or_insert_with(|| Cache::new(self.shape)));
+        let (mut l2, mut found) = (None, CacheCounts::default());
+        for touch in touches {
+            let line = first.wrapping_add_signed(touch.line);
+            let mut below = u32::from(touch.sectors);
+            match &mut l1 {
+                Some(l1) if loads => {
+                    let hits = l1.read_line(line, below);
+                    below &= !hits;
+                    found.l1_hits += u64::from(hits.count_ones());
+                    found.l1_misses += u64::from(below.count_ones());
                 }
-                Kind::Load => {}
-                Kind::Store | Kind::Atomic(_) | Kind::Reduction(_) => {
-                    for &sector in sectors.all() {
-                        l1.write_through(sector << 5);
-                    }
-                }
+                Some(l1) => l1.write_line(line, below),
+                None => {}
             }
-        }
-        for (n, &sector) in sectors.all().iter().enumerate() {
-            if !sampled(sector) {
-                below &= !(1 << n);
+            if below == 0 || !sampled(line) {
+                continue;
             }
+            let l2 = l2.get_or_insert_with(|| self.hierarchy.l2.lock());
+            let hits = l2.read_line(line, below);
+            found.l2_hits += u64::from(hits.count_ones());
+            found.l2_misses += u64::from((below & !hits).count_ones());
         }
-        if below == 0 {
-            return;
-        }
-        let mut l2 = self.hierarchy.l2.lock();
-        for n in lanes(below) {
-            let hit = l2.read(sectors.list[n] << 5);
-            if kind == Kind::Load {
-                counts.l2_hits += u64::from(hit);
-                counts.l2_misses += u64::from(!hit);
-            }
+        if loads {
+            counts.l1_hits += found.l1_hits;
+            counts.l1_misses += found.l1_misses;
+            counts.l2_hits += found.l2_hits;
+            counts.l2_misses += found.l2_misses;
         }
     }
 }
 
-/// Whether a sector's line is one of those that L2 is modelled on.
-fn sampled(sector: u64) -> bool {
-    (sector >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & u64::from(L2_SAMPLE - 1) == 0
-}
-
-fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    (0..32).filter(move |l| mask >> l & 1 != 0)
-}
-
-/// The different sectors that the lanes of a word of an access touch; one at least.
-struct Sectors {
-    list: [u64; 32],
-    len: usize,
-}
-
-impl Sectors {
-    #[inline]
-    fn of(mask: u32, sector: impl Fn(usize) -> u64) -> Sectors {
-        let mut sectors = Sectors { list: [0; 32], len: 0 };
-        let mut last = u64::MAX;
-        for lane in lanes(mask) {
-            let sector = sector(lane);
-            if sector != last && !sectors.all().contains(&sector) {
-                sectors.list[sectors.len] = sector;
-                sectors.len += 1;
-            }
-            last = sector;
-        }
-        sectors
-    }
-
-    fn all(&self) -> &[u64] {
-        &self.list[..self.len]
-    }
+/// Whether a line is one of those that L2 is modelled on.
+#[inline]
+fn sampled(line: u64) -> bool {
+    line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & u64::from(L2_SAMPLE - 1) == 0
 }
 
 #[cfg(test)]
 mod tests {
     use margay_arch::CacheOperator;
 
+    use super::super::touches::touches;
     use super::*;
 
     fn access(space: Space, kind: Kind, addresses: &[u64; 32]) -> WarpAccess<'_> {
@@ -292,8 +256,10 @@ mod tests {
 
     fn look(caches: &LaunchCaches<'_>, a: &WarpAccess<'_>, smid: u32) -> CacheCounts {
         let gpu = margay_arch::find("h200").unwrap();
-        let mut counts = CacheCounts::default();
-        caches.look(&MemoryModel::new(gpu.limits), a, (smid, 0), &mut counts);
+        let (mut counts, mut list) = (CacheCounts::default(), Vec::new());
+        let route = caches.route(&MemoryModel::new(gpu.limits), a);
+        touches(route, a.mask, a.addresses, &mut list);
+        caches.look((route, a.kind), (0, &list), (smid, 0), &mut counts);
         counts
     }
 

@@ -6,8 +6,11 @@
 //! global one by bits up to 16, hence the alignment of the base.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use margay_arch::Space;
+
+use super::touches::Touch;
 
 /// A multiple of the base that two accesses of one pattern may be apart.
 pub fn period(space: Space, is_atomic: bool) -> u64 {
@@ -32,7 +35,22 @@ pub struct Pattern {
 }
 
 impl Pattern {
+    /// A number for finding it.
+    #[inline(always)]
+    fn hash(&self) -> u64 {
+        // NH: sums of products of halves, which are vector code.
+        let mut sum = 0u64;
+        for (r, k) in self.relative.iter().zip(&KEYS) {
+            let low = (*r as u32).wrapping_add(*k as u32);
+            let high = ((*r >> 32) as u32).wrapping_add((*k >> 32) as u32);
+            sum = sum.wrapping_add(u64::from(low) * u64::from(high));
+        }
+        let mixed = (sum ^ u64::from(self.mask)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ mixed >> 32
+    }
+
     /// The pattern of an access, and the base that it is relative to.
+    #[inline(always)]
     pub fn of(mask: u32, addresses: &[u64; 32], period: u64) -> (Pattern, u64) {
         let lead = addresses[(mask.trailing_zeros() & 31) as usize];
         let base = lead & !(period - 1);
@@ -45,7 +63,7 @@ impl Pattern {
     }
 
     /// Whether an access is of this pattern.
-    #[inline]
+    #[inline(always)]
     fn fits(&self, mask: u32, addresses: &[u64; 32], period: u64) -> bool {
         if mask != self.mask {
             return false;
@@ -53,17 +71,47 @@ impl Pattern {
         let lead = addresses[(mask.trailing_zeros() & 31) as usize];
         let base = lead & !(period - 1);
         let mut differs = 0;
-        if mask == u32::MAX {
-            for (a, r) in addresses.iter().zip(&self.relative) {
-                differs |= a.wrapping_sub(base) ^ r;
-            }
-        } else {
-            for (l, (a, r)) in addresses.iter().zip(&self.relative).enumerate() {
-                let lane = ((mask >> l & 1) as u64).wrapping_neg();
-                differs |= (a.wrapping_sub(base) ^ r) & lane;
-            }
+        for (a, r) in addresses.iter().zip(&self.relative) {
+            differs |= a.wrapping_sub(base) ^ r;
+        }
+        if differs == 0 || mask == u32::MAX {
+            return differs == 0;
+        }
+        // Inactive lanes mostly have the lead's address, as the pattern has, but need not.
+        let mut differs = 0;
+        for (l, (a, r)) in addresses.iter().zip(&self.relative).enumerate() {
+            let lane = ((mask >> l & 1) as u64).wrapping_neg();
+            differs |= (a.wrapping_sub(base) ^ r) & lane;
         }
         differs == 0
+    }
+}
+
+/// Odd numbers without a pattern.
+const KEYS: [u64; 32] = {
+    let mut keys = [0; 32];
+    let (mut n, mut state) = (0, 0x2545_f491_4f6c_dd1d_u64);
+    while n < 32 {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        keys[n] = (state ^ state >> 29) | 1 << 32 | 1;
+        n += 1;
+    }
+    keys
+};
+
+/// For keys that are hashes already.
+#[derive(Default)]
+struct AsIs(u64);
+
+impl Hasher for AsIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|b| self.0 = self.0 << 8 ^ u64::from(*b));
+    }
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
     }
 }
 
@@ -73,6 +121,8 @@ pub struct Seen {
     pub count: u64,
     /// Address of the base when it came first.
     pub base: u64,
+    /// What it looks up in caches, once that was asked for.
+    pub touches: Option<Box<[Touch]>>,
     /// The pattern that came after it last time.
     next: u32,
 }
@@ -81,46 +131,55 @@ pub struct Seen {
 #[derive(Default)]
 pub struct Patterns {
     pub seen: Vec<Seen>,
-    index: HashMap<Pattern, u32>,
+    /// By hash. Of two patterns with one hash, the second is not kept.
+    index: HashMap<u64, u32, BuildHasherDefault<AsIs>>,
     last: u32,
 }
 
 impl Patterns {
-    /// Counts an access. Gives it back if there are too many patterns to keep it.
-    #[inline]
+    /// Counts an access, and gives its base. The pattern itself comes back if there are too many to keep it.
+    #[inline(always)]
     pub fn count(
         &mut self,
         mask: u32,
         addresses: &[u64; 32],
         period: u64,
-    ) -> Option<(Pattern, u64)> {
+    ) -> (u64, Result<&mut Seen, Pattern>) {
         // In a loop the patterns mostly come in the same order again.
-        if let Some(last) = self.seen.get(self.last as usize) {
-            let next = last.next;
-            if let Some(seen) = self.seen.get_mut(next as usize)
-                && seen.pattern.fits(mask, addresses, period)
-            {
-                seen.count += 1;
-                self.last = next;
-                return None;
-            }
+        let last = self.seen.get(self.last as usize);
+        if let Some(next) = last.map(|last| last.next as usize)
+            && let Some(seen) = self.seen.get(next)
+            && seen.pattern.fits(mask, addresses, period)
+        {
+            let seen = &mut self.seen[next];
+            seen.count += 1;
+            self.last = next as u32;
+            let lead = addresses[(mask.trailing_zeros() & 31) as usize];
+            return (lead & !(period - 1), Ok(seen));
         }
         self.find(mask, addresses, period)
     }
 
-    #[inline(never)]
-    fn find(&mut self, mask: u32, addresses: &[u64; 32], period: u64) -> Option<(Pattern, u64)> {
+    #[inline(always)]
+    fn find(
+        &mut self,
+        mask: u32,
+        addresses: &[u64; 32],
+        period: u64,
+    ) -> (u64, Result<&mut Seen, Pattern>) {
         let (pattern, base) = Pattern::of(mask, addresses, period);
-        let at = match self.index.get(&pattern) {
-            Some(&at) => {
+        let hash = pattern.hash();
+        let at = match self.index.get(&hash) {
+            Some(&at) if self.seen[at as usize].pattern == pattern => {
                 self.seen[at as usize].count += 1;
                 at
             }
-            None if self.seen.len() >= MOST => return Some((pattern, base)),
+            Some(_) => return (base, Err(pattern)),
+            None if self.seen.len() >= MOST => return (base, Err(pattern)),
             None => {
                 let at = self.seen.len() as u32;
-                self.index.insert(pattern.clone(), at);
-                self.seen.push(Seen { pattern, count: 1, base, next: at });
+                self.index.insert(hash, at);
+                self.seen.push(Seen { pattern, count: 1, base, touches: None, next: at });
                 at
             }
         };
@@ -128,7 +187,7 @@ impl Patterns {
             last.next = at;
         }
         self.last = at;
-        None
+        (base, Ok(&mut self.seen[at as usize]))
     }
 }
 
@@ -146,7 +205,7 @@ mod tests {
         for n in 0..100 {
             for step in [4, 128, 8] {
                 let at = lanes(|l| 0x1000 + n * 256 + l * step);
-                assert!(patterns.count(!0, &at, 256).is_none());
+                assert_eq!(patterns.count(!0, &at, 256).0, 0x1000 + n * 256);
             }
         }
         let counts: Vec<u64> = patterns.seen.iter().map(|s| s.count).collect();
@@ -158,7 +217,7 @@ mod tests {
         let mut patterns = Patterns::default();
         for junk in [0, 5, 1 << 40] {
             let at = lanes(|l| if l < 4 { 64 + l * 4 } else { junk * l });
-            assert!(patterns.count(0xf, &at, 256).is_none());
+            assert!(patterns.count(0xf, &at, 256).1.is_ok());
         }
         assert_eq!((patterns.seen.len(), patterns.seen[0].count), (1, 3));
     }
@@ -166,7 +225,7 @@ mod tests {
     #[test]
     fn beyond_the_bound_accesses_come_back() {
         let mut patterns = Patterns::default();
-        let back = (0..600).filter(|n| patterns.count(!0, &lanes(|l| l * l * n), 256).is_some());
+        let back = (0..600).filter(|n| patterns.count(!0, &lanes(|l| l * l * n), 256).1.is_err());
         assert_eq!(back.count(), 600 - MOST);
     }
 }

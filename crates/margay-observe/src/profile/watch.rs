@@ -15,6 +15,7 @@ use super::pattern::{Pattern, Patterns, period};
 use super::raw::{CacheCounts, LaunchCounts, RawBranch, RawVariable, Sums};
 use super::site::{self, Site};
 use super::texture::TextureCounts;
+use super::touches::{Route, Touch, touches};
 use super::variables::Variables;
 use crate::tool::LaunchView;
 
@@ -56,6 +57,8 @@ impl Observer for LaunchObserver<'_> {
             branches: vec![None; n],
             sites: (0..n).map(|_| Vec::new()).collect(),
             textures: HashMap::new(),
+            touched: Vec::new(),
+            wide: is_wide(),
             runs: 0,
             epoch: self.profiler.epoch.load(Ordering::Relaxed),
         })
@@ -72,6 +75,7 @@ pub struct Entry {
     pub lo: u64,
     hi: u64,
     period: u64,
+    route: Route,
     pub lanes: u64,
     pub executions: u64,
     pub patterns: Patterns,
@@ -99,6 +103,9 @@ pub struct Worker<'w, 'a> {
     pub sites: Vec<Vec<Entry>>,
     /// By instruction and object.
     pub textures: HashMap<(u32, u64), TextureEntry>,
+    /// What an access whose pattern is not kept touches.
+    touched: Vec<Touch>,
+    wide: bool,
     runs: u32,
     epoch: u64,
 }
@@ -114,14 +121,18 @@ impl Worker<'_, '_> {
             return at;
         }
         let site = Site::of(self.launch.view.program, e.at.pc, e.access);
+        let (kind, cache, width) = (site.kind, site.cache, e.bytes);
+        let access = WarpAccess { space, kind, width, mask: e.mask, addresses: e.addresses, cache };
+        let own = self.models.first();
         entries.push(Entry {
             space,
             variable,
             site,
-            width: e.bytes,
+            width,
             lo,
             hi,
             period: period(space, site.is_atomic()),
+            route: own.map_or(Route::Nowhere, |own| self.launch.caches.route(own, &access)),
             lanes: 0,
             executions: 0,
             patterns: Patterns::default(),
@@ -144,15 +155,6 @@ impl Worker<'_, '_> {
     }
 }
 
-/// Whether accesses go through a cache that is modelled. Shared memory has none, and parameters are
-/// operands.
-fn has_caches(space: Space) -> bool {
-    match space {
-        Space::Global | Space::Local | Space::Constant => true,
-        Space::Shared | Space::Parameter => false,
-    }
-}
-
 /// What an access of a pattern costs.
 pub fn count(
     model: &MemoryModel,
@@ -171,8 +173,9 @@ pub fn count(
     })
 }
 
-impl Watch for Worker<'_, '_> {
-    fn access(&mut self, e: &AccessEvent<'_>) {
+impl Worker<'_, '_> {
+    #[inline(always)]
+    fn counted(&mut self, e: &AccessEvent<'_>) {
         let lead = e.addresses[(e.mask.trailing_zeros() & 31) as usize];
         let space = site::space(e.space);
         let found = self.sites[e.at.pc as usize]
@@ -185,23 +188,58 @@ impl Watch for Worker<'_, '_> {
         let entry = &mut self.sites[e.at.pc as usize][at];
         entry.executions += 1;
         entry.lanes += u64::from(e.mask.count_ones());
-        if let Some(own) = self.models.first().filter(|_| has_caches(space)) {
-            let access = WarpAccess {
-                space,
-                kind: entry.site.kind,
-                width: entry.width,
-                mask: e.mask,
-                addresses: e.addresses,
-                cache: entry.site.cache,
-            };
-            self.launch.caches.look(own, &access, (e.at.smid, e.at.warp), &mut entry.caches);
-        }
-        if let Some((pattern, _)) = entry.patterns.count(e.mask, e.addresses, entry.period) {
-            entry.unkept += 1;
-            for (model, sums) in self.models.iter().zip(&mut entry.unkept_counts) {
-                sums.add(&count(model, &entry.site, space, entry.width, &pattern), 1);
+        let (base, found) = entry.patterns.count(e.mask, e.addresses, entry.period);
+        let (route, caches, scratch) = (entry.route, &self.launch.caches, &mut self.touched);
+        let way = (route, entry.site.kind);
+        let place = (e.at.smid, e.at.warp);
+        match found {
+            Ok(seen) if route != Route::Nowhere => {
+                let touched = seen.touches.get_or_insert_with(|| {
+                    touches(route, e.mask, &seen.pattern.relative, scratch);
+                    scratch.as_slice().into()
+                });
+                caches.look(way, (base, touched), place, &mut entry.caches);
+            }
+            Ok(_) => {}
+            Err(pattern) => {
+                touches(route, e.mask, &pattern.relative, scratch);
+                caches.look(way, (base, scratch), place, &mut entry.caches);
+                entry.unkept += 1;
+                for (model, sums) in self.models.iter().zip(&mut entry.unkept_counts) {
+                    sums.add(&count(model, &entry.site, space, entry.width, &pattern), 1);
+                }
             }
         }
+    }
+
+    /// [`Worker::counted`], compiled for wider vectors.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn counted_wide(&mut self, e: &AccessEvent<'_>) {
+        self.counted(e);
+    }
+}
+
+/// Whether the processor has what [`Worker::counted_wide`] is compiled for.
+fn is_wide() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+impl Watch for Worker<'_, '_> {
+    fn access(&mut self, e: &AccessEvent<'_>) {
+        #[cfg(target_arch = "x86_64")]
+        if self.wide {
+            // SAFETY: `is_wide` found the features.
+            return unsafe { self.counted_wide(e) };
+        }
+        self.counted(e);
     }
 
     fn texture(&mut self, e: &TextureEvent<'_>) {

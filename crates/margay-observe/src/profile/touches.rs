@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The lines and sectors that an access looks up in the caches, relative to a base: accesses of one pattern touch
+//! the same ones, so that a list is made once however often the pattern comes.
+//!
+//! Invariant: bases are multiples of 256 bytes, so that a line of the base and one of the list add up.
+
+use margay_arch::access::first_lanes;
+use margay_arch::local::interleaved;
+
+/// A line of global and local memory, in L1 and L2.
+pub const LINE: u32 = 128;
+/// What a miss brings in.
+pub const SECTOR: u32 = 32;
+/// A line of the constant cache.
+pub const CONSTANT_LINE: u32 = 64;
+
+/// Which caches the accesses of a site go through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// None: shared memory has no cache, and parameters are operands.
+    Nowhere,
+    /// L1, if the access is `cached` there, and L2.
+    Global {
+        cached: bool,
+    },
+    /// The same, by words that are interleaved by lane; `bytes` a lane.
+    Local {
+        bytes: u32,
+    },
+    Constant,
+}
+
+/// Sectors of one line that are looked up one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// Number of the line, from that of the base.
+    pub line: i64,
+    /// A bit for each sector; in the constant cache, where a line is one sector, the number of lookups.
+    pub sectors: u8,
+}
+
+/// Writes the touches of an access into `list`, in the order of the lanes. `relative` are addresses from the base.
+pub fn touches(route: Route, mask: u32, relative: &[u64; 32], list: &mut Vec<Touch>) {
+    list.clear();
+    match route {
+        Route::Nowhere => {}
+        Route::Global { .. } => sectors(mask, list, |lane| relative[lane]),
+        Route::Local { bytes } => {
+            for word in 0..u64::from(bytes.div_ceil(4)) {
+                // An offset from the base may be negative, which no interleaved one is: both ends of the sum are
+                // multiples of a word's row.
+                sectors(mask, list, |lane| {
+                    interleaved_from(relative[lane].wrapping_add(4 * word), lane)
+                });
+            }
+        }
+        Route::Constant => constants(mask, relative, list),
+    }
+}
+
+/// [`interleaved`] for an offset from a base that may be negative.
+fn interleaved_from(offset: u64, lane: usize) -> u64 {
+    let row = (offset as i64 >> 2) as u64;
+    row.wrapping_mul(128).wrapping_add(interleaved(offset & 3, lane))
+}
+
+/// The different sectors of one request.
+#[inline]
+fn sectors(mask: u32, list: &mut Vec<Touch>, address: impl Fn(usize) -> u64) {
+    let start = list.len();
+    let sector = |lane| address(lane) as i64 >> SECTOR.trailing_zeros();
+    let mut rest = first_lanes(mask, |lane| sector(lane) as u64);
+    while rest != 0 {
+        let sector = sector(rest.trailing_zeros() as usize & 31);
+        rest &= rest - 1;
+        let line = sector >> (LINE / SECTOR).trailing_zeros();
+        let bit = 1 << (sector & i64::from(LINE / SECTOR - 1));
+        match list[start..].last_mut() {
+            Some(touch) if touch.line == line => touch.sectors |= bit,
+            Some(_) | None => list.push(Touch { line, sectors: bit }),
+        }
+    }
+}
+
+fn constants(mask: u32, relative: &[u64; 32], list: &mut Vec<Touch>) {
+    let mut last = None;
+    for lane in (0..32).filter(|l| mask >> l & 1 != 0) {
+        let address = relative[lane];
+        if last == Some(address) {
+            continue;
+        }
+        last = Some(address);
+        let line = address as i64 >> CONSTANT_LINE.trailing_zeros();
+        match list.last_mut() {
+            Some(touch) if touch.line == line => touch.sectors += 1,
+            Some(_) | None => list.push(Touch { line, sectors: 1 }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(route: Route, mask: u32, address: impl Fn(u64) -> u64) -> Vec<(i64, u8)> {
+        let mut list = vec![Touch { line: 7, sectors: 7 }];
+        let relative = std::array::from_fn(|l| address(l as u64));
+        touches(route, mask, &relative, &mut list);
+        list.iter().map(|t| (t.line, t.sectors)).collect()
+    }
+
+    const GLOBAL: Route = Route::Global { cached: true };
+
+    #[test]
+    fn a_sector_is_looked_up_once() {
+        assert_eq!(of(GLOBAL, !0, |l| 4 * l), [(0, 0b1111)]);
+        assert_eq!(of(GLOBAL, !0, |l| 4 * l + 16), [(0, 0b1111), (1, 1)]);
+        assert_eq!(of(GLOBAL, 0b101, |l| 64 * l), [(0, 1), (1, 1)]);
+        // Back and forth: a sector that was there stays; another one of an earlier line is a lookup of its own.
+        assert_eq!(
+            of(GLOBAL, 0b1111, |l| [0, 128, 4, 32][l as usize % 4]),
+            [(0, 1), (1, 1), (0, 2)]
+        );
+        assert_eq!(of(GLOBAL, 3, |l| 0u64.wrapping_sub(l)), [(0, 1), (-1, 8)]);
+        assert_eq!(of(Route::Nowhere, !0, |l| l), []);
+    }
+
+    #[test]
+    fn local_words_are_requests_of_their_own() {
+        let local = |bytes| Route::Local { bytes };
+        assert_eq!(of(local(4), !0, |_| 8), [(2, 0b1111)]);
+        assert_eq!(of(local(8), !0, |_| 8), [(2, 0b1111), (3, 0b1111)]);
+        assert_eq!(
+            of(local(4), 3, |l| if l == 0 { 0 } else { 0u64.wrapping_sub(4) }),
+            [(0, 1), (-1, 1)]
+        );
+    }
+
+    #[test]
+    fn constants_are_looked_up_where_lanes_differ() {
+        assert_eq!(of(Route::Constant, !0, |_| 4), [(0, 1)]);
+        assert_eq!(of(Route::Constant, 0b111, |l| 32 * l), [(0, 2), (1, 1)]);
+    }
+}
