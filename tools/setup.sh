@@ -12,6 +12,8 @@ need g++ g++
 need ld binutils
 # The runner of the checks' corpus.
 need python3 python3
+# pyopencl's tests want a virtual environment.
+python3 -c 'import ensurepip' >/dev/null 2>&1 || missing="$missing python3-venv"
 # Tests build a project with them, and say that they are skipped where they are missing.
 need make make
 need cmake cmake

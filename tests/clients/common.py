@@ -36,6 +36,19 @@ def command_of(options):
     return str(margay)
 
 
+def fetched(command, what, seconds):
+    """Runs a command that needs a network; without one, or after the time, the client is skipped."""
+    try:
+        # A network that answers nothing must not hold the tests up.
+        made = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds,
+                              stdin=subprocess.DEVNULL, env=dict(os.environ, PIP_RETRIES="1"))
+    except subprocess.TimeoutExpired:
+        raise Skipped(f"{what} cannot be had within {seconds} s") from None
+    if made.returncode != 0:
+        last = (made.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise Skipped(f"{what} cannot be had: {last}")
+
+
 def environment(options, name, packages):
     """A virtual environment with the packages; returns its directory."""
     place = options.venvs / name
@@ -45,10 +58,7 @@ def environment(options, name, packages):
         print(f"installing {' '.join(packages)} into {place}", flush=True)
         for command in ([sys.executable, "-m", "venv", str(place)],
                         [str(place / "bin/pip"), "install", "--quiet", "--disable-pip-version-check", *packages]):
-            made = subprocess.run(command, capture_output=True, text=True, check=False)
-            if made.returncode != 0:
-                last = (made.stderr.strip().splitlines() or ["no reason given"])[-1]
-                raise Skipped(f"{' '.join(packages)} cannot be installed: {last}")
+            fetched(command, " ".join(packages), 600)
         done.write_text(wanted)
     return place
 

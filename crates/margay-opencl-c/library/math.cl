@@ -54,8 +54,14 @@ SAME1(acos) SAME1(acosh) SAME1(asin) SAME1(asinh) SAME1(atan) SAME1(atanh) SAME1
 SAME1(cosh) SAME1(cospi) SAME1(erf) SAME1(erfc) SAME1(exp) SAME1(exp2) SAME1(exp10) SAME1(expm1) SAME1(fabs)
 SAME1(floor) SAME1(lgamma) SAME1(log) SAME1(log10) SAME1(log1p) SAME1(log2) SAME1(logb) SAME1(rint) SAME1(round)
 SAME1(rsqrt) SAME1(sin) SAME1(sinh) SAME1(sinpi) SAME1(sqrt) SAME1(tan) SAME1(tanh) SAME1(tgamma) SAME1(trunc)
-SAME2(atan2) SAME2(copysign) SAME2(fdim) SAME2(fmod) SAME2(hypot) SAME2(pow) SAME2(remainder)
+SAME2(atan2) SAME2(fdim) SAME2(fmod) SAME2(hypot) SAME2(pow) SAME2(remainder)
 DECLARE2(fmax) DECLARE2(fmin) DECLARE2(nextafter)
+
+// By its bits: a conversion would take the sign off a NaN.
+float OV copysign(float x, float y) { return __builtin_copysignf(x, y); }
+double OV copysign(double x, double y) { return __builtin_copysign(x, y); }
+half OV copysign(half x, half y) { return as_half((ushort)((as_ushort(x) & 0x7fff) | (as_ushort(y) & 0x8000))); }
+VEC2(float, float, float, copysign) VEC2(double, double, double, copysign) VEC2(half, half, half, copysign)
 
 BINARY(fmax, __nv_fmaxf(x, y), __nv_fmax(x, y))
 BINARY(fmin, __nv_fminf(x, y), __nv_fmin(x, y))
@@ -198,11 +204,19 @@ double OV lgamma_r(double x, int *p) { *p = GAMMA_SIGN(x, floor(x)); return lgam
 half OV lgamma_r(half x, int *p) { return (half)lgamma_r((float)x, p); }
 POINTER_SPACES(float, int, lgamma_r) POINTER_SPACES(double, int, lgamma_r) POINTER_SPACES(half, int, lgamma_r)
 
-float __nv_remquof(float, float, int *); double __nv_remquo(double, double, int *);
 // At least the seven low bits of the quotient, with its sign.
-float OV remquo(float x, float y, int *p) { return __nv_remquof(x, y, p); }
-double OV remquo(double x, double y, int *p) { return __nv_remquo(x, y, p); }
-half OV remquo(half x, half y, int *p) { return (half)__nv_remquof((float)x, (float)y, p); }
+#define REMQUO_SCALAR(T)                                                              \
+  T OV remquo(T x, T y, int *p) {                                                     \
+    T r = remainder(x, y), a = fabs(x), b = fabs(y);                                  \
+    bool away = signbit(x) != signbit(y);                                             \
+    /* What is left of x below 128 y holds the bits; a y that large leaves all of x. */ \
+    T most = b * 128, left = isinf(most) ? a : fmod(a, most);                         \
+    int q = isnan(r) || isinf(y) ? 0 : (int)rint((left - (signbit(x) ? -r : r)) / b) & 127; \
+    *p = away ? -q : q;                                                               \
+    return r;                                                                         \
+  }
+REMQUO_SCALAR(float) REMQUO_SCALAR(double)
+half OV remquo(half x, half y, int *p) { return (half)remquo((float)x, (float)y, p); }
 #define REMQUO_VECTOR(T, A, n)                                                        \
   T##n OV remquo(T##n x, T##n y, A int##n *p) {                                       \
     T##n r;                                                                           \

@@ -69,7 +69,7 @@ const HEADER_EXTENSIONS: &[&str] = &[
 ];
 
 /// Changes when the way that the library is compiled changes.
-pub const LIBRARY_RECIPE: &str = "5";
+pub const LIBRARY_RECIPE: &str = "6";
 
 /// The name that clang's messages and fault reports show for a program's source.
 pub const SOURCE_NAME: &str = "program.cl";
@@ -106,7 +106,9 @@ pub fn language(standard: Standard) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
-    out.extend(HEADER_EXTENSIONS.iter().map(|extension| format!("-D{extension}=1")));
+    if standard >= Standard::Cl20 {
+        out.extend(HEADER_EXTENSIONS.iter().map(|extension| format!("-D{extension}=1")));
+    }
     if standard >= Standard::Cl30 {
         // clang leaves these to its header, which knows SPIR only.
         let header_only =
@@ -114,6 +116,14 @@ pub fn language(standard: Standard) -> Vec<String> {
         out.extend(header_only.map(|feature| format!("-D{feature}=1")));
     }
     out
+}
+
+/// `-cl-denorms-are-zero`, which clang's driver leaves to its targets, and this one does not know.
+fn denormals(options: &Options) -> Vec<String> {
+    match options.flush_denormals {
+        true => vec!["-Xclang".to_owned(), "-fdenormal-fp-math-f32=preserve-sign".to_owned()],
+        false => Vec::new(),
+    }
 }
 
 /// Makes the built-in functions ready, which takes seconds the first time.
@@ -152,6 +162,7 @@ pub fn compile(
         args.extend(["-I".to_owned(), dir.path().display().to_string()]);
     }
     args.extend(options.clang.iter().cloned());
+    args.extend(denormals(options));
     args.extend(
         [
             "-D__FAST_RELAXED_MATH__=1",
@@ -204,6 +215,7 @@ pub fn link(
     let setup = |error: std::io::Error| BuildError::Setup(format!("cannot write: {error}"));
     let mut args = vec!["-x".to_owned(), "ir".to_owned()];
     args.extend(target(clang, sm));
+    args.extend(denormals(options));
     args.push(if options.unoptimised { "-O0" } else { "-O2" }.to_owned());
     args.extend(["-Wno-override-module", "-Wno-linker-warnings"].map(str::to_owned));
     let mut held = Vec::new();

@@ -41,9 +41,9 @@ implemented! {
     event: clWaitForEvents clGetEventInfo clCreateUserEvent clRetainEvent clReleaseEvent
         clSetUserEventStatus clSetEventCallback clGetEventProfilingInfo clEnqueueMarker clEnqueueBarrier
         clEnqueueWaitForEvents clEnqueueMarkerWithWaitList clEnqueueBarrierWithWaitList;
-    transfer: clEnqueueReadBuffer clEnqueueWriteBuffer clEnqueueCopyBuffer clEnqueueReadBufferRect
-        clEnqueueWriteBufferRect clEnqueueCopyBufferRect clEnqueueFillBuffer clEnqueueMapBuffer
-        clEnqueueUnmapMemObject clEnqueueMigrateMemObjects;
+    transfer: clEnqueueUnmapMemObject clEnqueueMigrateMemObjects;
+    buffer_transfer: clEnqueueReadBuffer clEnqueueWriteBuffer clEnqueueCopyBuffer clEnqueueReadBufferRect
+        clEnqueueWriteBufferRect clEnqueueCopyBufferRect clEnqueueFillBuffer clEnqueueMapBuffer;
     svm: clSVMAlloc clSVMFree clEnqueueSVMFree clEnqueueSVMMemcpy clEnqueueSVMMemFill clEnqueueSVMMap
         clEnqueueSVMUnmap clEnqueueSVMMigrateMem;
     image: clCreateImage clCreateImageWithProperties clCreateImage2D clCreateImage3D

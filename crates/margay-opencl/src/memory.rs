@@ -7,7 +7,6 @@
 //! Invariant: commands hold the objects that they use, so memory is freed after the last of them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use opencl_sys::{
     CL_INVALID_MEM_OBJECT, CL_MEM_COPY_HOST_PTR, CL_MEM_OBJECT_ALLOCATION_FAILURE,
@@ -20,7 +19,7 @@ use crate::context::{Context, Destructor};
 use crate::device::platform;
 use crate::image::Shape;
 use crate::object::{Id, Object, Table};
-use crate::transfer::{Copy as Copying, Layout};
+use crate::transfer::{Copy as Copying, Layout, told};
 
 /// Alignment of buffers in bytes: CL_DEVICE_MEM_BASE_ADDR_ALIGN says it in bits.
 pub const ALIGNMENT: u64 = 256;
@@ -48,18 +47,16 @@ impl Drop for Storage {
     }
 }
 
-/// A region of a buffer that is mapped.
+/// A region of an object that is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
     /// The pointer that the program got.
     pub pointer: usize,
-    /// Within the object.
-    pub offset: u64,
-    pub size: u64,
     /// Writes are to reach the object when it is unmapped.
     pub writes: bool,
-    /// Of an image: the region in bytes, rows and slices, and its place in both memories.
-    pub rectangle: Option<([u64; 3], Layout)>,
+    /// The region in bytes, rows and slices, and its place in the object and the program's memory alike.
+    pub bytes: [u64; 3],
+    pub layout: Layout,
 }
 
 impl Mapping {
@@ -69,13 +66,13 @@ impl Mapping {
     /// Both have room for the object.
     pub unsafe fn copy(&self, from: u64, to: u64) {
         // SAFETY: the mapping was checked against the object when it was made.
-        unsafe {
-            match self.rectangle {
-                Some((region, layout)) => Copying { from, to }.rectangle(region, layout, layout),
-                None => {
-                    Copying { from: from + self.offset, to: to + self.offset }.bytes(self.size);
-                }
-            }
+        unsafe { Copying { from, to }.rectangle(self.bytes, self.layout, self.layout) };
+    }
+
+    /// Tells those who watch the program that the host wrote the region of the object that begins at this address.
+    pub fn told(&self, address: u64) {
+        for row in self.layout.rows(self.bytes) {
+            told(address + row, None, self.bytes[0]);
         }
     }
 }
@@ -114,8 +111,6 @@ pub struct Mem {
     pub properties: Vec<u64>,
     pub maps: Mutex<Vec<Mapping>>,
     pub destructors: Mutex<Vec<Destructor>>,
-    /// Rises with every write by the host, which empties the constant cache.
-    pub host_writes: AtomicU32,
 }
 
 static MEMS: Table<Mem> = Table::new();
@@ -155,7 +150,6 @@ impl Mem {
             properties,
             maps: Mutex::default(),
             destructors: Mutex::default(),
-            host_writes: AtomicU32::new(0),
         }
     }
 
@@ -179,7 +173,6 @@ impl Mem {
             properties: Vec::new(),
             maps: Mutex::default(),
             destructors: Mutex::default(),
-            host_writes: AtomicU32::new(0),
         }
     }
 
@@ -222,11 +215,6 @@ impl Mem {
     /// The object whose memory it is.
     pub fn root(&self) -> &Mem {
         self.parent.as_ref().map_or(self, |p| p.root())
-    }
-
-    /// The host has written.
-    pub fn written(&self) {
-        self.root().host_writes.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -36,6 +36,11 @@ impl Layout {
         Ok(Layout { origin, row_pitch, slice_pitch })
     }
 
+    /// Bytes in one line.
+    pub fn line(offset: u64, size: u64) -> Layout {
+        Layout { origin: [offset, 0, 0], row_pitch: size, slice_pitch: size }
+    }
+
     /// Offset of a byte of the rectangle; `None` if it does not fit 64 bits.
     fn at(&self, x: u64, y: u64, z: u64) -> Option<u64> {
         let [ox, oy, oz] = self.origin;
@@ -55,14 +60,14 @@ impl Layout {
     }
 
     /// Where each row of the region begins.
-    fn rows(self, region: [u64; 3]) -> impl Iterator<Item = u64> {
+    pub fn rows(self, region: [u64; 3]) -> impl Iterator<Item = u64> {
         (0..region[2])
             .flat_map(move |z| (0..region[1]).map(move |y| self.at(0, y, z).unwrap_or_default()))
     }
 }
 
 /// Lets those who watch the program know.
-fn told(to: u64, from: Option<u64>, bytes: u64) {
+pub fn told(to: u64, from: Option<u64>, bytes: u64) {
     if let Some(platform) = platform() {
         platform.runtime.observed_copy(to, from, bytes);
     }

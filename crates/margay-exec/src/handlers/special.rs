@@ -124,12 +124,17 @@ impl<const SPACE: u8> Kernel for IsSpace<SPACE> {
             let in_shared = a.wrapping_sub(shared) < SHARED_WINDOW;
             let in_local = a.wrapping_sub(local) < LOCAL_WINDOW;
             let in_params = a.wrapping_sub(params) < cx.env.params_size;
+            // Buffers of OpenCL may be read as constant, and are global all the same.
+            let in_const = || {
+                let extent = cx.env.memory.extent(a);
+                extent.constant && !extent.writable
+            };
             r[l] = match SPACE {
                 SHARED => in_shared,
                 LOCAL => in_local,
                 PARAM => in_params,
-                CONST => cx.env.memory.extent(a).constant,
-                _ => !in_shared && !in_local && !in_params && !cx.env.memory.extent(a).constant,
+                CONST => in_const(),
+                _ => !in_shared && !in_local && !in_params && !in_const(),
             };
         }
         // SAFETY: `d` is a P plane of this frame.

@@ -6,23 +6,30 @@ use std::sync::Arc;
 
 use opencl_sys::*;
 
-use super::transfer::{buffer, host_may, inside, map_flags_fit};
-use super::{Enqueue, triple};
+use super::transfer::{End, Place, buffer, copy, fill, map, map_flags_fit, object};
+use super::triple;
 use crate::Result;
 use crate::answer::offer;
 use crate::image::Shape;
-use crate::memory::{Mapping, Mem};
-use crate::object::{self, Object};
+use crate::memory::Mem;
+use crate::object;
 use crate::queue::Queue;
-use crate::transfer::{Copy, Layout, fill_rectangle, overlap};
+use crate::transfer::Layout;
 
 /// An image of the queue's context, and its shape.
 fn image(queue: &Queue, handle: cl_mem) -> Result<(Arc<Mem>, Shape)> {
-    let mem = object::get::<Mem>(handle)?;
+    let mem = object(queue, handle)?;
     let shape = mem.image.as_ref().ok_or(CL_INVALID_MEM_OBJECT)?.shape;
-    match mem.context.handle() == queue.context.handle() {
-        true => Ok((mem, shape)),
-        false => Err(CL_INVALID_CONTEXT),
+    Ok((mem, shape))
+}
+
+/// The part of a buffer that holds a region's texels without gaps.
+fn packed(mem: &Mem, offset: usize, bytes: [u64; 3]) -> Result<Layout> {
+    let mut layout = Layout::new([0; 3], bytes, 0, 0)?;
+    layout.origin[0] = offset as u64;
+    match layout.end(bytes) {
+        Some(end) if end <= mem.size => Ok(layout),
+        Some(_) | None => Err(CL_INVALID_VALUE),
     }
 }
 
@@ -41,25 +48,19 @@ pub unsafe fn clEnqueueReadImage(
 ) -> Result<()> {
     let queue = object::get::<Queue>(command_queue)?;
     let (mem, shape) = self::image(&queue, image)?;
-    if ptr.is_null() {
-        return Err(CL_INVALID_VALUE);
-    }
     // SAFETY: the caller keeps the contract.
     let (origin, region) = unsafe { (triple(origin)?, triple(region)?) };
     let (bytes, from) = shape.place(origin, region)?;
     let to = shape.host(region, row_pitch as u64, slice_pitch as u64)?;
-    // SAFETY: the caller keeps the contract.
-    let enqueue =
-        unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    host_may(&mem, CL_MEM_HOST_WRITE_ONLY)?;
-    let copy = Copy { from: mem.address(), to: ptr.expose_provenance() as u64 };
-    let work = move || {
-        let _keep = mem;
-        // SAFETY: inside the image, and the program promises its side.
-        unsafe { copy.rectangle(bytes, from, to) };
-        Ok(())
+    let (from, to) = (End::of(mem, from), End::host(ptr, to)?);
+    let place = Place {
+        queue: command_queue,
+        count: num_events_in_wait_list,
+        wait: event_wait_list,
+        event,
     };
-    enqueue.blocking(blocking_read).push(CL_COMMAND_READ_IMAGE, Box::new(work))
+    // SAFETY: the caller keeps the contract.
+    unsafe { copy(place, CL_COMMAND_READ_IMAGE, blocking_read, bytes, from, to) }
 }
 
 pub unsafe fn clEnqueueWriteImage(
@@ -77,25 +78,19 @@ pub unsafe fn clEnqueueWriteImage(
 ) -> Result<()> {
     let queue = object::get::<Queue>(command_queue)?;
     let (mem, shape) = self::image(&queue, image)?;
-    if ptr.is_null() {
-        return Err(CL_INVALID_VALUE);
-    }
     // SAFETY: the caller keeps the contract.
     let (origin, region) = unsafe { (triple(origin)?, triple(region)?) };
     let (bytes, to) = shape.place(origin, region)?;
     let from = shape.host(region, input_row_pitch as u64, input_slice_pitch as u64)?;
-    // SAFETY: the caller keeps the contract.
-    let enqueue =
-        unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    host_may(&mem, CL_MEM_HOST_READ_ONLY)?;
-    let copy = Copy { from: ptr.expose_provenance() as u64, to: mem.address() };
-    let work = move || {
-        // SAFETY: inside the image, and the program promises its side.
-        unsafe { copy.rectangle(bytes, from, to) };
-        mem.written();
-        Ok(())
+    let (from, to) = (End::host(ptr, from)?, End::of(mem, to));
+    let place = Place {
+        queue: command_queue,
+        count: num_events_in_wait_list,
+        wait: event_wait_list,
+        event,
     };
-    enqueue.blocking(blocking_write).push(CL_COMMAND_WRITE_IMAGE, Box::new(work))
+    // SAFETY: the caller keeps the contract.
+    unsafe { copy(place, CL_COMMAND_WRITE_IMAGE, blocking_write, bytes, from, to) }
 }
 
 pub unsafe fn clEnqueueCopyImage(
@@ -119,27 +114,15 @@ pub unsafe fn clEnqueueCopyImage(
     let (from, to, region) = unsafe { (triple(src_origin)?, triple(dst_origin)?, triple(region)?) };
     let (bytes, from) = source_shape.place(from, region)?;
     let (_, to) = target_shape.place(to, region)?;
-    if std::ptr::eq(source.root(), target.root()) && overlap(bytes, from, to) {
-        return Err(CL_MEM_COPY_OVERLAP);
-    }
-    // SAFETY: the caller keeps the contract.
-    let enqueue =
-        unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    let copy = Copy { from: source.address(), to: target.address() };
-    let work = move || {
-        let _keep = (source, target);
-        // SAFETY: both are inside.
-        unsafe { copy.rectangle(bytes, from, to) };
-        Ok(())
+    let (from, to) = (End::of(source, from), End::of(target, to));
+    let place = Place {
+        queue: command_queue,
+        count: num_events_in_wait_list,
+        wait: event_wait_list,
+        event,
     };
-    enqueue.push(CL_COMMAND_COPY_IMAGE, Box::new(work))
-}
-
-/// The part of a buffer that holds a region's texels without gaps.
-fn packed(mem: &Mem, offset: usize, bytes: [u64; 3]) -> Result<Layout> {
-    let size = bytes[0].checked_mul(bytes[1]).and_then(|n| n.checked_mul(bytes[2]));
-    inside(mem, offset as u64, size.ok_or(CL_INVALID_VALUE)?)?;
-    Layout::new([0; 3], bytes, 0, 0)
+    // SAFETY: the caller keeps the contract.
+    unsafe { copy(place, CL_COMMAND_COPY_IMAGE, CL_FALSE, bytes, from, to) }
 }
 
 pub unsafe fn clEnqueueCopyImageToBuffer(
@@ -160,17 +143,15 @@ pub unsafe fn clEnqueueCopyImageToBuffer(
     let (origin, region) = unsafe { (triple(src_origin)?, triple(region)?) };
     let (bytes, from) = shape.place(origin, region)?;
     let to = packed(&target, dst_offset, bytes)?;
-    // SAFETY: the caller keeps the contract.
-    let enqueue =
-        unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    let copy = Copy { from: source.address(), to: target.address() + dst_offset as u64 };
-    let work = move || {
-        let _keep = (source, target);
-        // SAFETY: both are inside.
-        unsafe { copy.rectangle(bytes, from, to) };
-        Ok(())
+    let (from, to) = (End::of(source, from), End::of(target, to));
+    let place = Place {
+        queue: command_queue,
+        count: num_events_in_wait_list,
+        wait: event_wait_list,
+        event,
     };
-    enqueue.push(CL_COMMAND_COPY_IMAGE_TO_BUFFER, Box::new(work))
+    // SAFETY: the caller keeps the contract.
+    unsafe { copy(place, CL_COMMAND_COPY_IMAGE_TO_BUFFER, CL_FALSE, bytes, from, to) }
 }
 
 pub unsafe fn clEnqueueCopyBufferToImage(
@@ -191,17 +172,15 @@ pub unsafe fn clEnqueueCopyBufferToImage(
     let (origin, region) = unsafe { (triple(dst_origin)?, triple(region)?) };
     let (bytes, to) = shape.place(origin, region)?;
     let from = packed(&source, src_offset, bytes)?;
-    // SAFETY: the caller keeps the contract.
-    let enqueue =
-        unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    let copy = Copy { from: source.address() + src_offset as u64, to: target.address() };
-    let work = move || {
-        let _keep = (source, target);
-        // SAFETY: both are inside.
-        unsafe { copy.rectangle(bytes, from, to) };
-        Ok(())
+    let (from, to) = (End::of(source, from), End::of(target, to));
+    let place = Place {
+        queue: command_queue,
+        count: num_events_in_wait_list,
+        wait: event_wait_list,
+        event,
     };
-    enqueue.push(CL_COMMAND_COPY_BUFFER_TO_IMAGE, Box::new(work))
+    // SAFETY: the caller keeps the contract.
+    unsafe { copy(place, CL_COMMAND_COPY_BUFFER_TO_IMAGE, CL_FALSE, bytes, from, to) }
 }
 
 pub unsafe fn clEnqueueFillImage(
@@ -223,17 +202,16 @@ pub unsafe fn clEnqueueFillImage(
     let color = unsafe { fill_color.cast::<[u32; 4]>().read_unaligned() };
     // SAFETY: the caller keeps the contract.
     let (origin, region) = unsafe { (triple(origin)?, triple(region)?) };
-    let (bytes, layout) = shape.place(origin, region)?;
-    // SAFETY: the caller keeps the contract.
-    let enqueue =
-        unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    let texel = shape.format.texel(color);
-    let work = move || {
-        // SAFETY: inside the image.
-        unsafe { fill_rectangle(mem.address(), bytes, layout, &texel) };
-        Ok(())
+    let (bytes, to) = shape.place(origin, region)?;
+    let place = Place {
+        queue: command_queue,
+        count: num_events_in_wait_list,
+        wait: event_wait_list,
+        event,
     };
-    enqueue.push(CL_COMMAND_FILL_IMAGE, Box::new(work))
+    let texel = shape.format.texel(color);
+    // SAFETY: the caller keeps the contract.
+    unsafe { fill(place, CL_COMMAND_FILL_IMAGE, bytes, End::of(mem, to), texel) }
 }
 
 pub unsafe fn clEnqueueMapImage(
@@ -259,35 +237,19 @@ pub unsafe fn clEnqueueMapImage(
     if image_row_pitch.is_null() || (slices && image_slice_pitch.is_null()) {
         return Err(CL_INVALID_VALUE);
     }
-    // SAFETY: the caller keeps the contract.
-    let enqueue =
-        unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    let writes = map_flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) != 0;
-    if writes {
-        host_may(&mem, CL_MEM_HOST_READ_ONLY)?;
-    }
-    if map_flags & CL_MAP_READ != 0 {
-        host_may(&mem, CL_MEM_HOST_WRITE_ONLY)?;
-    }
-    // The program's own memory has the image's pitches.
-    let (base, direct) = (mem.host_address(), mem.is_direct());
-    let offset = layout.offset().ok_or(CL_INVALID_VALUE)?;
-    let pointer = (base + offset) as usize;
-    let size = layout.end(bytes).ok_or(CL_INVALID_VALUE)? - offset;
-    let mapping = Mapping { pointer, offset, size, writes, rectangle: Some((bytes, layout)) };
-    mem.maps.lock().push(mapping);
-    // SAFETY: not null, or null where it may be.
-    unsafe {
-        offer(image_row_pitch, shape.row_pitch as usize);
-        offer(image_slice_pitch, shape.slice_pitch as usize);
-    }
-    let work = move || {
-        if !direct {
-            // SAFETY: inside the image and the memory that the program gave for it.
-            unsafe { mapping.copy(mem.address(), base) };
-        }
-        Ok(())
+    let place = Place {
+        queue: command_queue,
+        count: num_events_in_wait_list,
+        wait: event_wait_list,
+        event,
     };
-    enqueue.blocking(blocking_map).push(CL_COMMAND_MAP_IMAGE, Box::new(work))?;
-    Ok(std::ptr::with_exposed_provenance_mut(pointer))
+    let pitches = (shape.row_pitch as usize, shape.slice_pitch as usize);
+    // SAFETY: the caller keeps the contract; pitches are not null, or null where they may be.
+    unsafe {
+        let pointer =
+            map(place, CL_COMMAND_MAP_IMAGE, blocking_map, map_flags, bytes, mem, layout)?;
+        offer(image_row_pitch, pitches.0);
+        offer(image_slice_pitch, pitches.1);
+        Ok(pointer)
+    }
 }

@@ -13,6 +13,7 @@ use crate::kernel::Kernel;
 use crate::memory::Mem;
 use crate::ndrange::{self, Launch};
 use crate::object::{self, Object};
+use crate::transfer::told;
 
 pub unsafe fn clEnqueueNDRangeKernel(
     command_queue: cl_command_queue,
@@ -121,7 +122,6 @@ pub unsafe fn clEnqueueNativeKernel(
         unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
     let none = UserData(std::ptr::null_mut());
     let work = move || {
-        let _keep = &mems;
         // Words, so that the block is aligned for any argument.
         let mut words = vec![0u128; block.len().div_ceil(16)];
         let data = if block.is_empty() { none.get() } else { words.as_mut_ptr().cast::<c_void>() };
@@ -130,7 +130,8 @@ pub unsafe fn clEnqueueNativeKernel(
             std::ptr::copy_nonoverlapping(block.as_ptr(), words.as_mut_ptr().cast(), block.len());
             call(data);
         }
-        mems.iter().for_each(|m| m.written());
+        // The function may have written any of its objects.
+        mems.iter().for_each(|m| told(m.address(), None, m.size));
         Ok(())
     };
     enqueue.push(CL_COMMAND_NATIVE_KERNEL, Box::new(work))

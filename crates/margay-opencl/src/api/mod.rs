@@ -9,6 +9,7 @@
 #![allow(clippy::missing_safety_doc, reason = "the contract is the module's header")]
 #![allow(clippy::too_many_arguments, reason = "Khronos's signatures")]
 
+pub mod buffer_transfer;
 pub mod context;
 pub mod device;
 pub mod event;

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Commands that read, write, copy, fill, map and migrate buffers.
+//! The one road of all commands that read, write, copy, fill and map memory objects, buffers and images alike: a
+//! region of bytes, rows and slices, with an end in an object or in the host's memory on either side.
 
 use std::ffi::c_void;
 use std::sync::Arc;
 
 use opencl_sys::*;
 
-use super::{Enqueue, triple};
+use super::Enqueue;
 use crate::Result;
 use crate::answer::list;
 use crate::command;
 use crate::memory::{Mapping, Mem};
 use crate::object::{self, Object};
 use crate::queue::Queue;
-use crate::transfer::{Copy, Layout, fill, overlap};
+use crate::transfer::{Copy, Layout, fill_rectangle, overlap};
 
 /// A buffer of the queue's context.
 pub fn buffer(queue: &Queue, handle: cl_mem) -> Result<Arc<Mem>> {
@@ -22,7 +23,7 @@ pub fn buffer(queue: &Queue, handle: cl_mem) -> Result<Arc<Mem>> {
 }
 
 /// Any memory object of the queue's context.
-fn object(queue: &Queue, handle: cl_mem) -> Result<Arc<Mem>> {
+pub fn object(queue: &Queue, handle: cl_mem) -> Result<Arc<Mem>> {
     let mem = object::get::<Mem>(handle)?;
     match mem.context.handle() == queue.context.handle() {
         true => Ok(mem),
@@ -30,16 +31,160 @@ fn object(queue: &Queue, handle: cl_mem) -> Result<Arc<Mem>> {
     }
 }
 
-/// What the host may do with a buffer.
-pub fn host_may(mem: &Mem, denied: cl_mem_flags) -> Result<()> {
+/// What the host may do with an object.
+fn host_may(mem: &Mem, denied: cl_mem_flags) -> Result<()> {
     match mem.flags & (denied | CL_MEM_HOST_NO_ACCESS) {
         0 => Ok(()),
         _ => Err(CL_INVALID_OPERATION),
     }
 }
 
-pub fn inside(mem: &Mem, offset: u64, size: u64) -> Result<()> {
-    if mem.holds(offset, size) { Ok(()) } else { Err(CL_INVALID_VALUE) }
+/// The queue, the wait list and the event that every enqueue function takes.
+#[derive(Clone, Copy)]
+pub struct Place {
+    pub queue: cl_command_queue,
+    pub count: cl_uint,
+    pub wait: *const cl_event,
+    pub event: *mut cl_event,
+}
+
+impl Place {
+    /// # Safety
+    /// As the contract of [`crate::api`] says.
+    unsafe fn enqueue(self) -> Result<Enqueue> {
+        // SAFETY: the caller promises it.
+        unsafe { Enqueue::new(self.queue, self.count, self.wait, self.event) }
+    }
+}
+
+/// Where one side of a transfer lies.
+pub struct End {
+    /// `None` is the host's memory.
+    mem: Option<Arc<Mem>>,
+    address: u64,
+    layout: Layout,
+}
+
+impl End {
+    /// A rectangle that was checked against the object.
+    pub fn of(mem: Arc<Mem>, layout: Layout) -> End {
+        End { address: mem.address(), mem: Some(mem), layout }
+    }
+
+    /// CL_INVALID_VALUE for null.
+    pub fn host(pointer: *const c_void, layout: Layout) -> Result<End> {
+        match pointer.is_null() {
+            true => Err(CL_INVALID_VALUE),
+            false => Ok(End { mem: None, address: pointer.expose_provenance() as u64, layout }),
+        }
+    }
+
+    /// As a rectangle of the memory that the object is a part of.
+    fn in_root(&self) -> Option<(*const Mem, Layout)> {
+        let mem = self.mem.as_ref()?;
+        let mut layout = self.layout;
+        layout.origin[0] += mem.offset_in_storage;
+        Some((std::ptr::from_ref(mem.root()), layout))
+    }
+}
+
+/// Copies a region of `bytes` (bytes, rows, slices).
+///
+/// # Safety
+/// As the contract of [`crate::api`] says; the host's end is mapped until the command has ended.
+pub unsafe fn copy(
+    place: Place,
+    kind: cl_command_type,
+    blocking: cl_bool,
+    bytes: [u64; 3],
+    from: End,
+    to: End,
+) -> Result<()> {
+    if let (Some((a, from)), Some((b, to))) = (from.in_root(), to.in_root())
+        && a == b
+        && !bytes.contains(&0)
+        && overlap(bytes, from, to)
+    {
+        return Err(CL_MEM_COPY_OVERLAP);
+    }
+    // SAFETY: the caller promises it.
+    let enqueue = unsafe { place.enqueue()? };
+    match (&from.mem, &to.mem) {
+        (Some(mem), None) => host_may(mem, CL_MEM_HOST_WRITE_ONLY)?,
+        (None, Some(mem)) => host_may(mem, CL_MEM_HOST_READ_ONLY)?,
+        (Some(_), Some(_)) | (None, None) => {}
+    }
+    let work = move || {
+        // SAFETY: both ends were checked, and the program promises its side.
+        unsafe {
+            Copy { from: from.address, to: to.address }.rectangle(bytes, from.layout, to.layout);
+        }
+        // The objects live until here.
+        drop((from.mem, to.mem));
+        Ok(())
+    };
+    enqueue.blocking(blocking).push(kind, Box::new(work))
+}
+
+/// Fills a region of `bytes`, whose rows are a number of patterns long.
+///
+/// # Safety
+/// As the contract of [`crate::api`] says.
+pub unsafe fn fill(
+    place: Place,
+    kind: cl_command_type,
+    bytes: [u64; 3],
+    to: End,
+    pattern: Vec<u8>,
+) -> Result<()> {
+    // SAFETY: the caller promises it.
+    let enqueue = unsafe { place.enqueue()? };
+    let work = move || {
+        // SAFETY: inside the object.
+        unsafe { fill_rectangle(to.address, bytes, to.layout, &pattern) };
+        drop(to.mem);
+        Ok(())
+    };
+    enqueue.push(kind, Box::new(work))
+}
+
+/// Maps a region of `bytes`; the pointer that the program gets.
+///
+/// # Safety
+/// As the contract of [`crate::api`] says.
+pub unsafe fn map(
+    place: Place,
+    kind: cl_command_type,
+    blocking: cl_bool,
+    flags: cl_map_flags,
+    bytes: [u64; 3],
+    mem: Arc<Mem>,
+    layout: Layout,
+) -> Result<*mut c_void> {
+    // SAFETY: the caller promises it.
+    let enqueue = unsafe { place.enqueue()? };
+    let writes = flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) != 0;
+    if writes {
+        host_may(&mem, CL_MEM_HOST_READ_ONLY)?;
+    }
+    if flags & CL_MAP_READ != 0 {
+        host_may(&mem, CL_MEM_HOST_WRITE_ONLY)?;
+    }
+    // The program's own memory has the object's pitches.
+    let base = mem.host_address();
+    let offset = layout.offset().ok_or(CL_INVALID_VALUE)?;
+    let pointer = (base + offset) as usize;
+    let mapping = Mapping { pointer, writes, bytes, layout };
+    mem.maps.lock().push(mapping);
+    let work = move || {
+        if !mem.is_direct() {
+            // SAFETY: inside the object and the memory that the program gave for it.
+            unsafe { mapping.copy(mem.address(), base) };
+        }
+        Ok(())
+    };
+    enqueue.blocking(blocking).push(kind, Box::new(work))?;
+    Ok(std::ptr::with_exposed_provenance_mut(pointer))
 }
 
 /// CL_INVALID_VALUE for flags of mapping that are none, or that contradict each other.
@@ -48,314 +193,6 @@ pub fn map_flags_fit(map_flags: cl_map_flags) -> Result<()> {
     let plain = map_flags & (CL_MAP_READ | CL_MAP_WRITE) != 0;
     let known = CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
     if map_flags & !known != 0 || (invalidates && plain) { Err(CL_INVALID_VALUE) } else { Ok(()) }
-}
-
-pub unsafe fn clEnqueueReadBuffer(
-    command_queue: cl_command_queue,
-    buffer: cl_mem,
-    blocking_read: cl_bool,
-    offset: usize,
-    cb: usize,
-    ptr: *mut c_void,
-    num_events_in_wait_list: cl_uint,
-    event_wait_list: *const cl_event,
-    event: *mut cl_event,
-) -> Result<()> {
-    let queue = object::get::<Queue>(command_queue)?;
-    let mem = self::buffer(&queue, buffer)?;
-    if ptr.is_null() {
-        return Err(CL_INVALID_VALUE);
-    }
-    inside(&mem, offset as u64, cb as u64)?;
-    // SAFETY: the caller keeps the contract.
-    let enqueue =
-        unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    host_may(&mem, CL_MEM_HOST_WRITE_ONLY)?;
-    let copy = Copy { from: mem.address() + offset as u64, to: ptr.expose_provenance() as u64 };
-    let work = move || {
-        let _keep = mem;
-        // SAFETY: inside the buffer, and the program promises its side.
-        unsafe { copy.bytes(cb as u64) };
-        Ok(())
-    };
-    enqueue.blocking(blocking_read).push(CL_COMMAND_READ_BUFFER, Box::new(work))
-}
-
-pub unsafe fn clEnqueueWriteBuffer(
-    command_queue: cl_command_queue,
-    buffer: cl_mem,
-    blocking_write: cl_bool,
-    offset: usize,
-    cb: usize,
-    ptr: *const c_void,
-    num_events_in_wait_list: cl_uint,
-    event_wait_list: *const cl_event,
-    event: *mut cl_event,
-) -> Result<()> {
-    let queue = object::get::<Queue>(command_queue)?;
-    let mem = self::buffer(&queue, buffer)?;
-    if ptr.is_null() {
-        return Err(CL_INVALID_VALUE);
-    }
-    inside(&mem, offset as u64, cb as u64)?;
-    // SAFETY: the caller keeps the contract.
-    let enqueue =
-        unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    host_may(&mem, CL_MEM_HOST_READ_ONLY)?;
-    let copy = Copy { from: ptr.expose_provenance() as u64, to: mem.address() + offset as u64 };
-    let work = move || {
-        // SAFETY: inside the buffer, and the program promises its side.
-        unsafe { copy.bytes(cb as u64) };
-        mem.written();
-        Ok(())
-    };
-    enqueue.blocking(blocking_write).push(CL_COMMAND_WRITE_BUFFER, Box::new(work))
-}
-
-pub unsafe fn clEnqueueCopyBuffer(
-    command_queue: cl_command_queue,
-    src_buffer: cl_mem,
-    dst_buffer: cl_mem,
-    src_offset: usize,
-    dst_offset: usize,
-    cb: usize,
-    num_events_in_wait_list: cl_uint,
-    event_wait_list: *const cl_event,
-    event: *mut cl_event,
-) -> Result<()> {
-    let queue = object::get::<Queue>(command_queue)?;
-    let (from, to) = (buffer(&queue, src_buffer)?, buffer(&queue, dst_buffer)?);
-    let (src, dst, size) = (src_offset as u64, dst_offset as u64, cb as u64);
-    inside(&from, src, size)?;
-    inside(&to, dst, size)?;
-    let copy = Copy { from: from.address() + src, to: to.address() + dst };
-    // Also between parts of one buffer.
-    if std::ptr::eq(from.root(), to.root()) && copy.from.abs_diff(copy.to) < size {
-        return Err(CL_MEM_COPY_OVERLAP);
-    }
-    // SAFETY: the caller keeps the contract.
-    let enqueue =
-        unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    let work = move || {
-        let _keep = (from, to);
-        // SAFETY: both are inside.
-        unsafe { copy.bytes(size) };
-        Ok(())
-    };
-    enqueue.push(CL_COMMAND_COPY_BUFFER, Box::new(work))
-}
-
-/// A rectangle that lies inside a buffer.
-fn rectangle(
-    mem: &Mem,
-    origin: [u64; 3],
-    region: [u64; 3],
-    row_pitch: usize,
-    slice_pitch: usize,
-) -> Result<Layout> {
-    let layout = Layout::new(origin, region, row_pitch as u64, slice_pitch as u64)?;
-    match layout.end(region) {
-        Some(end) if end <= mem.size => Ok(layout),
-        Some(_) | None => Err(CL_INVALID_VALUE),
-    }
-}
-
-pub unsafe fn clEnqueueReadBufferRect(
-    command_queue: cl_command_queue,
-    buffer: cl_mem,
-    blocking_read: cl_bool,
-    buffer_origin: *const usize,
-    host_origin: *const usize,
-    region: *const usize,
-    buffer_row_pitch: usize,
-    buffer_slice_pitch: usize,
-    host_row_pitch: usize,
-    host_slice_pitch: usize,
-    ptr: *mut c_void,
-    num_events_in_wait_list: cl_uint,
-    event_wait_list: *const cl_event,
-    event: *mut cl_event,
-) -> Result<()> {
-    let queue = object::get::<Queue>(command_queue)?;
-    let mem = self::buffer(&queue, buffer)?;
-    if ptr.is_null() {
-        return Err(CL_INVALID_VALUE);
-    }
-    // SAFETY: the caller keeps the contract.
-    let (from, to, region) =
-        unsafe { (triple(buffer_origin)?, triple(host_origin)?, triple(region)?) };
-    let from = rectangle(&mem, from, region, buffer_row_pitch, buffer_slice_pitch)?;
-    let to = Layout::new(to, region, host_row_pitch as u64, host_slice_pitch as u64)?;
-    // SAFETY: the caller keeps the contract.
-    let enqueue =
-        unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    host_may(&mem, CL_MEM_HOST_WRITE_ONLY)?;
-    let copy = Copy { from: mem.address(), to: ptr.expose_provenance() as u64 };
-    let work = move || {
-        let _keep = mem;
-        // SAFETY: inside the buffer, and the program promises its side.
-        unsafe { copy.rectangle(region, from, to) };
-        Ok(())
-    };
-    enqueue.blocking(blocking_read).push(CL_COMMAND_READ_BUFFER_RECT, Box::new(work))
-}
-
-pub unsafe fn clEnqueueWriteBufferRect(
-    command_queue: cl_command_queue,
-    buffer: cl_mem,
-    blocking_write: cl_bool,
-    buffer_origin: *const usize,
-    host_origin: *const usize,
-    region: *const usize,
-    buffer_row_pitch: usize,
-    buffer_slice_pitch: usize,
-    host_row_pitch: usize,
-    host_slice_pitch: usize,
-    ptr: *const c_void,
-    num_events_in_wait_list: cl_uint,
-    event_wait_list: *const cl_event,
-    event: *mut cl_event,
-) -> Result<()> {
-    let queue = object::get::<Queue>(command_queue)?;
-    let mem = self::buffer(&queue, buffer)?;
-    if ptr.is_null() {
-        return Err(CL_INVALID_VALUE);
-    }
-    // SAFETY: the caller keeps the contract.
-    let (to, from, region) =
-        unsafe { (triple(buffer_origin)?, triple(host_origin)?, triple(region)?) };
-    let to = rectangle(&mem, to, region, buffer_row_pitch, buffer_slice_pitch)?;
-    let from = Layout::new(from, region, host_row_pitch as u64, host_slice_pitch as u64)?;
-    // SAFETY: the caller keeps the contract.
-    let enqueue =
-        unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    host_may(&mem, CL_MEM_HOST_READ_ONLY)?;
-    let copy = Copy { from: ptr.expose_provenance() as u64, to: mem.address() };
-    let work = move || {
-        // SAFETY: inside the buffer, and the program promises its side.
-        unsafe { copy.rectangle(region, from, to) };
-        mem.written();
-        Ok(())
-    };
-    enqueue.blocking(blocking_write).push(CL_COMMAND_WRITE_BUFFER_RECT, Box::new(work))
-}
-
-pub unsafe fn clEnqueueCopyBufferRect(
-    command_queue: cl_command_queue,
-    src_buffer: cl_mem,
-    dst_buffer: cl_mem,
-    src_origin: *const usize,
-    dst_origin: *const usize,
-    region: *const usize,
-    src_row_pitch: usize,
-    src_slice_pitch: usize,
-    dst_row_pitch: usize,
-    dst_slice_pitch: usize,
-    num_events_in_wait_list: cl_uint,
-    event_wait_list: *const cl_event,
-    event: *mut cl_event,
-) -> Result<()> {
-    let queue = object::get::<Queue>(command_queue)?;
-    let (source, target) = (buffer(&queue, src_buffer)?, buffer(&queue, dst_buffer)?);
-    // SAFETY: the caller keeps the contract.
-    let (from, to, region) = unsafe { (triple(src_origin)?, triple(dst_origin)?, triple(region)?) };
-    let from = rectangle(&source, from, region, src_row_pitch, src_slice_pitch)?;
-    let to = rectangle(&target, to, region, dst_row_pitch, dst_slice_pitch)?;
-    if std::ptr::eq(&*source, &*target) {
-        if from.row_pitch != to.row_pitch || from.slice_pitch != to.slice_pitch {
-            return Err(CL_INVALID_VALUE);
-        }
-        if overlap(region, from, to) {
-            return Err(CL_MEM_COPY_OVERLAP);
-        }
-    }
-    // SAFETY: the caller keeps the contract.
-    let enqueue =
-        unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    let copy = Copy { from: source.address(), to: target.address() };
-    let work = move || {
-        let _keep = (source, target);
-        // SAFETY: both are inside.
-        unsafe { copy.rectangle(region, from, to) };
-        Ok(())
-    };
-    enqueue.push(CL_COMMAND_COPY_BUFFER_RECT, Box::new(work))
-}
-
-pub unsafe fn clEnqueueFillBuffer(
-    command_queue: cl_command_queue,
-    buffer: cl_mem,
-    pattern: *const c_void,
-    pattern_size: usize,
-    offset: usize,
-    cb: usize,
-    num_events_in_wait_list: cl_uint,
-    event_wait_list: *const cl_event,
-    event: *mut cl_event,
-) -> Result<()> {
-    let queue = object::get::<Queue>(command_queue)?;
-    let mem = self::buffer(&queue, buffer)?;
-    inside(&mem, offset as u64, cb as u64)?;
-    let sizes = pattern_size.is_power_of_two() && pattern_size <= 128;
-    // SAFETY: the caller keeps the contract.
-    let pattern = unsafe { list(pattern.cast::<u8>(), pattern_size) }.ok_or(CL_INVALID_VALUE)?;
-    if !sizes || !offset.is_multiple_of(pattern_size) || !cb.is_multiple_of(pattern_size) {
-        return Err(CL_INVALID_VALUE);
-    }
-    // SAFETY: the caller keeps the contract.
-    let enqueue =
-        unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    let pattern = pattern.to_vec();
-    let work = move || {
-        // SAFETY: inside the buffer.
-        unsafe { fill(mem.address() + offset as u64, cb as u64, &pattern) };
-        Ok(())
-    };
-    enqueue.push(CL_COMMAND_FILL_BUFFER, Box::new(work))
-}
-
-pub unsafe fn clEnqueueMapBuffer(
-    command_queue: cl_command_queue,
-    buffer: cl_mem,
-    blocking_map: cl_bool,
-    map_flags: cl_map_flags,
-    offset: usize,
-    cb: usize,
-    num_events_in_wait_list: cl_uint,
-    event_wait_list: *const cl_event,
-    event: *mut cl_event,
-) -> Result<*mut c_void> {
-    let queue = object::get::<Queue>(command_queue)?;
-    let mem = self::buffer(&queue, buffer)?;
-    let (offset, size) = (offset as u64, cb as u64);
-    map_flags_fit(map_flags)?;
-    if size == 0 {
-        return Err(CL_INVALID_VALUE);
-    }
-    inside(&mem, offset, size)?;
-    // SAFETY: the caller keeps the contract.
-    let enqueue =
-        unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    let writes = map_flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) != 0;
-    if writes {
-        host_may(&mem, CL_MEM_HOST_READ_ONLY)?;
-    }
-    if map_flags & CL_MAP_READ != 0 {
-        host_may(&mem, CL_MEM_HOST_WRITE_ONLY)?;
-    }
-    let base = mem.host_address();
-    let pointer = (base + offset) as usize;
-    let mapping = Mapping { pointer, offset, size, writes, rectangle: None };
-    mem.maps.lock().push(mapping);
-    let work = move || {
-        if !mem.is_direct() {
-            // SAFETY: inside the buffer and the memory that the program gave for it.
-            unsafe { mapping.copy(mem.address(), base) };
-        }
-        Ok(())
-    };
-    enqueue.blocking(blocking_map).push(CL_COMMAND_MAP_BUFFER, Box::new(work))?;
-    Ok(std::ptr::with_exposed_provenance_mut(pointer))
 }
 
 pub unsafe fn clEnqueueUnmapMemObject(
@@ -367,7 +204,7 @@ pub unsafe fn clEnqueueUnmapMemObject(
     event: *mut cl_event,
 ) -> Result<()> {
     let queue = object::get::<Queue>(command_queue)?;
-    let mem = self::object(&queue, memobj)?;
+    let mem = object(&queue, memobj)?;
     // SAFETY: the caller keeps the contract.
     let enqueue =
         unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
@@ -378,11 +215,12 @@ pub unsafe fn clEnqueueUnmapMemObject(
     };
     let work = move || {
         if mapping.writes {
-            if !mem.is_direct() {
+            match mem.is_direct() {
+                // Those who watch the program have not seen the host's stores.
+                true => mapping.told(mem.address()),
                 // SAFETY: inside the object and the memory that the program gave for it.
-                unsafe { mapping.copy(mem.host_address(), mem.address()) };
+                false => unsafe { mapping.copy(mem.host_address(), mem.address()) },
             }
-            mem.written();
         }
         Ok(())
     };
@@ -406,7 +244,7 @@ pub unsafe fn clEnqueueMigrateMemObjects(
         return Err(CL_INVALID_VALUE);
     }
     for handle in handles {
-        self::object(&queue, *handle)?;
+        object(&queue, *handle)?;
     }
     // SAFETY: the caller keeps the contract.
     let enqueue =

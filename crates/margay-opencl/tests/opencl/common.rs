@@ -68,10 +68,12 @@ pub mod types {
         ($($name:ident $ty:ident;)*) => { $(pub type $name = opencl_sys::cl_function_types::$ty;)* };
     }
     names! {
-    clGetPlatformIDs clGetPlatformIDs_t; clGetDeviceIDs clGetDeviceIDs_t;
+    clGetPlatformIDs clGetPlatformIDs_t; clGetDeviceIDs clGetDeviceIDs_t; clGetDeviceInfo clGetDeviceInfo_t;
     clCreateContext clCreateContext_t;
             clReleaseContext clReleaseContext_t;                 clCreateCommandQueue clCreateCommandQueue_t; clReleaseCommandQueue clReleaseCommandQueue_t;
-    clFinish clFinish_t; clCreateBuffer clCreateBuffer_t;
+    clFinish clFinish_t; clCreatePipe clCreatePipe_t; clCreateProgramWithIL clCreateProgramWithIL_t;
+    clCreateProgramWithBuiltInKernels clCreateProgramWithBuiltInKernels_t; clCreateSubDevices clCreateSubDevices_t;
+    clCreateCommandQueueWithProperties clCreateCommandQueueWithProperties_t; clCreateBuffer clCreateBuffer_t;
     clCreateSubBuffer clCreateSubBuffer_t; clReleaseMemObject clReleaseMemObject_t;
     clGetMemObjectInfo clGetMemObjectInfo_t;
             clCreateProgramWithSource clCreateProgramWithSource_t;

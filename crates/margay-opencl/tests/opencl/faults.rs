@@ -112,14 +112,15 @@ fn wrong_arguments() {
 #[test]
 fn a_kernel_out_of_bounds_and_one_after_it() {
     let setup = Setup::new(0);
-    let source = "kernel void f(global int *o, int at) { o[at] = 1; }";
+    let source = "kernel void f(global int *o, long at) { o[at] = 1; }";
     let kernel = setup.kernel(source, "", "f");
     let mem = setup.buffer(&[0i32; 4]);
     set(kernel, 0, &mem);
-    set(kernel, 1, &1_000_000i32);
+    // So far that no other test's memory is there.
+    set(kernel, 1, &(1i64 << 43));
     assert_eq!(setup.run(kernel, 1, None), 0);
     assert_eq!(cl!(clFinish(setup.queue)), CL_OUT_OF_RESOURCES);
-    set(kernel, 1, &2i32);
+    set(kernel, 1, &2i64);
     assert_eq!(setup.run(kernel, 1, None), 0);
     assert_eq!(setup.read::<i32>(mem, 4), [0, 0, 1, 0]);
 }

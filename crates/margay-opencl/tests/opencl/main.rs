@@ -11,6 +11,7 @@ mod accuracy;
 mod address_spaces;
 mod calls;
 mod common;
+mod devices;
 mod faults;
 mod fuzz;
 mod images;
