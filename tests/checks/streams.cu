@@ -65,6 +65,42 @@ __global__ void late_event_good(int *p) {
     p[threadIdx.x] += 1;
 }
 
+// Bodies of conditional nodes are part of the launch of their graph.
+__global__ void body_bug(int *p) {
+    p[threadIdx.x] += 2; //~ race/streams
+}
+__global__ void body_good(int *p) {
+    p[threadIdx.x] += 2;
+}
+
+static cudaGraphExec_t conditional(void (*kernel)(int *), int *p) {
+    cudaGraph_t graph;
+    cudaGraphCreate(&graph, 0);
+    cudaGraphConditionalHandle handle;
+    cudaGraphConditionalHandleCreate(&handle, graph, 1, cudaGraphCondAssignDefault);
+    cudaGraphNodeParams params = {};
+    params.type = cudaGraphNodeTypeConditional;
+    params.conditional.handle = handle;
+    params.conditional.type = cudaGraphCondTypeIf;
+    params.conditional.size = 1;
+    cudaGraphNode_t node;
+#if CUDART_VERSION >= 13000
+    cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &params);
+#else
+    cudaGraphAddNode(&node, graph, nullptr, 0, &params);
+#endif
+    void *arguments[] = {&p};
+    cudaKernelNodeParams launch = {};
+    launch.func = (void *)kernel;
+    launch.gridDim = dim3(1), launch.blockDim = dim3(N);
+    launch.kernelParams = arguments;
+    cudaGraphAddKernelNode(&node, params.conditional.phGraph_out[0], nullptr, 0, &launch);
+    cudaGraphExec_t executable;
+    cudaGraphInstantiate(&executable, graph, 0);
+    cudaGraphDestroy(graph);
+    return executable;
+}
+
 int main() {
     int *p = zeros<int>(N), *q = zeros<int>(N), *host = nullptr;
     cudaMallocHost(&host, N * sizeof(int));
@@ -135,6 +171,21 @@ int main() {
     cudaEventSynchronize(event);
     late_event_good<<<1, N, 0, b>>>(p);
     all_done();
+
+    cudaGraphExec_t graph = conditional(body_bug, p);
+    cudaGraphLaunch(graph, a);
+    body_bug<<<1, N, 0, b>>>(p);
+    all_done();
+    cudaGraphExecDestroy(graph);
+    graph = conditional(body_good, p);
+    body_good<<<1, N, 0, a>>>(p);
+    cudaGraphLaunch(graph, a);
+    body_good<<<1, N, 0, a>>>(p);
+    cudaEventRecord(event, a);
+    cudaStreamWaitEvent(b, event, 0);
+    body_good<<<1, N, 0, b>>>(p);
+    all_done();
+    cudaGraphExecDestroy(graph);
 
     // A pipeline of two buffers: each stream has its own, and frees it.
     for (int round = 0; round < 4; round++) {

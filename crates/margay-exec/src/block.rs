@@ -11,6 +11,7 @@ use crate::interp::Cx;
 use crate::lanes::{LaneFault, WARP};
 use crate::observe::{BlockEvent, Interest};
 use crate::program::Program;
+use crate::sched::permute;
 use crate::warp::{Digest, Shared, State, Stop, Warp, WarpFault};
 
 /// Fuel of one warp before the next of its block has its turn.
@@ -207,7 +208,13 @@ impl Group {
             // Some warp used its slice up without looking at memory: it computes.
             let mut computing = false;
             for b in 0..self.blocks.len() {
-                for w in 0..self.blocks[b].warps.len() {
+                let warps = self.blocks[b].warps.len();
+                for turn_of in 0..warps {
+                    // Another seed lets another warp come first, to a lock or to a result.
+                    let w = match cx.env.config.seed {
+                        Some(seed) => permute(turn_of as u64, warps as u64, seed) as usize,
+                        None => turn_of,
+                    };
                     let turn = cx.warp_instructions + WARP_SLICE as u64;
                     while self.blocks[b].warps[w].runnable(cx) {
                         ran = true;

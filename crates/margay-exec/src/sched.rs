@@ -208,7 +208,7 @@ impl Grid<'_> {
 }
 
 /// A permutation of `0..n` that the seed chooses: an affine step with a factor prime to `n`.
-fn permute(i: u64, n: u64, seed: u64) -> u64 {
+pub fn permute(i: u64, n: u64, seed: u64) -> u64 {
     if n < 2 {
         return i;
     }

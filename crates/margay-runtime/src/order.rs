@@ -70,13 +70,17 @@ pub fn during<T>(order: Option<Order>, work: impl FnOnce() -> T) -> T {
     result
 }
 
+/// The order of the item that this thread works on.
+pub fn current() -> Option<Order> {
+    CURRENT.with_borrow(Clone::clone)
+}
+
 /// The place of what this thread is about to do: its queue item's, or the host program's next step.
 pub fn now() -> Option<Order> {
     if !is_kept() {
         return None;
     }
-    let current = CURRENT.with_borrow(Clone::clone);
-    Some(current.unwrap_or_else(|| {
+    Some(current().unwrap_or_else(|| {
         let mut known = KNOWN.lock();
         let clock = Arc::make_mut(known.get_or_insert_default());
         let step = clock.entry(HOST).or_default();

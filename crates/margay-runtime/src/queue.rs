@@ -100,6 +100,12 @@ impl Queue {
         state.pushed += 1;
         let sequence = state.pushed;
         let order = order::is_kept().then(|| {
+            // A conditional node's body is part of the item that runs it and waits for it: what comes before and
+            // after that item comes before and after the body.
+            if let Some(of) = order::current() {
+                state.clock = of.clock.clone();
+                return of;
+            }
             let mut clock = order::host_knows();
             order::join(&mut clock, &state.clock);
             after.iter().for_each(|ticket| order::join(&mut clock, &ticket.clock));
