@@ -122,6 +122,9 @@ def main():
     parser.add_argument("--seconds", type=int, default=120)
     parser.add_argument("--write", action="store_true", help="write the table")
     options = parser.parse_args()
+    # Programs run in a folder of their own.
+    if "/" in options.margay:
+        options.margay = os.path.abspath(options.margay)
     programs = [p for p in SUITES[options.suite](options.checkout.resolve())
                 if not options.names or any(n in p.name for n in options.names)]
     expected = known(HERE / f"checks_{options.suite}.expected")

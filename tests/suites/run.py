@@ -11,11 +11,15 @@ with `margay run` under a time limit. The verdict is the suite's own: exit code,
 reference file. Known failures stand in `<suite>.expected`, each with its reason; a failure that is not
 listed fails the run, and so does a listed program that passes, and a run that checked nothing.
 
+With `--check all` the programs run under `margay run --check all`: a finding fails its program, unless it was read and
+stands in `<suite>.findings` with its code and the reason why it is right.
+
 The last line is `N passed, N failed, N waived`; the exit code is 0 only if all went as expected.
 """
 
 import argparse
 import dataclasses
+import json
 import os
 import pathlib
 import shlex
@@ -194,7 +198,7 @@ def limited(command, directory, seconds, environment):
         return None, (late.stdout or b"").decode(errors="replace"), (late.stderr or b"").decode(errors="replace")
 
 
-def run_one(program, margay, compiler, seconds, environment, verbose):
+def run_one(program, margay, compiler, seconds, environment, verbose, check=None, read=()):
     """Builds and runs one program; returns None if it passed, else the reason."""
     with tempfile.TemporaryDirectory(prefix="margay-suite-") as out:
         for build in program.builds:
@@ -209,12 +213,38 @@ def run_one(program, margay, compiler, seconds, environment, verbose):
         directory = out if program.runs_beside else program.source_dir
         seconds = max(seconds, program.seconds)
         environment = program.environment | environment
-        code, stdout, stderr = limited([margay, "run", executable, *program.arguments], directory, seconds, environment)
+        report = pathlib.Path(out, "findings.json")
+        checks = ["--check", check, "--check-format", "json", "--check-output", str(report), "--error-exitcode", "0"]
+        command = [margay, "run", *(checks if check else []), executable, *program.arguments]
+        code, stdout, stderr = limited(command, directory, seconds, environment)
         if verbose:
             print(stdout + stderr)
         if code is None:
             return f"no end within {seconds} s"
-        return program.verdict(code, stdout, stderr)
+        problem = program.verdict(code, stdout, stderr)
+        return problem or (accusations(report, read) if check else None)
+
+
+def accusations(report, read):
+    """What the checks found but for the codes in `read`, as a reason; None if that is nothing."""
+    if not report.exists():
+        return "no findings were written"
+    findings = [f for f in json.loads(report.read_text())["findings"] if f["severity"] != "note"]
+    places = []
+    for finding in findings:
+        source = next((a["source"] for a in finding["actors"]), {})
+        where = f" at {os.path.basename(source['file'])}:{source['line']}" if source.get("file") else ""
+        if finding["code"] not in read:
+            places.append(f"{finding['code']}{where}")
+    return ("accused: " + ", ".join(sorted(places))) if places else None
+
+
+def read_findings(suite):
+    """Reads `<suite>.findings`: lines of `name  code,code  reason`; {name: (codes, reason)}."""
+    path = HERE / f"{suite}.findings"
+    lines = path.read_text().splitlines() if path.exists() else []
+    parts = (line.split(None, 2) for line in lines if line.strip() and not line.startswith("#"))
+    return {name: (codes.split(","), reason) for name, codes, reason in parts}
 
 
 def expectations(suite):
@@ -239,6 +269,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=120, help="time limit for each program (default 120)")
     parser.add_argument("--verbose", action="store_true", help="show what the programs print")
     parser.add_argument("--table", type=pathlib.Path, help="write the results as a Markdown table")
+    parser.add_argument("--check", metavar="CHECKS", help="run under `margay run --check CHECKS`")
     options = parser.parse_args()
 
     margay = str(pathlib.Path(options.margay).resolve())
@@ -249,6 +280,7 @@ def main():
     if options.only:
         programs = [p for p in programs if p.name in options.only]
     known = expectations(options.suite)
+    read = read_findings(options.suite)
     passed = failed = waived = unexpected = 0
     rows = []
     for program in programs:
@@ -259,13 +291,15 @@ def main():
             print(f"waived  {program.name}: {why}")
             continue
         start = time.monotonic()
-        problem = run_one(program, margay, compiler, options.seconds, dict(os.environ), options.verbose)
+        codes, reason = read.get(program.name, ([], ""))
+        problem = run_one(
+            program, margay, compiler, options.seconds, dict(os.environ), options.verbose, options.check, codes)
         took = time.monotonic() - start
         if problem is None:
             passed += 1
             note = " (listed as a failure: take it off the list)" if kind == "fail" else ""
             unexpected += kind == "fail"
-            rows.append((program.name, "passed", ""))
+            rows.append((program.name, "passed", f"{', '.join(codes)}: {reason}" if options.check and codes else ""))
             print(f"passed  {program.name} ({took:.1f} s){note}", flush=True)
         else:
             failed += 1
@@ -273,7 +307,8 @@ def main():
             rows.append((program.name, "failed", why or problem))
             print(f"FAILED  {program.name}: {problem}" + (f" [known: {why}]" if why else ""), flush=True)
     if options.table:
-        text = f"# {options.suite}: {passed} passed, {failed} failed, {waived} waived\n\n"
+        checks = f" with `--check {options.check}`" if options.check else ""
+        text = f"# {options.suite}{checks}: {passed} passed, {failed} failed, {waived} waived\n\n"
         text += "| program | result | reason |\n|---|---|---|\n"
         text += "".join(f"| {n} | {r} | {w} |\n" for n, r, w in rows)
         options.table.write_text(text)

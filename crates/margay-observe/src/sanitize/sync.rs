@@ -6,6 +6,7 @@
 //! must be in its own member mask, and all lanes that the mask names must execute the op with that mask.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use margay_exec::fault::FaultKind;
 use margay_exec::launch::LaunchFailure;
@@ -26,6 +27,10 @@ pub struct SyncObserver<'a> {
     rounds: Mutex<HashMap<u32, HashMap<u32, Round>>>,
     /// Lanes that waited at a barrier of the source before, by block, its line and column, and warp.
     regulars: Mutex<HashMap<u32, Regulars>>,
+    /// Some warp has arrived at a barrier in parts.
+    parts: AtomicBool,
+    /// Line and column of the barriers, by their addresses in the code; of those without, the address.
+    sites: HashMap<u32, (u32, u32)>,
 }
 
 /// Lanes by a barrier's line and column, and the warp.
@@ -49,7 +54,19 @@ struct Arrival {
 
 impl<'a> SyncObserver<'a> {
     pub fn new(view: View<'a>) -> SyncObserver<'a> {
-        SyncObserver { view, rounds: Mutex::default(), regulars: Mutex::default() }
+        let site = |pc| {
+            let Code::Inst(inst) = view.program.instruction(pc)?.code else { return None };
+            let Attr::Barrier { .. } = inst.attr else { return None };
+            let source = view.source(pc);
+            Some((pc, if source.line == 0 { (u32::MAX, pc) } else { (source.line, source.column) }))
+        };
+        SyncObserver {
+            rounds: Mutex::default(),
+            regulars: Mutex::default(),
+            parts: AtomicBool::new(false),
+            sites: (0..view.program.code_len()).filter_map(site).collect(),
+            view,
+        }
     }
 
     fn actor(&self, action: &str, at: EventPlace, lane: u32) -> Actor {
@@ -81,8 +98,11 @@ impl<'a> SyncObserver<'a> {
 
     /// Whether two barriers are one in the source: the compiler may have copied it.
     fn same_barrier(&self, a: EventPlace, b: EventPlace) -> bool {
+        if a.pc == b.pc {
+            return true;
+        }
         let (x, y) = (self.view.source(a.pc), self.view.source(b.pc));
-        a.pc == b.pc || x.line != 0 && (x.line, x.column, &x.file) == (y.line, y.column, &y.file)
+        x.line != 0 && (x.line, x.column, &x.file) == (y.line, y.column, &y.file)
     }
 
     fn divergent(&self, arrival: &Arrival, passed: u32) {
@@ -102,11 +122,8 @@ impl<'a> SyncObserver<'a> {
     /// Some lanes have ended that waited at this barrier in an earlier round: before the others of their warp came
     /// to it again, or while those waited. Who ends before the first barrier is another matter, and usual.
     fn left(&self, block: u32, arrival: &Arrival) {
-        let at = self.view.source(arrival.at.pc);
-        let key = match at.line {
-            0 => (u32::MAX, arrival.at.pc, arrival.at.warp),
-            line => (line, at.column, arrival.at.warp),
-        };
+        let Some(&(line, column)) = self.sites.get(&arrival.at.pc) else { return };
+        let key = (line, column, arrival.at.warp);
         let mut regulars = self.regulars.lock();
         let before = regulars.entry(block).or_default().entry(key).or_default();
         // The barrier is open: those that have not arrived have gone past it, or ended.
@@ -151,6 +168,9 @@ fn lowest(mask: u32) -> u32 {
 impl Watch for SyncWatch<'_, '_> {
     /// Lanes that do something else while others of their warp wait are no early leavers.
     fn access(&mut self, event: &AccessEvent<'_>) {
+        if !self.0.parts.load(Ordering::Relaxed) {
+            return;
+        }
         let block = self.0.view.linear(event.at.ctaid);
         let mut rounds = self.0.rounds.lock();
         let Some(open) = rounds.get_mut(&block) else { return };
@@ -177,7 +197,11 @@ impl Watch for SyncWatch<'_, '_> {
         let round = rounds.entry(block).or_default().entry(id).or_insert_with(new);
         let first = round.first;
         let new = || Arrival { at: event.at, mask: 0, alive: event.alive, busy: 0 };
-        round.warps.entry(event.at.warp).or_insert_with(new).mask |= event.mask;
+        let arrival = round.warps.entry(event.at.warp).or_insert_with(new);
+        arrival.mask |= event.mask;
+        if arrival.mask != arrival.alive {
+            all.parts.store(true, Ordering::Relaxed);
+        }
         drop(rounds);
         if !all.same_barrier(first, event.at) {
             let name = all.barrier_name();

@@ -46,30 +46,50 @@ impl Bits {
 
     /// Sets the bits of up to eight bytes from `at`.
     pub fn put(&self, at: u64, bytes: u32, unwritten: u8) {
-        for n in 0..u64::from(bytes.min(8)) {
+        let bytes = bytes.min(8);
+        if unwritten == 0 {
+            return self.write(at, bytes.into());
+        }
+        for n in 0..u64::from(bytes) {
             let (byte, set) = (at + n, unwritten >> n & 1 != 0);
             let Some(word) = self.words.get((byte / 64) as usize) else { return };
             let bit = 1 << (byte % 64);
             match set {
                 true => word.fetch_or(bit, Ordering::Relaxed),
-                false if word.load(Ordering::Relaxed) & bit != 0 => {
-                    word.fetch_and(!bit, Ordering::Relaxed)
-                }
-                false => 0,
+                false => word.fetch_and(!bit, Ordering::Relaxed),
             };
         }
     }
 
-    /// All bytes of `at..at + bytes` are written.
-    fn write(&self, at: u64, bytes: u64) {
-        let end = at.saturating_add(bytes).min(self.bytes);
+    /// The words that `at..end` touches, each with the mask of its bytes.
+    fn words(&self, at: u64, end: u64) -> impl Iterator<Item = (&AtomicU64, u64)> {
         let mut at = at;
-        while at < end {
-            let Some(word) = self.words.get((at / 64) as usize) else { return };
+        std::iter::from_fn(move || {
+            if at >= end {
+                return None;
+            }
+            let word = self.words.get((at / 64) as usize)?;
             let bits = (end - at).min(64 - at % 64);
             let mask = (u64::MAX >> (64 - bits)) << (at % 64);
-            word.fetch_and(!mask, Ordering::Relaxed);
             at += bits;
+            Some((word, mask))
+        })
+    }
+
+    /// Whether all bytes of `at..at + bytes` were written; those beyond the range count as written.
+    pub fn is_written(&self, at: u64, bytes: u64) -> bool {
+        let end = at.saturating_add(bytes).min(self.bytes);
+        self.words(at, end).all(|(word, mask)| word.load(Ordering::Relaxed) & mask == 0)
+    }
+
+    /// All bytes of `at..at + bytes` are written.
+    pub fn write(&self, at: u64, bytes: u64) {
+        let end = at.saturating_add(bytes).min(self.bytes);
+        for (word, mask) in self.words(at, end) {
+            // Most often it was written before, and reading is cheaper.
+            if word.load(Ordering::Relaxed) & mask != 0 {
+                word.fetch_and(!mask, Ordering::Relaxed);
+            }
         }
     }
 }

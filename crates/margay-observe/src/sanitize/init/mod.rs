@@ -12,6 +12,7 @@
 //! not followed.
 
 pub mod memory;
+mod state;
 mod taint;
 mod watch;
 

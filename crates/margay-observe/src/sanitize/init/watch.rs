@@ -7,11 +7,12 @@ use std::sync::Arc;
 use margay_exec::fault::Access;
 use margay_exec::observe::{AccessEvent, BlockEvent, EventPlace, Interest, Observer, Watch};
 use margay_exec::program::Code;
-use margay_ir::{Attr, FuncId, Inst, Op, Space, Term, Ty, Value};
+use margay_ir::{Attr, Inst, Op, Space, Term, Ty, Value};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::memory::{Bits, Globals};
+use super::state::{Key, Origin, State};
 use super::taint::{self, Operand, Taint};
 use crate::sanitize::finding::{Actor, Check, Finding, Severity};
 use crate::sanitize::view::View;
@@ -22,18 +23,33 @@ pub struct InitObserver<'a> {
     globals: &'a Globals,
     blocks: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
     reported: Mutex<HashSet<(u32, u32)>>,
+    /// For each address of the code, that of the next instruction that touches memory, itself or later.
+    next_access: Vec<u32>,
 }
 
 impl<'a> InitObserver<'a> {
     pub fn new(view: View<'a>, globals: &'a Globals) -> InitObserver<'a> {
-        InitObserver { view, globals, blocks: Mutex::default(), reported: Mutex::default() }
+        let touches = |pc| match view.program.instruction(pc).map(|i| i.code) {
+            Some(Code::Inst(inst)) => is_access(inst.op),
+            Some(Code::Term(_) | Code::Nothing) | None => false,
+        };
+        let mut next_access: Vec<u32> = (0..view.program.code_len()).collect();
+        let mut next = u32::MAX;
+        for pc in next_access.iter_mut().rev() {
+            next = if touches(*pc) { *pc } else { next };
+            *pc = next;
+        }
+        InitObserver {
+            view,
+            globals,
+            blocks: Mutex::default(),
+            reported: Mutex::default(),
+            next_access,
+        }
     }
 
     fn state(&self, block: u32) -> Arc<Mutex<State>> {
-        let make = || {
-            let shared = Bits::unwritten(self.view.shared_bytes.into());
-            Arc::new(Mutex::new(State { shared, local: HashMap::new(), files: HashMap::new() }))
-        };
+        let make = || Arc::new(Mutex::new(State::new(self.view.shared_bytes, self.view.threads())));
         self.blocks.lock().entry(block).or_insert_with(make).clone()
     }
 }
@@ -44,30 +60,8 @@ impl Observer for InitObserver<'_> {
     }
 
     fn worker(&self) -> Box<dyn Watch + '_> {
-        Box::new(InitWatch { all: self, block: None, pending: Vec::new(), range: None })
+        Box::new(InitWatch { all: self, block: None, pending: Vec::new(), done: 0, range: None })
     }
-}
-
-/// Where an undefined value came from.
-#[derive(Clone, Copy, Debug)]
-struct Origin {
-    pc: u32,
-    space: Space,
-    address: u64,
-}
-
-/// The undefined registers of a warp in one function: none, as a rule.
-#[derive(Debug, Default)]
-struct File {
-    registers: HashMap<u32, (Box<Taint>, Origin, bool)>,
-}
-
-#[derive(Debug)]
-struct State {
-    shared: Bits,
-    /// By thread of the block.
-    local: HashMap<u32, HashMap<u64, u8>>,
-    files: HashMap<(u32, FuncId), File>,
 }
 
 /// An access that waits for its instruction's turn.
@@ -83,7 +77,10 @@ struct Pending {
 struct InitWatch<'w, 'a> {
     all: &'w InitObserver<'a>,
     block: Option<(u32, Arc<Mutex<State>>)>,
+    /// In the order of their instructions.
     pending: Vec<Pending>,
+    /// How many of them had their turn.
+    done: usize,
     /// The range of global memory that was looked up last.
     range: Option<(u64, u64, Option<Arc<Bits>>)>,
 }
@@ -127,16 +124,7 @@ impl InitWatch<'_, '_> {
         match p.space {
             Space::Shared if at < 1 << 24 => state.shared.get(at, bytes),
             Space::Global => self.global(at).map_or(0, |(base, bits)| bits.get(at - base, bytes)),
-            Space::Local => {
-                let Some(own) = state.local.get(&thread) else {
-                    return ((1u32 << bytes.min(8)) - 1) as u8;
-                };
-                let byte = |n: u64| {
-                    let word = own.get(&((at + n) / 8)).copied().unwrap_or(u8::MAX);
-                    word >> ((at + n) % 8) & 1
-                };
-                (0..u64::from(bytes.min(8))).fold(0, |b, n| b | byte(n) << n)
-            }
+            Space::Local => state.local(thread, at, bytes),
             // A block of the cluster; and what kernels cannot write.
             Space::Shared | Space::Const | Space::Param | Space::Generic => 0,
         }
@@ -158,14 +146,7 @@ impl InitWatch<'_, '_> {
                     bits.put(at - base, bytes, unwritten);
                 }
             }
-            Space::Local => {
-                let own = state.local.entry(thread).or_default();
-                for n in 0..u64::from(bytes.min(8)) {
-                    let word = own.entry((at + n) / 8).or_insert(u8::MAX);
-                    let bit = 1 << ((at + n) % 8);
-                    *word = if unwritten >> n & 1 != 0 { *word | bit } else { *word & !bit };
-                }
-            }
+            Space::Local => state.write_local(thread, at, bytes, unwritten),
             Space::Shared | Space::Const | Space::Param | Space::Generic => {}
         }
     }
@@ -250,33 +231,33 @@ impl InitWatch<'_, '_> {
                     | Term::Exit => None,
                 };
                 if let Some(reg) = pred
-                    && let Some((lane, origin)) = undefined(state, key, reg, mask)
+                    && let Some((lane, origin)) = state.undefined(key, reg, mask)
                 {
                     self.report(Use::Branch, at, pc, lane, origin);
                     // Once is enough: what follows is as undefined.
-                    forget(state, key, reg);
+                    state.forget(key, reg);
                 }
                 return;
             }
             Code::Nothing => return,
         };
         match inst.op {
-            Op::Ld | Op::St | Op::Atom | Op::CpAsync => self.access(state, at, pc, inst, key),
+            op if is_access(op) => self.access(state, at, pc, inst, key),
             Op::Call | Op::Syscall => {
                 for reg in &inst.dsts {
-                    forget(state, key, reg.0);
+                    state.forget(key, reg.0);
                 }
                 // The results of a call are in its attribute.
                 if let Attr::Call(_) = inst.attr {
-                    state.files.remove(&key);
+                    state.forget_all(key);
                 }
             }
             _ => self.compute(state, inst, key, mask),
         }
     }
 
-    fn compute(&mut self, state: &mut State, inst: &Inst, key: (u32, FuncId), mask: u32) {
-        let Some(file) = state.files.get(&key) else { return };
+    fn compute(&mut self, state: &mut State, inst: &Inst, key: Key, mask: u32) {
+        let Some(file) = state.file(key) else { return };
         if file.registers.is_empty() {
             return;
         }
@@ -287,7 +268,7 @@ impl InitWatch<'_, '_> {
         let Some((_, origin, derived)) = inst.srcs.iter().find_map(source) else {
             if inst.guard.is_none() {
                 for reg in &inst.dsts {
-                    clear(state, key, reg.0, mask);
+                    state.clear(key, reg.0, mask);
                 }
             }
             return;
@@ -312,38 +293,107 @@ impl InitWatch<'_, '_> {
         }
         for reg in &inst.dsts {
             if inst.guard.is_some() {
-                let old = file_bits(state, key, reg.0);
+                let old = state.bits(key, reg.0);
                 for (new, old) in out.iter_mut().zip(old) {
                     *new &= old;
                 }
             }
-            put(state, key, reg.0, mask, &out, origin, derived);
+            state.put(key, reg.0, mask, &out, origin, derived);
         }
     }
 
-    fn access(
+    fn access(&mut self, state: &mut State, at: EventPlace, pc: u32, inst: &Inst, key: Key) {
+        if let Some(Value::Reg(reg)) = inst.srcs.first()
+            && let Some(p) = self.pending.iter().find(|p| p.pc == pc)
+            && let Some((lane, origin)) = state.undefined(key, reg.0, p.mask)
+        {
+            self.report(Use::Address, at, pc, lane, origin);
+            state.forget(key, reg.0);
+        }
+        let pending = std::mem::take(&mut self.pending);
+        let first = pending[self.done..].iter().position(|p| p.pc == pc);
+        let first = first.map_or(pending.len(), |n| self.done + n);
+        let ours = pending[first..].iter().take_while(|p| p.pc == pc);
+        if first < pending.len() {
+            self.done = first + ours.clone().count();
+        }
+        // As a rule every value is defined, and so is all that is read.
+        let defined = state.is_defined(at.warp);
+        if !(defined && ours.clone().all(|p| self.passes(state, at.warp, p, inst.op))) {
+            self.follow(state, at, pc, inst, key, ours);
+        }
+        self.pending = pending;
+    }
+
+    /// Notes an access of a warp whose registers are all defined, if it reads nothing undefined.
+    fn passes(&mut self, state: &mut State, warp: u32, p: &Pending, op: Op) -> bool {
+        let lanes = (0..32usize).filter(|l| p.mask >> l & 1 != 0);
+        let bytes = u64::from(p.bytes);
+        let (low, high) = lanes.clone().fold((u64::MAX, 0), |(low, high), l| {
+            (p.addresses[l].min(low), p.addresses[l].max(high))
+        });
+        let reads = match op {
+            Op::Ld | Op::Atom => true,
+            Op::St => false,
+            _ => return false,
+        };
+        let outer;
+        let (base, bits) = match p.space {
+            Space::Const | Space::Param => return true,
+            Space::Generic => return false,
+            Space::Local => {
+                for lane in lanes {
+                    let (thread, at) = (warp * 32 + lane as u32, p.addresses[lane]);
+                    for from in (0..p.bytes).step_by(8) {
+                        let part = (p.bytes - from).min(8);
+                        if reads && state.local(thread, at + u64::from(from), part) != 0 {
+                            return false;
+                        }
+                        if !reads {
+                            state.write_local(thread, at + u64::from(from), part, 0);
+                        }
+                    }
+                }
+                return true;
+            }
+            Space::Shared if high < 1 << 24 => (0, &state.shared),
+            Space::Shared => return false,
+            Space::Global => match self.global(low) {
+                Some((base, bits)) if high - base < bits.size() => {
+                    outer = bits;
+                    (base, &*outer)
+                }
+                Some(_) => return false,
+                None => return lanes.clone().all(|l| self.global(p.addresses[l]).is_none()),
+            },
+        };
+        let span = high - low + bytes;
+        if reads {
+            // What lies between the lanes is looked at too as long as that is less work.
+            return span <= 64 * u64::from(p.mask.count_ones())
+                && bits.is_written(low - base, span)
+                || lanes.clone().all(|l| bits.is_written(p.addresses[l] - base, bytes));
+        }
+        let dense = span == bytes * u64::from(p.mask.count_ones())
+            && lanes.clone().zip(0..).all(|(l, n)| p.addresses[l] == low + n * bytes);
+        if dense {
+            bits.write(low - base, span);
+        } else {
+            lanes.for_each(|l| bits.write(p.addresses[l] - base, bytes));
+        }
+        true
+    }
+
+    /// Follows undefined values through an access.
+    fn follow<'p>(
         &mut self,
         state: &mut State,
         at: EventPlace,
         pc: u32,
         inst: &Inst,
-        key: (u32, FuncId),
+        key: Key,
+        taken: impl Iterator<Item = &'p Pending>,
     ) {
-        if let Some(Value::Reg(reg)) = inst.srcs.first()
-            && let Some(p) = self.pending.iter().find(|p| p.pc == pc)
-            && let Some((lane, origin)) = undefined(state, key, reg.0, p.mask)
-        {
-            self.report(Use::Address, at, pc, lane, origin);
-            forget(state, key, reg.0);
-        }
-        let mut taken = Vec::new();
-        self.pending.retain_mut(|p| {
-            let ours = p.pc == pc;
-            if ours {
-                taken.push(Pending { addresses: p.addresses, ..*p });
-            }
-            !ours
-        });
         let elements = match inst.op {
             Op::Ld => inst.dsts.len(),
             Op::St => inst.srcs.len().saturating_sub(1),
@@ -352,7 +402,7 @@ impl InitWatch<'_, '_> {
         .max(1) as u32;
         let mut loaded: Vec<Taint> = vec![[0; 32]; elements as usize];
         let (mut seen, mut origin) = (0, None);
-        for p in &taken {
+        for p in taken {
             seen |= p.mask;
             let each = (p.bytes / elements).max(1);
             for lane in (0..32usize).filter(|l| p.mask >> l & 1 != 0) {
@@ -360,8 +410,7 @@ impl InitWatch<'_, '_> {
                 let address = p.addresses[lane];
                 let stored = |e: usize| match inst.srcs.get(1 + e) {
                     Some(Value::Reg(reg)) => state
-                        .files
-                        .get(&key)
+                        .file(key)
                         .and_then(|f| f.registers.get(&reg.0))
                         .map(|(t, origin, derived)| (t[lane], *origin, *derived))
                         .filter(|(t, ..)| *t != 0),
@@ -426,13 +475,13 @@ impl InitWatch<'_, '_> {
                     taint.iter_mut().filter(|t| **t != 0).for_each(|t| *t = u64::MAX);
                 }
                 match origin {
-                    Some(origin) => put(state, key, reg.0, seen, taint, origin, false),
-                    None => clear(state, key, reg.0, seen),
+                    Some(origin) => state.put(key, reg.0, seen, taint, origin, false),
+                    None => state.clear(key, reg.0, seen),
                 }
             }
         } else if inst.op == Op::Atom {
             for reg in &inst.dsts {
-                clear(state, key, reg.0, seen);
+                state.clear(key, reg.0, seen);
             }
         }
     }
@@ -454,55 +503,9 @@ fn gather(taint: u64) -> u8 {
     (0..8).filter(|n| taint >> (8 * n) & 0xff != 0).fold(0, |b, n| b | 1 << n)
 }
 
-fn undefined(state: &State, key: (u32, FuncId), reg: u32, mask: u32) -> Option<(usize, Origin)> {
-    let (taint, origin, _) = state.files.get(&key)?.registers.get(&reg)?;
-    let lane = (0..32).find(|&l| mask >> l & 1 != 0 && taint[l] != 0)?;
-    Some((lane, *origin))
-}
-
-fn file_bits(state: &State, key: (u32, FuncId), reg: u32) -> Taint {
-    let found = state.files.get(&key).and_then(|f| f.registers.get(&reg));
-    found.map_or([0; 32], |(t, ..)| **t)
-}
-
-fn forget(state: &mut State, key: (u32, FuncId), reg: u32) {
-    if let Some(file) = state.files.get_mut(&key) {
-        file.registers.remove(&reg);
-    }
-}
-
-/// The lanes `mask` of a register are defined now.
-fn clear(state: &mut State, key: (u32, FuncId), reg: u32, mask: u32) {
-    if let Some(file) = state.files.get_mut(&key)
-        && let Some((taint, ..)) = file.registers.get_mut(&reg)
-    {
-        for lane in (0..32).filter(|l| mask >> l & 1 != 0) {
-            taint[lane] = 0;
-        }
-        if taint.iter().all(|&t| t == 0) {
-            file.registers.remove(&reg);
-        }
-    }
-}
-
-fn put(
-    state: &mut State,
-    key: (u32, FuncId),
-    reg: u32,
-    mask: u32,
-    taint: &Taint,
-    origin: Origin,
-    derived: bool,
-) {
-    if taint.iter().all(|&t| t == 0) {
-        return clear(state, key, reg, mask);
-    }
-    let registers = &mut state.files.entry(key).or_default().registers;
-    let entry = registers.entry(reg).or_insert_with(|| (Box::new([0; 32]), origin, derived));
-    for lane in (0..32).filter(|l| mask >> l & 1 != 0) {
-        entry.0[lane] = taint[lane];
-    }
-    (entry.1, entry.2) = (origin, derived);
+/// Whether [`InitWatch::access`] is for it.
+fn is_access(op: Op) -> bool {
+    matches!(op, Op::Ld | Op::St | Op::Atom | Op::CpAsync)
 }
 
 impl Watch for InitWatch<'_, '_> {
@@ -514,11 +517,21 @@ impl Watch for InitWatch<'_, '_> {
     fn run(&mut self, at: EventPlace, end: u32, mask: u32) {
         let state = self.state(self.all.view.linear(at.ctaid));
         let state = &mut *state.lock();
-        for pc in at.pc..end {
+        let mut pc = at.pc;
+        loop {
+            // Where all values are defined, only memory can bring one in that is not.
+            if state.is_defined(at.warp) {
+                pc = self.all.next_access.get(pc as usize).copied().unwrap_or(u32::MAX);
+            }
+            if pc >= end {
+                break;
+            }
             self.step(state, at, pc, mask);
+            pc += 1;
         }
         // What is left belongs to an instruction that will be tried again.
         self.pending.clear();
+        self.done = 0;
     }
 
     fn block_ends(&mut self, block: &BlockEvent) {

@@ -9,8 +9,11 @@
 //! Limits: what runs at the same time in other streams, and plain accesses of the host, are not
 //! seen; a copy by `cp.async` counts as done when it is issued.
 
+mod look;
 pub mod order;
+mod quick;
 pub mod shadow;
+mod unordered;
 mod watch;
 
 pub use watch::RaceObserver;

@@ -163,27 +163,37 @@ impl Stamps {
         self.0.is_empty()
     }
 
-    /// Notes a stamp of a lane. Returns whether that is new.
-    pub fn add(&mut self, stamp: Tick, lane: u8) -> bool {
+    /// Notes a stamp of lanes. Returns whether that is new.
+    pub fn add(&mut self, stamp: Tick, mask: u32) -> bool {
+        // Nearly always the last.
+        if let Some((tick, lanes)) = self.0.last()
+            && *tick == stamp
+            && mask & !*lanes == 0
+        {
+            return false;
+        }
         let at = self.0.partition_point(|&(t, _)| t < stamp);
         match self.0.get_mut(at) {
             Some((tick, lanes)) if *tick == stamp => {
-                let new = *lanes >> lane & 1 == 0;
-                *lanes |= 1 << lane;
+                let new = mask & !*lanes != 0;
+                *lanes |= mask;
                 new
             }
             Some(_) | None => {
-                self.0.insert(at, (stamp, 1 << lane));
+                self.0.insert(at, (stamp, mask));
                 true
             }
         }
     }
 
-    /// Whether `known` holds for the last stamp up to `last` of every lane.
-    fn all(&self, last: Tick, mut known: impl FnMut(u8, Tick) -> bool) -> bool {
+    /// Whether `known` holds for the last stamp up to `last` of every lane, if that is not known anyway: up to `floor`.
+    fn all(&self, last: Tick, floor: Tick, mut known: impl FnMut(u8, Tick) -> bool) -> bool {
         let end = self.0.partition_point(|&(t, _)| t <= last);
         let mut seen = 0u32;
         for &(stamp, lanes) in self.0[..end].iter().rev() {
+            if stamp <= floor {
+                break;
+            }
             let fresh = lanes & !seen;
             if !(0..LANES as u8).filter(|l| fresh >> l & 1 != 0).all(|l| known(l, stamp)) {
                 return false;
@@ -206,6 +216,8 @@ pub struct Block {
     foreign: Knowledge,
     /// Of its cluster: released by arrivals at the cluster's barrier, to be joined after the wait.
     waits: u32,
+    /// Counts what its threads learnt: while it stands, what is not known is not known.
+    version: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -303,6 +315,7 @@ impl Block {
             arrivals: vec![Vec::new(); 16],
             foreign: Knowledge::default(),
             waits: 0,
+            version: 0,
         }
     }
 
@@ -310,14 +323,38 @@ impl Block {
         self.warps.len()
     }
 
+    /// Changes whenever a thread of the block learns something.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Whether all lanes of a warp know the same, but for what each did itself.
+    pub fn is_uniform(&self, warp: u16) -> bool {
+        let own = &self.warps[warp as usize];
+        own.lanes.is_none() && own.lane_foreign.is_empty()
+    }
+
+    /// Every lane of the warp knows whatever its block did up to here.
+    pub fn floor(&self, warp: u16) -> Tick {
+        let own = &self.warps[warp as usize];
+        let others = own.known.iter().enumerate().filter(|(w, _)| *w != warp as usize);
+        others.map(|(_, &tick)| tick).min().unwrap_or(Tick::MAX).min(own.lanes_all)
+    }
+
+    /// Every lane of `warp` knows whatever the warp `other` did up to here.
+    pub fn floor_of(&self, warp: u16, other: u16) -> Tick {
+        let own = &self.warps[warp as usize];
+        if warp == other { own.lanes_all } else { own.known[other as usize] }
+    }
+
     /// The stamp of what a warp does now.
     pub fn stamp(&self, warp: u16) -> Tick {
         self.warps[warp as usize].stamp
     }
 
-    /// Notes that a mark of a lane was widened. Returns whether that is new.
-    pub fn use_stamp(&mut self, warp: u16, lane: u8, stamp: Tick, strong: bool) -> bool {
-        self.warps[warp as usize].used[usize::from(strong)].add(stamp, lane)
+    /// Notes that marks of lanes were widened. Returns whether that is new.
+    pub fn use_stamp(&mut self, warp: u16, mask: u32, stamp: Tick, strong: bool) -> bool {
+        self.warps[warp as usize].used[usize::from(strong)].add(stamp, mask)
     }
 
     /// Whether the access of `other` with this stamp happens before what `me` does now.
@@ -349,8 +386,10 @@ impl Block {
 
     /// As [`Block::knows`], for all lanes of a warp of this block and what they used up to `last`.
     pub fn knows_lanes(&self, me: Thread, warp: u16, last: Tick, strong: bool) -> bool {
-        self.warps[warp as usize].used[usize::from(strong)]
-            .all(last, |lane, stamp| self.knows(me, Thread { block: self.id, warp, lane }, stamp))
+        let floor = self.floor_of(me.warp, warp);
+        self.warps[warp as usize].used[usize::from(strong)].all(last, floor, |lane, stamp| {
+            self.knows(me, Thread { block: self.id, warp, lane }, stamp)
+        })
     }
 
     /// As [`Block::knows_lanes`], for all warps of this block.
@@ -368,7 +407,7 @@ impl Block {
         strong: bool,
     ) -> bool {
         used.iter().enumerate().all(|(w, used)| {
-            used[usize::from(strong)].all(last, |lane, stamp| {
+            used[usize::from(strong)].all(last, 0, |lane, stamp| {
                 self.knows(me, Thread { block, warp: w as u16, lane }, stamp)
             })
         })
@@ -409,6 +448,7 @@ impl Block {
 
     /// Lanes of a warp meet at `bar.warp.sync`.
     pub fn warp_barrier(&mut self, warp: u16, mask: u32, time: &Time) {
+        self.version += 1;
         let own = &mut self.warps[warp as usize];
         let now = own.stamp;
         if mask & own.exist == own.exist {
@@ -464,6 +504,7 @@ impl Block {
     pub fn open(&mut self, id: usize, time: &Time) {
         let Some(arrivals) = self.arrivals.get_mut(id) else { return };
         let arrivals = std::mem::take(arrivals);
+        self.version += 1;
         let now = time.now();
         let count = self.warps.len();
         let (mut base, mut masks) = (vec![0; count], vec![0u32; count]);
@@ -535,6 +576,7 @@ impl Block {
     }
 
     fn learn(&mut self, warp: u16, lane: u8, known: &Knowledge) {
+        self.version += 1;
         let own = &mut self.warps[warp as usize];
         match own.lane_foreign.iter_mut().find(|(l, _)| *l == lane) {
             Some((_, k)) => k.join(known),
@@ -545,6 +587,11 @@ impl Block {
     /// Whether lane `lane` of `warp` has anything that a strong write would release.
     pub fn may_release(&self, warp: u16, lane: u8, sem: Sem) -> bool {
         releases(sem) || self.warps[warp as usize].fenced.iter().any(|(l, _)| *l == lane)
+    }
+
+    /// [`Block::may_release`] of any lane of `warp`.
+    pub fn any_may_release(&self, warp: u16, sem: Sem) -> bool {
+        releases(sem) || !self.warps[warp as usize].fenced.is_empty()
     }
 
     /// A strong access of one lane to a synchronising variable.
@@ -639,6 +686,7 @@ impl Block {
 
     pub fn cluster_joins(&mut self, warp: u16, known: &Knowledge) {
         self.waits &= !(1 << warp);
+        self.version += 1;
         let own = &mut self.warps[warp as usize];
         own.foreign.join(known);
         if let Some(entry) = known.0.get(&self.id) {

@@ -73,6 +73,12 @@ impl Mark {
         Mark { block: thread.block, stamp, pc, bits }
     }
 
+    /// The same of another lane of the warp.
+    pub fn of_lane(mut self, lane: u8) -> Mark {
+        self.bits = self.bits & !31 | lane as u32;
+        self
+    }
+
     /// Remembers (a hash of) the value that was written; 0 stands for unknown.
     pub fn with_value(mut self, hash: u16) -> Mark {
         self.bits = self.bits & 0xffff | (hash as u32) << 16;
@@ -93,6 +99,16 @@ impl Mark {
             warp: (self.bits >> 5 & 31) as u16,
             lane: (self.bits & 31) as u8,
         }
+    }
+
+    /// Whether it stands for one thread, which is (the block aside) that of `other`.
+    pub fn is_thread_of(self, other: Mark) -> bool {
+        (self.bits ^ other.bits) & 0x3ff == 0 && self.width() == Width::Thread
+    }
+
+    /// Whether its thread, or one of its threads, is in the warp of `other`'s.
+    pub fn is_warp_of(self, other: Mark) -> bool {
+        self.block == other.block && (self.bits ^ other.bits) & 0x3e0 == 0
     }
 
     pub fn kind(self) -> Kind {

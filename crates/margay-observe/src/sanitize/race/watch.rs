@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use margay_exec::fault::Access;
 use margay_exec::observe::{
@@ -11,9 +12,13 @@ use margay_exec::observe::{
 use margay_exec::program::Code;
 use margay_ir::{Attr, BarKind, Op, Scope, Sem, Space};
 use parking_lot::{Mutex, RwLock};
+use smallvec::SmallVec;
 
-use super::order::{Block, Knowledge, Stamps, Strong, SyncVariable, Thread, Time};
+use super::look::Look;
+use super::order::{Block, Knowledge, Stamps, Strong, SyncVariable, Thread, Tick, Time};
+use super::quick::Quick;
 use super::shadow::{self, Cell, Kind, Mark, PAGE, Page, Shadow, Width};
+use super::unordered::{Looker, Unordered};
 use crate::sanitize::finding::{Actor, Check, Finding, Severity};
 use crate::sanitize::view::View;
 
@@ -30,7 +35,7 @@ type Used = Arc<RwLock<Vec<[Stamps; 2]>>>;
 
 /// What a volatile access is to programs for compute capabilities before 7.0, which have no memory model.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Volatile {
+pub(super) enum Volatile {
     No,
     /// One side of a flag by which threads synchronise: it races with none of its other side.
     Flag,
@@ -48,27 +53,41 @@ struct Pair {
 }
 
 const SYNC_SHARDS: usize = 64;
+/// Pages that a worker finds again without a lock.
+const NEAR_PAGES: usize = 512;
 
 /// Watches one launch.
 pub struct RaceObserver<'a> {
     view: View<'a>,
     roles: Vec<Option<Role>>,
     /// From compute capability 7.0 on, lanes of a warp are not ordered by being in one.
-    independent: bool,
+    pub(super) independent: bool,
     time: Time,
     shadow: Shadow,
     blocks: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
     used: RwLock<HashMap<u32, Used>>,
     variables: Vec<Mutex<HashMap<(u32, u64), SyncVariable>>>,
+    /// Whether there are any.
+    synchronises: AtomicBool,
     clusters: Mutex<HashMap<u32, Knowledge>>,
     reported: Mutex<HashSet<Pair>>,
 }
 
 /// A block that runs.
-struct State {
-    clock: Block,
+pub(super) struct State {
+    pub(super) clock: Block,
     shared: Page,
     used: Used,
+    pub(super) unordered: Unordered,
+}
+
+impl State {
+    /// Notes that marks of lanes of a warp were widened.
+    pub(super) fn note(&mut self, warp: u16, mask: u32, stamp: Tick, strong: bool) {
+        if self.clock.use_stamp(warp, mask, stamp, strong) {
+            self.used.write()[warp as usize][usize::from(strong)].add(stamp, mask);
+        }
+    }
 }
 
 impl<'a> RaceObserver<'a> {
@@ -92,6 +111,7 @@ impl<'a> RaceObserver<'a> {
             blocks: Mutex::default(),
             used: RwLock::default(),
             variables: (0..SYNC_SHARDS).map(|_| Mutex::default()).collect(),
+            synchronises: AtomicBool::new(false),
             clusters: Mutex::default(),
             reported: Mutex::default(),
         }
@@ -103,23 +123,53 @@ impl<'a> RaceObserver<'a> {
             let clock = Block::new(block, self.view.threads(), &self.time);
             let used: Used = Arc::new(RwLock::new(vec![Default::default(); clock.warps()]));
             let shared = shadow::of_shared(self.view.shared_bytes);
-            Arc::new(Mutex::new(State { clock, shared, used }))
+            let unordered = Unordered::default();
+            Arc::new(Mutex::new(State { clock, shared, used, unordered }))
         };
         blocks.entry(block).or_insert_with(make).clone()
     }
 
-    /// Whether what `mark` stands for happens before what `me` does now.
-    fn ordered(&self, state: &State, me: Thread, mark: Mark) -> bool {
-        let clock = &state.clock;
-        let other = mark.thread();
-        if other == me && mark.width() == Width::Thread {
+    /// Whether what `mark` stands for happens before what the looker does now.
+    #[inline]
+    fn ordered(&self, state: &mut State, looker: &Looker, mark: Mark) -> bool {
+        let (me, other, width) = (looker.me, mark.thread(), mark.width());
+        if other == me && width == Width::Thread {
             return true;
         }
-        let lockstep = !self.independent && other.block == me.block && other.warp == me.warp;
+        let near = other.block == me.block;
+        if near && width < Width::Blocks && mark.stamp <= looker.floor {
+            return true;
+        }
+        if near && width <= Width::Lanes {
+            let lockstep = !self.independent && other.warp == me.warp;
+            if lockstep || mark.stamp <= state.clock.floor_of(me.warp, other.warp) {
+                return true;
+            }
+        }
+        let wide = width != Width::Thread;
+        if wide
+            && looker.uniform
+            && state.unordered.is_current(&state.clock, me.warp)
+            && state.unordered.has(mark)
+        {
+            return false;
+        }
+        let known = self.knows(&state.clock, me, mark);
+        if wide && looker.uniform && !known {
+            state.unordered.add(&state.clock, me.warp, mark);
+        }
+        known
+    }
+
+    fn knows(&self, clock: &Block, me: Thread, mark: Mark) -> bool {
+        let other = mark.thread();
+        let of_block = |block: u32, used: &Used| {
+            clock.knows_block(me, block, &used.read(), mark.stamp, mark.strong())
+        };
         match mark.width() {
-            Width::Thread => lockstep || clock.knows(me, other, mark.stamp),
+            Width::Thread => clock.knows(me, other, mark.stamp),
             Width::Lanes if other.block == me.block => {
-                lockstep || clock.knows_lanes(me, other.warp, mark.stamp, mark.strong())
+                clock.knows_lanes(me, other.warp, mark.stamp, mark.strong())
             }
             Width::Lanes => {
                 (0..32).all(|lane| clock.knows(me, Thread { lane, ..other }, mark.stamp))
@@ -127,41 +177,37 @@ impl<'a> RaceObserver<'a> {
             Width::Warps if other.block == me.block => {
                 clock.knows_warps(me, mark.stamp, mark.strong())
             }
-            Width::Warps => self.knows_block(state, me, other.block, mark),
+            Width::Warps => {
+                let used = self.used.read().get(&other.block).cloned();
+                used.is_none_or(|used| of_block(other.block, &used))
+            }
             Width::Blocks => {
-                let blocks: Vec<u32> = self.used.read().keys().copied().collect();
-                clock.knows_warps(me, mark.stamp, mark.strong())
-                    && blocks.iter().all(|&b| b == me.block || self.knows_block(state, me, b, mark))
+                // Of other blocks it is most often the first that is not known.
+                self.used.read().iter().all(|(&b, used)| b == me.block || of_block(b, used))
+                    && clock.knows_warps(me, mark.stamp, mark.strong())
             }
         }
     }
 
-    fn knows_block(&self, state: &State, me: Thread, block: u32, mark: Mark) -> bool {
-        let used = self.used.read().get(&block).cloned();
-        used.is_none_or(|used| {
-            state.clock.knows_block(me, block, &used.read(), mark.stamp, mark.strong())
-        })
-    }
-
     /// Looks at one cell and brings it up to date. Returns the mark that races, if one does.
     #[inline]
-    fn visit(
+    pub(super) fn visit(
         &self,
         state: &mut State,
         cell: &mut Cell,
-        me: Thread,
+        looker: &Looker,
         mark: Mark,
         volatile: Volatile,
     ) -> Option<Mark> {
         let mut found = None;
         let kind = mark.kind();
         let (write, read) = (cell.write, cell.read);
-        let after_write = write.is_empty() || self.ordered(state, me, write);
+        let after_write = write.is_empty() || self.ordered(state, looker, write);
         let excused = match (volatile, kind) {
             (Volatile::Flag, Kind::Read) => true,
             (Volatile::Data, Kind::Read) => {
                 write.width() == Width::Thread
-                    && state.clock.has_read_of(me, write.thread(), write.stamp)
+                    && state.clock.has_read_of(looker.me, write.thread(), write.stamp)
             }
             (Volatile::Flag | Volatile::Data, Kind::Write | Kind::Atomic) | (Volatile::No, _) => {
                 false
@@ -170,7 +216,7 @@ impl<'a> RaceObserver<'a> {
         if !after_write && !write.morally_strong(mark) && !excused {
             found = Some(write);
         }
-        let after_read = read.is_empty() || self.ordered(state, me, read);
+        let after_read = read.is_empty() || self.ordered(state, looker, read);
         // The mark may be that of a weak write that strong ones followed.
         let races = kind.writes() || read.kind().writes();
         if !after_read
@@ -216,9 +262,9 @@ impl<'a> RaceObserver<'a> {
                 let used = known.unwrap_or_else(|| {
                     self.used.write().entry(block).or_insert_with(fresh).clone()
                 });
-                used.write()[warp as usize][strong].add(mark.stamp, lane);
-            } else if state.clock.use_stamp(warp, lane, mark.stamp, mark.strong()) {
-                state.used.write()[warp as usize][strong].add(mark.stamp, lane);
+                used.write()[warp as usize][strong].add(mark.stamp, 1 << lane);
+            } else {
+                state.note(warp, 1 << lane, mark.stamp, mark.strong());
             }
         }
         old.widen(new)
@@ -357,7 +403,7 @@ impl Observer for RaceObserver<'_> {
     }
 
     fn worker(&self) -> Box<dyn Watch + '_> {
-        Box::new(RaceWatch { all: self, block: None, pages: HashMap::new() })
+        Box::new(RaceWatch { all: self, block: None, pages: vec![None; NEAR_PAGES] })
     }
 }
 
@@ -366,7 +412,8 @@ struct RaceWatch<'w, 'a> {
     all: &'w RaceObserver<'a>,
     /// The block that ran last.
     block: Option<(u32, Arc<Mutex<State>>)>,
-    pages: HashMap<u64, Arc<Mutex<Page>>>,
+    /// Pages that were looked at lately, each at its number's place.
+    pages: Vec<Option<(u64, Arc<Mutex<Page>>)>>,
 }
 
 impl RaceWatch<'_, '_> {
@@ -382,11 +429,15 @@ impl RaceWatch<'_, '_> {
     }
 
     fn page(&mut self, number: u64) -> Arc<Mutex<Page>> {
-        if self.pages.len() > 512 {
-            self.pages.clear();
+        let place = &mut self.pages[number as usize % NEAR_PAGES];
+        match place {
+            Some((n, page)) if *n == number => page.clone(),
+            Some(_) | None => {
+                let page = self.all.shadow.page(number);
+                *place = Some((number, page.clone()));
+                page
+            }
         }
-        let shadow = &self.all.shadow;
-        self.pages.entry(number).or_insert_with(|| shadow.page(number)).clone()
     }
 
     /// Lets strong accesses acquire and release. Returns whether something is released by the variable.
@@ -412,6 +463,7 @@ impl RaceWatch<'_, '_> {
         if !releases && !variables.contains_key(&key) {
             return false;
         }
+        self.all.synchronises.store(true, Ordering::Relaxed);
         let variable = variables.entry(key).or_default();
         state.clock.synchronise(me.warp, me.lane, access, variable, &self.all.time);
         variable.is_released()
@@ -454,10 +506,12 @@ impl Watch for RaceWatch<'_, '_> {
             .map(|r| if r.sem == Sem::Volatile { Scope::Sys } else { r.scope });
         let mut flags = 0u32;
         let lanes = (0..32usize).filter(|l| event.mask >> l & 1 != 0);
-        let values = event.values;
         // Reading lanes acquire before the access counts; a release stands before it too, as the
         // strong write itself is not released.
-        if let Some(role) = strong {
+        if let Some(role) = strong
+            && (all.synchronises.load(Ordering::Relaxed)
+                || event.access != Access::Read && state.clock.any_may_release(warp, role.sem))
+        {
             for lane in lanes.clone() {
                 let me = Thread { block, warp, lane: lane as u8 };
                 if self.synchronise(state, event, role, me) && before_model {
@@ -465,53 +519,84 @@ impl Watch for RaceWatch<'_, '_> {
                 }
             }
         }
-        let mut page: Option<(u64, Arc<Mutex<Page>>)> = None;
-        for lane in lanes {
-            let me = Thread { block, warp, lane: lane as u8 };
-            let stamp = state.clock.stamp(warp);
-            let mut mark = Mark::new(me, stamp, event.at.pc, kind, scope);
-            if let Some(values) = values {
-                mark = mark.with_value(hash(values[lane]));
-            }
-            let address = event.addresses[lane];
-            let mut raced = None;
-            let volatile = match (before_model, flags >> lane & 1 != 0) {
-                (false, _) => Volatile::No,
-                (true, true) => Volatile::Flag,
-                (true, false) => Volatile::Data,
-            };
-            let mut each = |state: &mut State, cell: &mut Cell| {
-                let found = all.visit(state, cell, me, mark, volatile);
-                raced = raced.or(found);
-            };
-            if shared {
-                if address >= 1 << 24 {
-                    // Another block of the cluster's: its own clock watches it.
-                    continue;
+        let stamp = state.clock.stamp(warp);
+        let me = Thread { block, warp, lane: 0 };
+        let (floor, uniform) = (state.clock.floor(warp), state.clock.is_uniform(warp));
+        let mut look = Look {
+            all,
+            event,
+            kind,
+            mark: Mark::new(me, stamp, event.at.pc, kind, scope),
+            looker: Looker { me, floor, uniform },
+            quick: Quick {
+                is_on: scope.is_none() && !before_model,
+                block,
+                stamp,
+                independent: all.independent,
+                floor,
+                warps_from: Tick::MAX,
+                blocks_from: Tick::MAX,
+                joined: 0,
+            },
+            before_model,
+            flags,
+            last: None,
+            races: SmallVec::new(),
+        };
+        state.unordered.hint(&state.clock, &look.looker, &mut look.quick);
+        let bytes = u64::from(event.bytes);
+        if shared {
+            let mut own = std::mem::replace(&mut state.shared, shadow::of_shared(0));
+            for lane in lanes {
+                // From 2^24 on another block of the cluster's: its own clock watches it.
+                if event.addresses[lane] < 1 << 24 {
+                    look.lane(state, &mut own, event.addresses[lane], bytes, lane);
                 }
-                let mut own = std::mem::replace(&mut state.shared, shadow::of_shared(0));
-                own.cells(address, event.bytes.into(), |cell| each(state, cell));
-                state.shared = own;
-            } else {
-                let (mut at, end) = (address, address.saturating_add(event.bytes.into()));
-                while at < end {
-                    let number = at / PAGE;
-                    let bytes = (end - at).min(PAGE - at % PAGE);
-                    if page.as_ref().is_none_or(|(n, _)| *n != number) {
-                        page = Some((number, self.page(number)));
+            }
+            state.shared = own;
+            look.note(state);
+        } else {
+            let mut left = event.mask;
+            while left != 0 {
+                let first = left.trailing_zeros() as usize;
+                let number = event.addresses[first] / PAGE;
+                let page = self.page(number);
+                let mut page = page.lock();
+                // All lanes whose accesses lie in the page, which is locked once for them.
+                let mut crosses = false;
+                for lane in lanes.clone() {
+                    let at = event.addresses[lane];
+                    if at / PAGE != number {
+                        continue;
                     }
-                    let (_, cells) = page.as_ref().expect("just set");
-                    cells.lock().cells(at % PAGE, bytes, |cell| each(state, cell));
-                    at += bytes;
+                    left &= !(1 << lane);
+                    let here = bytes.min(PAGE - at % PAGE);
+                    look.lane(state, &mut page, at % PAGE, here, lane);
+                    crosses |= here < bytes;
+                }
+                // Before another worker sees a mark that stands for these.
+                look.note(state);
+                drop(page);
+                if crosses {
+                    let next = self.page(number.wrapping_add(1));
+                    let mut next = next.lock();
+                    for lane in lanes.clone() {
+                        let at = event.addresses[lane];
+                        let here = PAGE - at % PAGE;
+                        if at / PAGE == number && here < bytes {
+                            look.lane(state, &mut next, 0, bytes - here, lane);
+                        }
+                    }
+                    look.note(state);
                 }
             }
-            if let Some(other) = raced {
-                let same = kind == Kind::Write
-                    && other.kind() == Kind::Write
-                    && mark.value() != 0
-                    && mark.value() == other.value();
-                all.report(event, lane, mark, other, same);
-            }
+        }
+        for (lane, mark, other) in look.races {
+            let same = kind == Kind::Write
+                && other.kind() == Kind::Write
+                && mark.value() != 0
+                && mark.value() == other.value();
+            all.report(event, lane, mark, other, same);
         }
     }
 
@@ -581,10 +666,4 @@ impl Watch for RaceWatch<'_, '_> {
             used.remove(&id);
         }
     }
-}
-
-/// 16 bits of a value, never 0.
-fn hash(value: u64) -> u16 {
-    let mixed = value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
-    (mixed as u16).max(1)
 }

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is known of a block that runs: memory of its own that nothing has written, and registers whose values
+//! nothing has defined.
+
+use std::collections::HashMap;
+
+use margay_ir::{FuncId, Space};
+
+use super::memory::Bits;
+use super::taint::Taint;
+
+/// Where an undefined value came from.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    pub pc: u32,
+    pub space: Space,
+    pub address: u64,
+}
+
+/// The undefined registers of a warp in one function, each with whether it was computed.
+#[derive(Debug, Default)]
+pub struct File {
+    pub registers: HashMap<u32, (Box<Taint>, Origin, bool)>,
+}
+
+/// A warp and a function.
+pub type Key = (u32, FuncId);
+
+#[derive(Debug)]
+pub struct State {
+    pub shared: Bits,
+    /// By thread of the block; grows with what is touched.
+    local: Vec<LocalBits>,
+    /// By warp; without those that have no undefined register: nearly always none.
+    files: Vec<Vec<(FuncId, File)>>,
+}
+
+/// Bytes of a thread's local memory, a bit each: 1 is "never written", and so is what lies beyond.
+#[derive(Clone, Debug, Default)]
+struct LocalBits(Vec<u64>);
+
+impl LocalBits {
+    fn get(&self, at: u64, bytes: u32) -> u8 {
+        let word = |n: u64| self.0.get(n as usize).copied().unwrap_or(u64::MAX);
+        let (index, bit) = (at / 64, at % 64);
+        let mut found = word(index) >> bit;
+        if bit > 56 {
+            found |= word(index + 1) << (64 - bit);
+        }
+        found as u8 & ((1u32 << bytes.min(8)) - 1) as u8
+    }
+
+    fn put(&mut self, at: u64, bytes: u32, unwritten: u8) {
+        let bytes = u64::from(bytes.min(8));
+        let words = ((at + bytes).div_ceil(64)) as usize;
+        if self.0.len() < words {
+            self.0.resize(words, u64::MAX);
+        }
+        let mask = (1u64 << bytes) - 1;
+        let (index, bit) = ((at / 64) as usize, at % 64);
+        let unwritten = u64::from(unwritten) & mask;
+        self.0[index] = self.0[index] & !(mask << bit) | unwritten << bit;
+        if bit + bytes > 64 {
+            let next = &mut self.0[index + 1];
+            *next = *next & !(mask >> (64 - bit)) | unwritten >> (64 - bit);
+        }
+    }
+}
+
+impl State {
+    pub fn new(shared_bytes: u32, threads: u32) -> State {
+        State {
+            shared: Bits::unwritten(shared_bytes.into()),
+            local: vec![LocalBits::default(); threads as usize],
+            files: (0..threads.div_ceil(32)).map(|_| Vec::new()).collect(),
+        }
+    }
+
+    /// Bits of up to eight bytes of a thread's local memory: set where a byte was never written.
+    pub fn local(&self, thread: u32, at: u64, bytes: u32) -> u8 {
+        self.local.get(thread as usize).map_or(0, |own| own.get(at, bytes))
+    }
+
+    pub fn write_local(&mut self, thread: u32, at: u64, bytes: u32, unwritten: u8) {
+        if let Some(own) = self.local.get_mut(thread as usize) {
+            own.put(at, bytes, unwritten);
+        }
+    }
+
+    /// Whether every register of a warp is defined.
+    pub fn is_defined(&self, warp: u32) -> bool {
+        self.files.get(warp as usize).is_none_or(Vec::is_empty)
+    }
+
+    pub fn file(&self, (warp, function): Key) -> Option<&File> {
+        let files = self.files.get(warp as usize)?;
+        files.iter().find(|(f, _)| *f == function).map(|(_, file)| file)
+    }
+
+    /// All registers of a warp in a function are defined.
+    pub fn forget_all(&mut self, (warp, function): Key) {
+        if let Some(files) = self.files.get_mut(warp as usize) {
+            files.retain(|(f, _)| *f != function);
+        }
+    }
+
+    /// Changes a file, and drops it if nothing is left of it.
+    fn change(&mut self, (warp, function): Key, change: impl FnOnce(&mut File)) {
+        let Some(files) = self.files.get_mut(warp as usize) else { return };
+        let Some(at) = files.iter().position(|(f, _)| *f == function) else { return };
+        change(&mut files[at].1);
+        if files[at].1.registers.is_empty() {
+            files.swap_remove(at);
+        }
+    }
+
+    /// The first of the lanes `mask` in which a register is undefined.
+    pub fn undefined(&self, key: Key, reg: u32, mask: u32) -> Option<(usize, Origin)> {
+        let (taint, origin, _) = self.file(key)?.registers.get(&reg)?;
+        let lane = (0..32).find(|&l| mask >> l & 1 != 0 && taint[l] != 0)?;
+        Some((lane, *origin))
+    }
+
+    /// The undefined bits of a register.
+    pub fn bits(&self, key: Key, reg: u32) -> Taint {
+        let found = self.file(key).and_then(|f| f.registers.get(&reg));
+        found.map_or([0; 32], |(t, ..)| **t)
+    }
+
+    /// A register is defined now, or was reported, which is enough once: what follows from it is as undefined.
+    pub fn forget(&mut self, key: Key, reg: u32) {
+        self.change(key, |file| {
+            file.registers.remove(&reg);
+        });
+    }
+
+    /// The lanes `mask` of a register are defined now.
+    pub fn clear(&mut self, key: Key, reg: u32, mask: u32) {
+        self.change(key, |file| {
+            let Some((taint, ..)) = file.registers.get_mut(&reg) else { return };
+            for lane in (0..32).filter(|l| mask >> l & 1 != 0) {
+                taint[lane] = 0;
+            }
+            if taint.iter().all(|&t| t == 0) {
+                file.registers.remove(&reg);
+            }
+        });
+    }
+
+    /// The lanes `mask` of a register have these undefined bits now.
+    pub fn put(
+        &mut self,
+        key: Key,
+        reg: u32,
+        mask: u32,
+        taint: &Taint,
+        origin: Origin,
+        derived: bool,
+    ) {
+        if taint.iter().all(|&t| t == 0) {
+            return self.clear(key, reg, mask);
+        }
+        let (warp, function) = key;
+        let Some(files) = self.files.get_mut(warp as usize) else { return };
+        let at = files.iter().position(|(f, _)| *f == function).unwrap_or_else(|| {
+            files.push((function, File::default()));
+            files.len() - 1
+        });
+        let new = || (Box::new([0; 32]), origin, derived);
+        let entry = files[at].1.registers.entry(reg).or_insert_with(new);
+        for lane in (0..32).filter(|l| mask >> l & 1 != 0) {
+            entry.0[lane] = taint[lane];
+        }
+        (entry.1, entry.2) = (origin, derived);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_bytes_cross_words_and_grow() {
+        let mut state = State::new(0, 2);
+        assert_eq!(state.local(1, 1000, 4), 0xf);
+        state.write_local(1, 60, 8, 0b0100_0001);
+        assert_eq!(state.local(1, 60, 8), 0b0100_0001);
+        assert_eq!(state.local(1, 59, 2), 0b11);
+        assert_eq!(state.local(1, 68, 1), 1);
+        assert_eq!(state.local(0, 60, 8), 0xff);
+    }
+
+    #[test]
+    fn a_file_goes_with_its_last_register() {
+        let mut state = State::new(0, 32);
+        let (key, origin) = ((0, FuncId(3)), Origin { pc: 1, space: Space::Shared, address: 0 });
+        state.put(key, 7, 0b11, &[0xff; 32], origin, false);
+        assert!(!state.is_defined(0) && state.undefined(key, 7, 0b10).is_some());
+        assert!(state.undefined(key, 7, 0b100).is_none());
+        state.clear(key, 7, 0b01);
+        assert!(!state.is_defined(0));
+        state.clear(key, 7, 0b10);
+        assert!(state.is_defined(0));
+    }
+}
