@@ -128,7 +128,10 @@ fn a_column_of_rows_and_of_tiles() {
     assert_eq!(kernel.caches.texture_hit_rate, Some(0.5));
     let access = access(kernel, "texture");
     let form = access.texture.as_ref().unwrap();
-    assert_eq!((&*form.operation, &*form.layout, form.size), ("tex.s32", "rows", [64, 64, 0]));
+    assert_eq!(
+        (&*form.used.operation, &*form.used.layout, form.used.size),
+        ("tex.s32", "rows", [64, 64, 0])
+    );
     assert_eq!(
         (access.gpus[0].machine.as_str(), access.gpus[0].rule.source.as_str()),
         ("TLD", "modelled")
@@ -160,7 +163,7 @@ fn a_filter_reads_four_texels() {
     assert_eq!((c.texels, c.sectors, c.sectors_ideal), (128, 9, 9));
     let access = access(kernel, "texture");
     let form = access.texture.as_ref().unwrap();
-    assert_eq!((form.filter.as_deref(), form.texels_per_lane), (Some("linear"), 4.0));
+    assert_eq!((form.used.filter.as_deref(), form.texels_per_lane), (Some("linear"), 4.0));
     let picture = access.gpus[0].picture.as_ref().unwrap();
     assert_eq!((picture.texels.len(), picture.segments.len()), (128, 9));
     assert_eq!(picture.texels[3].at, [1, 1, 0]);
@@ -192,7 +195,7 @@ fn surfaces_are_written_in_sectors() {
     let c = cell(kernel, 0, "surface_store");
     assert_eq!((c.executions, c.counts.texels, c.counts.sectors), (2, 32, 8));
     let outside: u64 =
-        kernel.accesses.iter().filter_map(|a| a.texture.as_ref()).map(|t| t.outside).sum();
+        kernel.accesses.iter().filter_map(|a| a.texture.as_ref()).map(|t| t.used.outside).sum();
     assert_eq!(outside, 32);
     assert_eq!(kernel.totals[0].metrics["smsp__inst_executed_op_surface_st"], 2);
     // Writes have no hit rate.

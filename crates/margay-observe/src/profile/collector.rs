@@ -248,7 +248,7 @@ fn checkpoints(profiler: &Weak<Profiler>) {
 
 /// Whether it is an access to a surface rather than a texture.
 fn is_surface(form: &RawTexture) -> bool {
-    form.operation.starts_with("su")
+    form.used.operation.starts_with("su")
 }
 
 /// A texture's or surface's counts as a site.
@@ -258,9 +258,9 @@ fn texture_site(pc: u32, variable: u32, counts: &TextureCounts, models: usize) -
         pc,
         space: if surface { "surface" } else { "texture" }.to_owned(),
         kind: counts.kind.to_owned(),
-        operation: Some(counts.form.operation.clone()),
+        operation: Some(counts.form.used.operation.clone()),
         cache: None,
-        width: counts.form.texel_bytes,
+        width: counts.form.used.texel_bytes,
         variable,
         executions: counts.executions,
         lanes: counts.lanes,

@@ -150,12 +150,12 @@ pub struct RawSite {
     pub texture: Option<RawTexture>,
 }
 
-/// What an instruction does with a texture or a surface.
+/// How an instruction uses a texture or a surface. All counts are *modelled*.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct RawTexture {
+pub struct TextureUse {
     /// `tex` (float coordinates), `tex.s32` (a texel's number), `tex.grad`, `tld4`, `suld`, `sust`, `sured`.
     pub operation: String,
-    /// `1d`, `2d`, `3d`, `a1d`, `a2d`, `cube`, `acube`.
+    /// PTX's word: `1d`, `2d`, `3d`, `a1d`, `a2d`, `cube`, `acube`.
     pub geometry: String,
     pub texel_bytes: u32,
     /// Width, height and depth in texels; 0 for a dimension that the image lacks.
@@ -165,14 +165,21 @@ pub struct RawTexture {
     pub levels: u32,
     /// How its texels lie: in `rows`, or in `tiles`.
     pub layout: String,
-    /// Bytes from row to row, of a layout in rows.
-    pub pitch: u64,
     /// `point`, `linear` or `mixed`, if texels are filtered.
     pub filter: Option<String>,
     /// Texels outside of the image, which nothing was read for.
     pub outside: u64,
     /// Sectors that the same accesses would take if the texels lay in tiles; none if they do.
     pub sectors_in_array: Option<u64>,
+}
+
+/// What an instruction does with a texture or a surface.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RawTexture {
+    #[serde(flatten)]
+    pub used: TextureUse,
+    /// Bytes from row to row, of a layout in rows.
+    pub pitch: u64,
     /// The lanes and the texels of the access that moved most for nothing, up to a bound.
     pub mask: u32,
     pub texels: Vec<RawTexel>,

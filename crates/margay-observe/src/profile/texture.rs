@@ -95,8 +95,8 @@ impl TextureCounts {
         self.executions += 1;
         self.lanes += u64::from(e.mask.count_ones());
         self.sums.add(&counts, 1);
-        self.form.outside += u64::from(e.outside);
-        self.form.filter = match (self.form.filter.take(), filter_name(e.filter)) {
+        self.form.used.outside += u64::from(e.outside);
+        self.form.used.filter = match (self.form.used.filter.take(), filter_name(e.filter)) {
             (Some(one), Some(other)) if one != other => Some("mixed".into()),
             (one, other) => one.or(other.map(str::to_owned)),
         };
@@ -131,8 +131,10 @@ impl TextureCounts {
 
     /// What the report takes.
     pub fn form(&self) -> RawTexture {
-        let rows = self.form.layout == "rows" && self.form.size[1] > 1;
-        RawTexture { sectors_in_array: rows.then_some(self.in_array), ..self.form.clone() }
+        let mut form = self.form.clone();
+        let rows = form.used.layout == "rows" && form.used.size[1] > 1;
+        form.used.sectors_in_array = rows.then_some(self.in_array);
+        form
     }
 
     /// Adds what another worker or launch counted.
@@ -145,9 +147,9 @@ impl TextureCounts {
         self.lanes += other.lanes;
         self.sums.merge(&other.sums);
         self.caches.merge(&other.caches);
-        self.form.outside += other.form.outside;
-        if self.form.filter != other.form.filter {
-            self.form.filter = Some("mixed".into());
+        self.form.used.outside += other.form.used.outside;
+        if self.form.used.filter != other.form.used.filter {
+            self.form.used.filter = Some("mixed".into());
         }
         self.in_array += other.in_array;
         if other.worst > self.worst {
@@ -169,13 +171,13 @@ impl RawTexture {
     fn describe(&mut self, e: &TextureEvent<'_>) {
         let level = e.image.levels().first();
         let d = e.image.dimensions;
-        self.operation = operation(e.attr).into();
-        self.geometry = e.attr.geometry.word().into();
-        self.texel_bytes = e.image.format.bytes();
-        self.size = [d.width, d.height, d.depth];
-        self.layers = d.layers;
-        self.levels = d.levels;
-        self.layout = match e.image.placement(0, 0, 0) {
+        self.used.operation = operation(e.attr).into();
+        self.used.geometry = e.attr.geometry.word().into();
+        self.used.texel_bytes = e.image.format.bytes();
+        self.used.size = [d.width, d.height, d.depth];
+        self.used.layers = d.layers;
+        self.used.levels = d.levels;
+        self.used.layout = match e.image.placement(0, 0, 0) {
             Placement::Opaque { tiled: true, .. } => "tiles",
             Placement::Opaque { tiled: false, .. } | Placement::Linear => "rows",
         }

@@ -7,6 +7,7 @@ use margay_arch::{Gpu, LaunchResources, Limiter, Limits, MemoryModel};
 
 use super::schema::*;
 use super::{arithmetic, causes, metrics, source};
+use crate::constant_cache::Row;
 use crate::profile::raw::{
     CacheCounts, RawBranch, RawInstruction, RawKernel, RawLaunch, RawPattern, RawPlace, RawProfile,
     RawSite, RawTexture, Sums,
@@ -93,15 +94,14 @@ fn notes(profiles: &[RawProfile]) -> Vec<String> {
 
 fn constants(profiles: &[RawProfile], run: &Run) -> Option<ConstantCache> {
     let told: Vec<_> = profiles.iter().filter_map(|p| p.constants.as_ref()).collect();
-    let row = |bytes: u32, r: &crate::constant_cache::Row| ConstantRow {
-        kernel: run.demangle.and_then(|f| f(&r.kernel)).map_or_else(|| r.kernel.clone(), |n| n.0),
-        variable: plain_variable(&r.variable, run),
-        size: r.size,
-        launches: r.launches,
-        hits: r.hits,
-        misses: r.misses,
-        emptied: r.emptied,
-        hint: r.hint(bytes),
+    let row = |bytes: u32, r: &Row| {
+        let kernel = run.demangle.and_then(|f| f(&r.kernel)).map(|n| n.0);
+        let row = Row {
+            kernel: kernel.unwrap_or_else(|| r.kernel.clone()),
+            variable: plain_variable(&r.variable, run),
+            ..r.clone()
+        };
+        ConstantRow { row, hint: r.hint(bytes) }
     };
     let rows = told.iter().flat_map(|c| c.rows.iter().map(|r| row(c.bytes, r))).collect();
     told.first().map(|c| ConstantCache { bytes: c.bytes, rows })
@@ -139,6 +139,12 @@ fn gpu_info(n: usize, gpu: &Gpu, model: &MemoryModel) -> GpuInfo {
         own: n == 0,
         global_unit: if in_sectors(model) { "sectors" } else { "transactions" }.into(),
     }
+}
+
+/// Whether a GPU has the instruction at all: surfaces come with 2.0 (guide, "Features and Technical
+/// Specifications").
+pub fn exists(site: &RawSite, model: &MemoryModel) -> bool {
+    site.space != "surface" || !model.generation.is_tesla()
 }
 
 /// What orders accesses: passes of the shared or constant memory, and 64 bytes of traffic for each
@@ -228,6 +234,9 @@ fn kernel(
         let variable = &mut kernel.variables[site.variable as usize];
         variable.accesses.push(at);
         for (g, counts) in site.counts.iter().enumerate() {
+            if !exists(site, &models[g]) {
+                continue;
+            }
             for totals in [&mut kernel.totals[g], &mut variable.totals[g]] {
                 let cell = totals.spaces.entry(cell.clone()).or_default();
                 cell.executions += site.executions;
@@ -394,6 +403,9 @@ fn access(
     let place = own.and_then(|own| own.place).cloned().unwrap_or_default();
     let written = |p: &RawPlace| format!("{}:{}", p.file, p.line);
     let on_gpu = |g: usize| {
+        if !exists(site, &models[g]) {
+            return AccessOnGpu::default();
+        }
         let counts = site.counts.get(g).copied().unwrap_or_default();
         let mut metrics = BTreeMap::new();
         let (space, kind, cache) = (&*site.space, &*site.kind, site.cache.as_deref());
@@ -428,19 +440,7 @@ fn access(
 
 fn texture(site: &RawSite, form: &RawTexture) -> Texture {
     let texels = site.counts.first().map_or(0, |c| c.texels);
-    Texture {
-        operation: form.operation.clone(),
-        geometry: form.geometry.clone(),
-        texel_bytes: form.texel_bytes,
-        size: form.size,
-        layers: form.layers,
-        levels: form.levels,
-        layout: form.layout.clone(),
-        filter: form.filter.clone(),
-        texels_per_lane: texels as f64 / site.lanes.max(1) as f64,
-        outside: form.outside,
-        sectors_in_array: form.sectors_in_array,
-    }
+    Texture { used: form.used.clone(), texels_per_lane: texels as f64 / site.lanes.max(1) as f64 }
 }
 
 /// A pattern as the report shows it.
@@ -472,7 +472,9 @@ fn pictures(kernel: &mut Kernel, raw: &RawKernel, models: &[MemoryModel]) {
         let site = &raw.sites[n];
         if let Some(form) = &site.texture {
             for (model, on) in models.iter().zip(&mut kernel.accesses[n].gpus) {
-                super::pictures::fill_texture(on, model, form, place < MOST_PICTURES);
+                if exists(site, model) {
+                    super::pictures::fill_texture(on, model, form, place < MOST_PICTURES);
+                }
             }
             continue;
         }

@@ -5,7 +5,7 @@
 
 use margay_arch::{Generation, MemoryModel, Space};
 
-use super::build::{in_sectors, weight};
+use super::build::{exists, in_sectors, weight};
 use super::cures::{Change, cost, total};
 use super::schema::{Cure, Finding, Kernel, Variable};
 use super::shape::Shape;
@@ -29,6 +29,9 @@ pub fn find(kernel: &mut Kernel, raw: &RawKernel, models: &[MemoryModel]) {
     for (n, site) in raw.sites.iter().enumerate() {
         for (g, model) in models.iter().enumerate() {
             let variable = &kernel.variables[site.variable as usize];
+            if !exists(site, model) {
+                continue;
+            }
             if let Some(form) = &site.texture {
                 let finding = super::textures::find(site, form, variable);
                 kernel.accesses[n].gpus[g].finding = finding;
@@ -171,7 +174,8 @@ impl Case<'_> {
             Change::Move(_) => after.transactions,
             _ => pick(&after),
         };
-        self.told(kind, text, unit, (exact, kept, after), all)
+        let cure = self.told(kind, text, unit, (exact, kept, after), all)?;
+        Some(Cure { change: Some(change), ..cure })
     }
 
     fn told(
@@ -197,6 +201,8 @@ impl Case<'_> {
             before: exact,
             after,
             whole_variable,
+            change: None,
+            picture: None,
             coverage: kept as f64 / exact.max(1) as f64,
         })
     }
@@ -533,6 +539,8 @@ impl Case<'_> {
             before: all,
             after: 0,
             whole_variable: false,
+            change: None,
+            picture: None,
             coverage: 1.0,
         };
         Some(Finding { rule: "local-memory".into(), cause, cure: Some(cure) })

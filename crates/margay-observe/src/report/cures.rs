@@ -5,7 +5,8 @@
 //! moves a variable is counted on all accesses to it, so that one that helps a column and hurts the
 //! rows is not told.
 
-use margay_arch::{Counts, Kind, MemoryModel, Space, WarpAccess};
+use margay_arch::access::first_lanes;
+use margay_arch::{Kind, MemoryModel, Space, WarpAccess};
 
 use crate::profile::raw::{RawPattern, RawSite, Sums};
 use crate::profile::site::{cache_of, kind_of};
@@ -62,25 +63,29 @@ fn floor(a: i64, b: i64) -> (i64, i64) {
     (a.div_euclid(b), a.rem_euclid(b))
 }
 
-/// What one execution of a pattern costs after a change; without one, what it does.
-pub fn cost(
-    model: &MemoryModel,
-    site: &RawSite,
-    pattern: &RawPattern,
-    change: Option<Change>,
-) -> Sums {
-    let space = space_of(&site.space);
-    let kind = kind_of(&site.kind, site.operation.as_deref());
-    let one = |space, kind, width, mask, addresses: &[u64; 32]| -> Counts {
-        let cache = cache_of(site.cache.as_deref());
-        model.count(&WarpAccess { space, kind, width, mask, addresses, cache })
-    };
-    let mut sums = Sums::default();
-    let width = site.width;
+/// Where the lanes of a pattern go after a change.
+#[derive(Clone, Copy, Debug)]
+pub struct Changed {
+    pub space: Space,
+    pub kind: Kind,
+    pub width: u32,
+    pub mask: u32,
+    pub addresses: [u64; 32],
+}
+
+/// The access, changed. Of words that are split into several, number `part`.
+pub fn changed(site: &RawSite, pattern: &RawPattern, change: Option<Change>, part: i64) -> Changed {
+    let (width, mask) = (site.width, pattern.mask);
     let w = i64::from(width);
-    let mask = pattern.mask;
-    let moved = |f: &dyn Fn(i64) -> i64| one(space, kind, width, mask, &addresses(pattern, f));
-    let counts = match change {
+    let same = Changed {
+        space: space_of(&site.space),
+        kind: kind_of(&site.kind, site.operation.as_deref()),
+        width,
+        mask,
+        addresses: [0; 32],
+    };
+    let moved = |f: &dyn Fn(i64) -> i64| Changed { addresses: addresses(pattern, f), ..same };
+    match change {
         None => moved(&|o| o),
         Some(Change::Pad { pitch, by }) => moved(&|o| o + o.div_euclid(pitch) * by),
         Some(Change::Swizzle { pitch, width }) => moved(&|o| {
@@ -96,12 +101,7 @@ pub fn cost(
             member * (1 << 24) + n * width + rest
         }),
         Some(Change::SplitWords) => {
-            let parts = i64::from(width / 4).max(1);
-            for part in 0..parts {
-                let at = addresses(pattern, |o| part * (1 << 24) + o.div_euclid(w) * 4);
-                sums.add(&one(space, kind, width.min(4), mask, &at), 1);
-            }
-            return sums;
+            Changed { width: width.min(4), ..moved(&|o| part * (1 << 24) + o.div_euclid(w) * 4) }
         }
         Some(Change::WordEach { width }) => moved(&|o| o.div_euclid(width) * 4),
         Some(Change::InOrder | Change::Consecutive) => {
@@ -116,24 +116,39 @@ pub fn cost(
                 let n = if mask == u32::MAX { l } else { n };
                 at[l] = (start + n as i64 * w) as u64;
             }
-            one(space, kind, width, mask, &at)
+            Changed { addresses: at, ..same }
         }
         Some(Change::Align) => {
             let over = i64::from(pattern.alignment) % 128;
             moved(&|o| o - over)
         }
         Some(Change::OneLaneEach) => {
-            let at = addresses(pattern, |o| o);
-            let mut left = 0u32;
-            for l in (0..32).filter(|l| mask >> l & 1 != 0) {
-                let earlier = (0..l).any(|e| mask >> e & 1 != 0 && at[e] == at[l]);
-                left |= u32::from(!earlier) << l;
-            }
-            one(space, kind, width, left, &at)
+            let same = moved(&|o| o);
+            let mask = first_lanes(mask, |l| same.addresses[l]);
+            Changed { mask, ..same }
         }
-        Some(Change::Move(to)) => one(to, Kind::Load, width, mask, &addresses(pattern, |o| o)),
+        Some(Change::Move(to)) => Changed { space: to, kind: Kind::Load, ..moved(&|o| o) },
+    }
+}
+
+/// What one execution of a pattern costs after a change; without one, what it does.
+pub fn cost(
+    model: &MemoryModel,
+    site: &RawSite,
+    pattern: &RawPattern,
+    change: Option<Change>,
+) -> Sums {
+    let parts = match change {
+        Some(Change::SplitWords) => i64::from(site.width / 4).max(1),
+        _ => 1,
     };
-    sums.add(&counts, 1);
+    let mut sums = Sums::default();
+    for part in 0..parts {
+        let Changed { space, kind, width, mask, addresses } = changed(site, pattern, change, part);
+        let cache = cache_of(site.cache.as_deref());
+        let access = WarpAccess { space, kind, width, mask, addresses: &addresses, cache };
+        sums.add(&model.count(&access), 1);
+    }
     sums
 }
 

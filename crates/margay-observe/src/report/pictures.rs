@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use margay_arch::picture::Detail;
 use margay_arch::texture::{self, TextureAccess};
 use margay_arch::{MemoryModel, WarpAccess};
 
-use super::cures::{ORIGIN, addresses, base_of, space_of};
+use super::cures::{Change, ORIGIN, base_of, changed};
 use super::schema::{AccessOnGpu, Bank, BankRequest, Picture, Place, Rule, Segment};
 use crate::profile::raw::{RawPattern, RawSite, RawTexture};
-use crate::profile::site::{cache_of, kind_of};
+use crate::profile::site::cache_of;
 
 /// Fills in what the model says of an access through the texture unit, and the texels of the one that is kept.
 pub fn fill_texture(
@@ -18,7 +19,7 @@ pub fn fill_texture(
     form: &RawTexture,
     with_picture: bool,
 ) {
-    let access = match &*form.operation {
+    let access = match &*form.used.operation {
         "tex.s32" => TextureAccess::Fetch,
         "tex.grad" => TextureAccess::Gradient,
         "tld4" => TextureAccess::Gather,
@@ -65,7 +66,7 @@ pub fn fill_texture(
     });
 }
 
-/// Fills in what the model says of one execution of a pattern.
+/// Fills in what the model says of one execution of a pattern, and of the same after the cure.
 pub fn fill(
     on: &mut AccessOnGpu,
     model: &MemoryModel,
@@ -74,64 +75,68 @@ pub fn fill(
     with_picture: bool,
 ) {
     let start = ORIGIN + base_of(pattern);
-    let addresses = addresses(pattern, |o| o);
-    let detail = model.detail(&WarpAccess {
-        space: space_of(&site.space),
-        kind: kind_of(&site.kind, site.operation.as_deref()),
-        width: site.width,
-        mask: pattern.mask,
-        addresses: &addresses,
-        cache: cache_of(site.cache.as_deref()),
-    });
-    on.machine = detail.machine.text();
+    let detail = |change| {
+        let c = changed(site, pattern, change, 0);
+        let cache = cache_of(site.cache.as_deref());
+        let (space, kind, width, mask) = (c.space, c.kind, c.width, c.mask);
+        model.detail(&WarpAccess { space, kind, width, mask, addresses: &c.addresses, cache })
+    };
+    let now = detail(None);
+    on.machine = now.machine.text();
     on.rule = Rule {
-        source: detail.rule.source.word().into(),
-        place: detail.rule.place.into(),
-        text: detail.rule.text.into(),
+        source: now.rule.source.word().into(),
+        place: now.rule.place.into(),
+        text: now.rule.text.into(),
     };
     if !with_picture {
         return;
     }
-    let offset = |address: u64| (address as i64).wrapping_sub(start);
     // Interleaved local addresses have no place in a variable.
-    let local = site.space == "local";
+    on.picture = Some(picture(&now, start, site.space == "local"));
+    let Some(cure) = on.finding.as_mut().and_then(|finding| finding.cure.as_mut()) else { return };
+    let drawn = cure.change.filter(|change| match change {
+        Change::Pad { .. }
+        | Change::Swizzle { .. }
+        | Change::MemberArrays { .. }
+        | Change::WordEach { .. }
+        | Change::InOrder
+        | Change::Consecutive
+        | Change::Align
+        | Change::OneLaneEach => true,
+        // Several accesses, or another kind of memory.
+        Change::SplitWords | Change::Move(_) => false,
+    });
+    cure.picture = drawn.map(|change| picture(&detail(Some(change)), start, false));
+}
+
+/// The model's detail with offsets from `start`.
+fn picture(detail: &Detail, start: i64, local: bool) -> Picture {
+    let offset = |address: u64| (address as i64).wrapping_sub(start);
     let segment = |s: &margay_arch::picture::Segment| Segment {
         offset: if local { s.address as i64 & 0xffff } else { offset(s.address) },
         bytes: s.bytes,
         bytes_used: s.bytes_used,
         lanes: s.lanes.clone(),
     };
-    on.picture = Some(Picture {
+    let place =
+        |address: u64, lanes: &Vec<u8>| Place { offset: offset(address), lanes: lanes.clone() };
+    let bank = |b: &margay_arch::picture::Bank| Bank {
+        bank: b.bank,
+        passes: b.passes,
+        words: b.words.iter().map(|w| place(w.address, &w.lanes)).collect(),
+    };
+    let request = |r: &margay_arch::picture::BankRequest| BankRequest {
+        lanes: r.lanes.clone(),
+        banks: r.banks.iter().map(bank).collect(),
+    };
+    Picture {
         wavefronts: detail.counts.wavefronts,
         sectors: detail.counts.sectors,
         transactions: detail.counts.transactions,
         requests: detail.counts.requests,
-        bank_requests: detail
-            .bank_requests
-            .iter()
-            .map(|r| BankRequest {
-                lanes: r.lanes.clone(),
-                banks: r
-                    .banks
-                    .iter()
-                    .map(|b| Bank {
-                        bank: b.bank,
-                        passes: b.passes,
-                        words: b
-                            .words
-                            .iter()
-                            .map(|w| Place { offset: offset(w.address), lanes: w.lanes.clone() })
-                            .collect(),
-                    })
-                    .collect(),
-            })
-            .collect(),
+        bank_requests: detail.bank_requests.iter().map(request).collect(),
         segments: detail.segments.iter().map(segment).collect(),
-        places: detail
-            .places
-            .iter()
-            .map(|p| Place { offset: offset(p.address), lanes: p.lanes.clone() })
-            .collect(),
+        places: detail.places.iter().map(|p| place(p.address, &p.lanes)).collect(),
         texels: Vec::new(),
-    });
+    }
 }

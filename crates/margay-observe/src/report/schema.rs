@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::profile::raw::{CacheCounts, Home, RawBranch, RawTexel, Sums, VariableKind};
+use super::cures::Change;
+use crate::constant_cache::Row;
+use crate::profile::raw::{CacheCounts, Home, RawBranch, RawTexel, Sums, TextureUse, VariableKind};
 
 /// The value of [`Report::schema`].
 pub const SCHEMA: &str = "margay-profile";
@@ -54,16 +56,8 @@ pub struct ConstantCache {
 /// What a kernel read of a variable, or of a buffer of OpenCL's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConstantRow {
-    pub kernel: String,
-    pub variable: String,
-    /// Bytes.
-    pub size: u64,
-    pub launches: u64,
-    /// Lines of 64 bytes that warps asked for.
-    pub hits: u64,
-    pub misses: u64,
-    /// Times that the host wrote it between launches that read it, and so emptied the cache.
-    pub emptied: u64,
+    #[serde(flatten)]
+    pub row: Row,
     /// What would be better, if anything would.
     pub hint: Option<String>,
 }
@@ -289,26 +283,10 @@ pub struct Access {
 /// What is particular to an access through the texture unit. All counts are *modelled*.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Texture {
-    /// `tex` (float coordinates), `tex.s32` (a texel's number), `tex.grad`, `tld4`, `suld`, `sust`, `sured`.
-    pub operation: String,
-    /// PTX's word: `1d`, `2d`, `3d`, `a1d`, `a2d`, `cube`, `acube`.
-    pub geometry: String,
-    pub texel_bytes: u32,
-    /// Width, height, depth in texels; 0 for a dimension that the image lacks.
-    pub size: [u32; 3],
-    /// 0 if it is no array of layers.
-    pub layers: u32,
-    pub levels: u32,
-    /// How its texels lie: in `rows`, or in `tiles`.
-    pub layout: String,
-    /// `point`, `linear` or `mixed`, if texels are filtered.
-    pub filter: Option<String>,
+    #[serde(flatten)]
+    pub used: TextureUse,
     /// Texels that a lane read or wrote, on average.
     pub texels_per_lane: f64,
-    /// Texels outside of the image, which nothing was read for.
-    pub outside: u64,
-    /// Sectors that the same accesses would take if the texels lay in tiles; none if they do.
-    pub sectors_in_array: Option<u64>,
 }
 
 /// An access on one GPU.
@@ -406,6 +384,12 @@ pub struct Cure {
     /// The change is one of the variable, and `before` and `after` are of all accesses to it; otherwise
     /// they are of this access.
     pub whole_variable: bool,
+    /// What is done to the addresses.
+    #[serde(skip)]
+    pub change: Option<Change>,
+    /// What the access of the present picture does after the change, where that can be drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub picture: Option<Picture>,
     /// Part of those accesses whose addresses were kept, so that the model could be asked: below 1
     /// the figures are scaled up.
     pub coverage: f64,

@@ -226,9 +226,10 @@ fn textures(out: &mut String, kernel: &Kernel) {
         let lanes = (access.active_lanes * access.executions as f64).round() as u64;
         match told.iter_mut().find(|row| row.0 == what) {
             Some(row) => {
-                (row.1, row.2, row.3) = (row.1 + counts.texels, row.2 + lanes, row.3 + t.outside);
+                (row.1, row.2, row.3) =
+                    (row.1 + counts.texels, row.2 + lanes, row.3 + t.used.outside);
             }
-            None => told.push((what, counts.texels, lanes, t.outside)),
+            None => told.push((what, counts.texels, lanes, t.used.outside)),
         }
     }
     for (what, texels, lanes, outside) in told {
@@ -243,21 +244,22 @@ fn textures(out: &mut String, kernel: &Kernel) {
 
 /// `tex of 2D, 512 x 512 texels of 16 bytes in tiles, linear filter`.
 fn texture_words(t: &Texture) -> String {
-    let size: Vec<String> = t.size.iter().filter(|n| **n > 0).map(u32::to_string).collect();
-    let layers = match (t.layers, &*t.geometry) {
+    let size: Vec<String> = t.used.size.iter().filter(|n| **n > 0).map(u32::to_string).collect();
+    let layers = match (t.used.layers, &*t.used.geometry) {
         (0, _) => String::new(),
         (n, "cube" | "acube") => format!(", {n} faces"),
         (n, _) => format!(", {n} layers"),
     };
-    let levels = if t.levels > 1 { format!(", {} levels", t.levels) } else { String::new() };
-    let filter = t.filter.as_ref().map_or(String::new(), |f| format!(", {f} filter"));
-    let bytes = t.texel_bytes;
+    let levels =
+        if t.used.levels > 1 { format!(", {} levels", t.used.levels) } else { String::new() };
+    let filter = t.used.filter.as_ref().map_or(String::new(), |f| format!(", {f} filter"));
+    let bytes = t.used.texel_bytes;
     let s = if bytes == 1 { "" } else { "s" };
     format!(
         "{} of {} texels of {bytes} byte{s} in {}{layers}{levels}{filter}",
-        t.operation,
+        t.used.operation,
         size.join("×"),
-        t.layout
+        t.used.layout
     )
 }
 

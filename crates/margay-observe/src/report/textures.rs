@@ -62,13 +62,13 @@ pub fn find(site: &RawSite, form: &RawTexture, variable: &Variable) -> Option<Fi
     if total.sectors == 0 {
         return None;
     }
-    let most = MOST_SECTORS.iter().find(|(layout, _)| *layout == form.layout)?.1;
+    let most = MOST_SECTORS.iter().find(|(layout, _)| *layout == form.used.layout)?.1;
     if (total.sectors as f64) < total.sectors_ideal as f64 * most {
         return None;
     }
     let each = total.sectors as f64 / site.executions.max(1) as f64;
     let least = total.sectors_ideal as f64 / site.executions.max(1) as f64;
-    let how = match (way(&form.texels), &*form.layout) {
+    let how = match (way(&form.texels), &*form.used.layout) {
         (Way::Row, _) => "lanes take parts of rows",
         (Way::Column, "tiles") => "neighbouring lanes take texels above one another",
         (Way::Column, _) => {
@@ -81,7 +81,7 @@ pub fn find(site: &RawSite, form: &RawTexture, variable: &Variable) -> Option<Fi
     let cause = format!(
         "a warp's texels of `{name}` lie in {each:.1} sectors on average where {least:.1} would hold them: {how}"
     );
-    let cure = form.sectors_in_array.and_then(|after| {
+    let cure = form.used.sectors_in_array.and_then(|after| {
         let worth = after as f64 <= total.sectors as f64 * (1.0 - LEAST_GAIN);
         worth.then(|| Cure {
             kind: "to-array".into(),
@@ -93,6 +93,8 @@ pub fn find(site: &RawSite, form: &RawTexture, variable: &Variable) -> Option<Fi
             before: total.sectors,
             after,
             whole_variable: false,
+            change: None,
+            picture: None,
             coverage: 1.0,
         })
     });
@@ -102,7 +104,7 @@ pub fn find(site: &RawSite, form: &RawTexture, variable: &Variable) -> Option<Fi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::raw::Sums;
+    use crate::profile::raw::{Sums, TextureUse};
 
     fn texel(lane: u32, x: u32, y: u32) -> RawTexel {
         RawTexel { lane, at: [x, y, 0], bytes: 4, ..RawTexel::default() }
@@ -110,12 +112,12 @@ mod tests {
 
     fn found(layout: &str, in_array: Option<u64>, texels: Vec<RawTexel>) -> Option<Finding> {
         let counts = vec![Sums { sectors: 3200, sectors_ideal: 400, ..Sums::default() }];
-        let form = RawTexture {
+        let used = TextureUse {
             layout: layout.into(),
             sectors_in_array: in_array,
-            texels,
-            ..RawTexture::default()
+            ..TextureUse::default()
         };
+        let form = RawTexture { used, texels, ..RawTexture::default() };
         let site = RawSite { counts, executions: 100, ..RawSite::default() };
         find(&site, &form, &Variable { name: "image".into(), ..Variable::default() })
     }
@@ -138,7 +140,11 @@ mod tests {
     fn what_moves_little_is_not_told() {
         let counts = vec![Sums { sectors: 500, sectors_ideal: 400, ..Sums::default() }];
         let site = RawSite { counts, executions: 100, ..RawSite::default() };
-        let rows = RawTexture { layout: "rows".into(), ..RawTexture::default() };
+        let of = |layout: &str| RawTexture {
+            used: TextureUse { layout: layout.into(), ..TextureUse::default() },
+            ..RawTexture::default()
+        };
+        let rows = of("rows");
         assert_eq!(find(&site, &rows, &Variable::default()), None);
         let nothing =
             RawSite { counts: vec![Sums::default()], executions: 1, ..RawSite::default() };
@@ -146,7 +152,7 @@ mod tests {
         // Half of each sector belongs to the row beside it.
         let counts = vec![Sums { sectors: 800, sectors_ideal: 400, ..Sums::default() }];
         let site = RawSite { counts, executions: 100, ..RawSite::default() };
-        let tiles = RawTexture { layout: "tiles".into(), ..RawTexture::default() };
+        let tiles = of("tiles");
         assert_eq!(find(&site, &tiles, &Variable::default()), None);
         assert!(find(&site, &rows, &Variable::default()).is_some());
     }

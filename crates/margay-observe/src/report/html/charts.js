@@ -12,7 +12,7 @@ function bar(value, best, most) {
 /** Cost, least cost and unit of a kind of access on a GPU. */
 function costOf(name, cell, gpu) {
   const space = name.split("_")[0];
-  if (space === "shared") return [cell.wavefronts, cell.wavefronts_ideal, "wavefronts"];
+  if (space === "shared") return [cell.wavefronts, cell.wavefronts_ideal, "passes"];
   if (space === "constant" || space === "parameter") return [cell.requests, cell.requests - cell.replays, "requests"];
   if (space === "texture" || space === "surface") return [cell.sectors, cell.sectors_ideal, "sectors (modelled)"];
   if (gpu.global_unit === "sectors") return [cell.sectors, cell.sectors_ideal, "sectors"];

@@ -58,8 +58,15 @@ function label(svg, x, y, text, soft = true, anchor = "start") {
   svg.append(shape("text", { x, y, class: soft ? "soft" : null, "text-anchor": anchor }, text));
 }
 
+/** Which addresses share a bank, and why. */
+function bankRule(bankCount, wideBanks) {
+  const row = bankCount * (wideBanks ? 8 : 4);
+  return `Word after word goes to bank after bank, and after ${bankCount} words of ${wideBanks ? 8 : 4} bytes the first bank is next again: ` +
+    `places ${row} bytes apart (${bankCount} × ${wideBanks ? 8 : 4}), or a multiple of that, share a bank.`;
+}
+
 /** Lanes above, banks below; the pile under a bank is the passes that it needs. */
-function drawBanks(access, picture, bankCount) {
+function drawBanks(access, picture, bankCount, wideBanks) {
   const width = 960, laneY = 40, bankY = 130;
   const deepest = Math.max(1, ...picture.bank_requests.flatMap((r) => r.banks.map((b) => b.passes)));
   const unit = Math.min(14, 150 / deepest);
@@ -97,8 +104,10 @@ function drawBanks(access, picture, bankCount) {
   const deepestText = deepest > 1
     ? `The fullest bank needs ${deepest} passes, and all lanes wait for the last of them.`
     : `No bank needs more than one pass.`;
+  const taken = `the warp's access takes ${plural(picture.wavefronts, "pass", "passes")}. ${deepestText}`;
+  if (access.cured) return figure(parts, `Now ${taken}`);
   return figure(parts, `${openCl() ? "Local (shared)" : "Shared"} memory is ${bankCount} banks side by side, and each gives one word at a time. ` +
-    `Here the warp's access takes ${plural(picture.wavefronts, "pass", "passes")} (wavefronts). ${deepestText}`);
+    `${bankRule(bankCount, wideBanks)} Here ${taken}`);
 }
 
 /** Lanes above, pieces of memory below; the filled part of a piece is what lanes asked for. */
@@ -210,7 +219,7 @@ function pictures(access, on, gpu) {
   const out = [];
   const old = gpu.compute_capability.startsWith("1.");
   const atomic = access.kind === "atomic" || access.kind === "reduction";
-  if (picture.bank_requests.length > 0) out.push(drawBanks(access, picture, old ? 16 : 32));
+  if (picture.bank_requests.length > 0) out.push(drawBanks(access, picture, old ? 16 : 32, gpu.compute_capability.startsWith("3.")));
   if (picture.texels && picture.texels.length > 0) out.push(drawTexels(access, picture));
   if (picture.segments.length > 0 && access.texture) out.push(drawSegments(access, picture, "sectors"));
   else if (picture.segments.length > 0 && !atomic) out.push(drawSegments(access, picture, gpu.global_unit));

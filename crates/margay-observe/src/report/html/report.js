@@ -86,13 +86,26 @@ const RULES = {
   "local-memory": "arrays or spills in local memory",
 };
 
+/** The kernels of the table: a few as they were first launched, which tells a story; of many the costliest. */
+function tableOrder() {
+  const all = report.kernels.map((_, n) => n);
+  if (all.length > 12) return all.slice(0, 200);
+  const column = report.launches.columns.indexOf("kernel"), first = new Map();
+  report.launches.rows.forEach((row, n) => { if (!first.has(row[column])) first.set(row[column], n); });
+  const at = (n) => first.get(n) ?? Infinity;
+  return all.sort((a, b) => at(a) === at(b) ? a - b : at(a) - at(b));
+}
+
+const strong = (text) => make("strong", {}, text);
+
 function kernelTable() {
   const sums = report.kernels.map(summary);
   const most = (key) => Math.max(1, ...sums.map((s) => s[key][0]));
   const [shared, traffic] = [most("shared"), most("global")];
   const cell = (value, best, top, text, label) => make("td", { "data-label": label }, text, value > 0 ? bar(value, best, top) : null);
-  const rows = report.kernels.slice(0, 200).map((k, n) => {
-    const s = sums[n], finding = verdict(k);
+  const order = tableOrder();
+  const rows = order.map((n) => {
+    const k = report.kernels[n], s = sums[n], finding = verdict(k);
     return make("tr", { class: n === state.kernel ? "chosen" : null, "data-kernel": n },
       make("td", { class: "name" }, make("button", { type: "button", class: "link mono", "data-key": `kernel${n}`, onclick: () => choose({ kernel: n, line: null }) }, k.name)),
       make("td", {}, thousands(k.launches)),
@@ -106,8 +119,12 @@ function kernelTable() {
   });
   return make("section", { "aria-labelledby": "kernels" },
     make("h2", { id: "kernels" }, "Kernels"),
-    make("p", { class: "soft" }, "Green is what the same work must cost, orange is what its addresses add. " +
-      `A pass of ${report.kernels.some(isOpenCl) ? "shared memory (OpenCL: local memory)" : "shared memory"} serves one word from each bank; traffic is what moves between the multiprocessor and the caches.`),
+    make("p", {}, "A ", strong("kernel"), " is a function that the GPU runs with many threads at once; a ", strong("launch"), " is one run of it. Threads run in ",
+      strong("warps"), " of 32, which take each instruction together; a thread's seat in its warp is its ", strong("lane"),
+      ". If the 32 addresses of a warp suit the hardware, an instruction is one trip to memory, and many if not: that is what is counted here."),
+    make("p", { class: "soft" }, "Green is what the same work must cost, orange is what its addresses add; a bar as wide as its column is the most of that column. " +
+      (report.kernels.length > 12 ? "The costliest kernels come first. " : report.kernels.length > 1 ? "Kernels stand as they were first launched. " : "") +
+      `A pass of ${report.kernels.some(isOpenCl) ? "shared memory (OpenCL: local memory)" : "shared memory"} serves one word from each bank; traffic is what moves between the multiprocessor and the caches, in sectors of 32 bytes on newer GPUs.`),
     make("div", { class: "scroll kernels" }, make("table", {},
       make("thead", {}, make("tr", {}, ["Kernel", "Launches", "Warp instructions", "Active lanes", "Shared-memory passes", "Traffic, bytes", "Most to gain"]
         .map((t, n) => make("th", { scope: "col", class: n === 6 ? "left" : null }, t)))),
@@ -123,15 +140,22 @@ function sideBySide(kernel) {
     const costs = report.gpus.map((g, n) => kernel.totals[n].spaces[name] ? costOf(name, kernel.totals[n].spaces[name], g) : null);
     const top = Math.max(1, ...costs.filter(Boolean).map((c) => c[0]));
     return make("tr", {}, make("td", {}, spaceWords(name)), costs.map((c, n) => c
-      ? make("td", { "data-cost": c[0], "data-name": name, "data-gpu": n }, `${thousands(c[0])} `, make("span", { class: "soft" }, c[0] === 1 ? c[2].replace(/s\b/, "") : c[2]), bar(c[0], c[1] ?? c[0], top))
+      ? make("td", { "data-cost": c[0], "data-name": name, "data-gpu": n }, `${thousands(c[0])} `, make("span", { class: "soft" }, c[0] === 1 ? singular(c[2]) : c[2]), bar(c[0], c[1] ?? c[0], top))
       : make("td", {}, "–")));
   });
   if (rows.length === 0) return make("p", {}, "This kernel accesses no memory.");
-  return make("div", { class: "scroll" }, make("table", {},
+  return [make("div", { class: "scroll" }, make("table", {},
     make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Access"), report.gpus.map((g) =>
       make("th", { scope: "col" }, `${g.compute_capability} ${g.name}`)))),
-    make("tbody", {}, rows)));
+    make("tbody", {}, rows))),
+    make("p", { class: "soft" }, report.gpus.length > 1 ? "The widest bar of a row is the GPU that needs most; GPUs before 5.0 count transactions of 32 to 128 bytes instead of sectors. A dash: the GPU has no such instruction."
+      : "Each row's bar is full; its green part is what the same work must cost.")];
 }
+
+/** A unit of the JSON report in the page's words. */
+const unitWords = (unit) => unit === "wavefronts" ? "passes" : unit;
+/** A unit of one. */
+const singular = (unit) => unit.startsWith("passes") ? "pass" : unit.replace(/s\b/, "");
 
 const limiterWords = (limiter) => limiter === "shared" ? `${say("shared", "local")} memory` : limiter === "blocks" ? say("blocks", "work-groups") : limiter;
 
@@ -152,12 +176,14 @@ function occupancySection(kernel) {
     steps.length ? make("ul", {}, steps) : null);
 }
 
-function gainBars(cure) {
+function gainBars(cure, variable) {
   const top = Math.max(1, cure.before);
+  const unit = unitWords(cure.unit);
   const part = Math.round(100 * (1 - cure.after / top));
   return make("div", { class: "gain" },
-    make("span", {}, `now ${thousands(cure.before)} ${cure.unit}`), bar(cure.before, 0, top),
-    make("span", {}, `then ${cure.coverage < 1 ? "about " : ""}${thousands(cure.after)} (−${part} %)`), bar(cure.after, cure.after, top));
+    make("span", {}, `now ${thousands(cure.before)} ${cure.before === 1 ? singular(unit) : unit}`), bar(cure.before, 0, top),
+    make("span", {}, `then ${cure.coverage < 1 ? "about " : ""}${thousands(cure.after)} (−${part} %)`), bar(cure.after, cure.after, top),
+    cure.whole_variable && variable ? make("span", { class: "soft all" }, "Loads and stores of ", make("code", {}, variable.name), " together, because the change moves all of it.") : null);
 }
 
 /** Accesses of a line that an unrolled loop made of one, as groups in the order of the list. */
@@ -212,10 +238,21 @@ function accessCard(kernel, group) {
       access.inlined_at.length ? ` Inlined at ${access.inlined_at.map(baseName).join(", ")}.` : ""),
     on.finding ? make("p", { class: "cause" }, prose(on.finding.cause)) : make("p", { class: "good" }, access.texture && on.sectors > on.sectors_ideal
       ? "Nothing stands out: texels beside these, in the same sectors, are there for the warps next to this one." : "This access costs no more than it must."),
-    on.finding && on.finding.cure ? [make("p", { class: "cure" }, prose(on.finding.cure.text)), gainBars(together(kernel, group))] : null,
-    pictures(access, on, gpu()),
+    on.finding && on.finding.cure ? [make("p", { class: "cure" }, prose(on.finding.cure.text)), gainBars(together(kernel, group), variable)] : null,
+    ...compared(access, on),
     access.patterns > 1 ? make("p", { class: "soft" }, `The picture shows the costliest of ${thousands(access.patterns)} address patterns, seen ${plural(access.pattern.count, "time")}.`) : null,
     others);
+}
+
+/** The pictures of an access as it is, and as it would be with its cure. */
+function compared(access, on) {
+  const now = pictures(access, on, gpu());
+  const cured = on.finding && on.finding.cure && on.finding.cure.picture;
+  if (!cured) return now;
+  const mask = [...cured.bank_requests, ...cured.segments, ...cured.places].flatMap((part) => part.lanes).reduce((m, l) => m | 1 << l, 0);
+  const then = pictures({ ...access, cured: true, pattern: { ...access.pattern, mask } }, { ...on, picture: cured }, gpu());
+  return [make("h4", {}, "Now"), ...now, make("h4", { class: "good" }, "With the cure: the same lanes, the same work"),
+    make("div", { "data-cured": access.gpus.indexOf(on) }, then)];
 }
 
 function sourceLine(file, line) {
@@ -397,10 +434,12 @@ function cacheSentence(kernel) {
 
 function glossary() {
   const terms = [
-    ["lane", "one of the 32 threads that run in step as a warp"],
+    ["kernel", "a function that the GPU runs with many threads at once"],
+    ["launch", "one run of a kernel: a grid of blocks of threads"],
     ["warp", "32 threads that execute each instruction together"],
+    ["lane", "a thread's seat in its warp, 0 to 31"],
     ["bank", "shared memory is split into 32 (16 on 1.x) banks, each 4 bytes wide; each serves one word at a time"],
-    ["pass, wavefront", "one turn of all banks; lanes that want different words of one bank need several"],
+    ["pass", "one turn of all banks; lanes that want different words of one bank need several. Nsight Compute and the JSON report say wavefront"],
     ["sector", "32 bytes, the least that moves between the caches and memory on newer GPUs"],
     ["transaction", "32, 64 or 128 bytes that older GPUs move at once"],
     ["request", "what an instruction asks of the memory at a time"],
