@@ -18,6 +18,20 @@ INTEGERS(CTZ_ALL)
 #define MAD_HI_VECTOR(T, n) T##n OV mad_hi(T##n a, T##n b, T##n c) { return mul_hi(a, b) + c; }
 INTEGERS(MAD_HI)
 
+// libclc's are wrong at the least number.
+#define SUB_SAT(T) T OV sub_sat(T a, T b) { return __builtin_elementwise_sub_sat(a, b); } SIZES(SUB_SAT_VECTOR, T)
+#define SUB_SAT_VECTOR(T, n) T##n OV sub_sat(T##n a, T##n b) { return __builtin_elementwise_sub_sat(a, b); }
+SUB_SAT(int) SUB_SAT(long)
+#define MAD_SAT_VECTOR(T, n) T##n OV mad_sat(T##n a, T##n b, T##n c) { T##n r; for (int i = 0; i < n; i++) r[i] = mad_sat((T)a[i], (T)b[i], (T)c[i]); return r; }
+long OV mul_hi(long, long);
+long OV mad_sat(long a, long b, long c) {
+  // In 128 bits.
+  ulong product = (ulong)a * (ulong)b, low = product + (ulong)c;
+  long high = mul_hi(a, b) + (c < 0 ? -1 : 0) + (low < product);
+  return high == (long)low >> 63 ? (long)low : high < 0 ? LONG_MIN : LONG_MAX;
+}
+SIZES(MAD_SAT_VECTOR, long)
+
 // A function that is defined here hides clang's declarations of the same name.
 #define SMOOTHSTEP(T, n)                                                              \
   T##n OV smoothstep(T##n low, T##n high, T##n x);                                    \

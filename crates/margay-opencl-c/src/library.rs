@@ -19,6 +19,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("image.cl", include_str!("../library/image.cl")),
     ("integer.cl", include_str!("../library/integer.cl")),
     ("half.cl", include_str!("../library/half.cl")),
+    ("convert.cl", include_str!("../library/convert.cl")),
     ("atomic.cl", include_str!("../library/atomic.cl")),
     ("math.cl", include_str!("../library/math.cl")),
     ("work_item.cl", include_str!("../library/work_item.cl")),
