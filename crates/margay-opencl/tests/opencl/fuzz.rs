@@ -102,6 +102,235 @@ fn image_command(
     }
 }
 
+/// What goes on beside the handles.
+struct Programs {
+    /// Built now and then.
+    source: cl_program,
+    /// Objects and their mapped pointers, unmapped ones too.
+    maps: Vec<(cl_mem, *mut c_void)>,
+    /// SVM that is alive.
+    shared: Vec<*mut c_void>,
+}
+
+unsafe extern "C" fn nothing(_: *mut c_void) {}
+
+unsafe extern "C" fn seen(event: cl_event, _: cl_int, _: *mut c_void) {
+    // A callback may call back.
+    cl!(clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, 0, null_mut(), null_mut()));
+}
+
+/// Queues, programs, kernels, events, maps, shared memory, and every kind of question.
+fn other(
+    r: &mut Random,
+    setup: &Setup,
+    programs: &mut Programs,
+    kernel: cl_kernel,
+    (a, b): (*mut c_void, *mut c_void),
+    host: *mut c_void,
+) -> (*mut c_void, cl_int) {
+    let (mut error, mut made, q) = (0, null_mut(), setup.queue);
+    let none: *mut c_void = null_mut();
+    let own = [setup.context, setup.queue, setup.device, kernel];
+    let size = r.size();
+    match r.below(22) {
+        0 => {
+            let properties = r.below(6) as cl_command_queue_properties;
+            made = cl!(clCreateCommandQueue(a, b, properties, &mut error));
+        }
+        1 if !own.contains(&a) => error = cl!(clReleaseCommandQueue(a)),
+        2 => error = cl!(clFlush(a)),
+        3 => {
+            // A command that waits for what ends well, badly, or not as it may.
+            let gate = cl!(clCreateUserEvent(setup.context, &mut error));
+            check(cl!(clEnqueueMarkerWithWaitList(q, 1, &gate, &mut made)));
+            let status = [0, -1, -1000, 1][r.below(4)];
+            if cl!(clSetUserEventStatus(gate, status)) != 0 {
+                check(cl!(clSetUserEventStatus(gate, CL_COMPLETE)));
+            }
+            cl!(clReleaseEvent(gate));
+        }
+        4 => error = cl!(clEnqueueBarrierWithWaitList(q, 1, &a, none.cast())),
+        5 => error = cl!(clSetEventCallback(a, r.below(5) as cl_int - 1, Some(seen), none)),
+        6 => error = cl!(clWaitForEvents(1, &a)),
+        7 => {
+            let flags = 1 << r.below(4);
+            let at = r.below(64);
+            let map = cl!(clEnqueueMapBuffer(
+                q,
+                a,
+                1,
+                flags,
+                at,
+                size,
+                0,
+                null(),
+                none.cast(),
+                &mut error
+            ));
+            if !map.is_null() {
+                programs.maps.push((a, map));
+            }
+        }
+        8 => {
+            let at = r.below(programs.maps.len().max(1));
+            if let Some((mem, pointer)) = programs.maps.get(at).copied() {
+                let mem = if r.below(4) == 0 { b } else { mem };
+                error = cl!(clEnqueueUnmapMemObject(q, mem, pointer, 0, null(), none.cast()));
+            }
+        }
+        9 => {
+            let map = cl!(clSVMAlloc(
+                setup.context,
+                r.below(8) as u64,
+                size.min(1 << 20),
+                r.below(300) as u32
+            ));
+            if !map.is_null() {
+                programs.shared.push(map);
+            }
+        }
+        10 => {
+            if let Some(pointer) = programs.shared.pop() {
+                // What is on the way is done first: freeing it is the program's affair.
+                check(cl!(clFinish(q)));
+                cl!(clSVMFree(setup.context, pointer));
+            }
+        }
+        11 => {
+            if let [first, .., last] = programs.shared[..] {
+                let fill = r.below(2) == 0;
+                error = match fill {
+                    true => cl!(clEnqueueSVMMemFill(
+                        q,
+                        first,
+                        host,
+                        1 << r.below(9),
+                        size,
+                        0,
+                        null(),
+                        none.cast()
+                    )),
+                    false => {
+                        cl!(clEnqueueSVMMemcpy(q, 1, first, last, size, 0, null(), none.cast()))
+                    }
+                };
+            }
+        }
+        12 => {
+            let pointer = programs.shared.last().copied().unwrap_or(a);
+            error = cl!(clSetKernelArgSVMPointer(kernel, r.below(5) as u32, pointer));
+        }
+        13 => made = cl!(clCloneKernel(a, &mut error)),
+        14 => {
+            made = cl!(clCreateKernel(
+                a,
+                [c"f".as_ptr(), c"g".as_ptr(), null()][r.below(3)],
+                &mut error
+            ))
+        }
+        15 if !own.contains(&a) => error = cl!(clReleaseKernel(a)),
+        16 if r.below(64) == 0 => {
+            // Rarely, for it takes long.
+            let options = [c"", c"-cl-std=CL3.0", c"-DN=1 -w", c"-nonsense"][r.below(4)];
+            error = cl!(clBuildProgram(programs.source, 0, null(), options.as_ptr(), None, none));
+        }
+        17 => {
+            let triple = |r: &mut Random| [r.below(8), r.below(4), r.below(3)];
+            let (from, to, region) = (triple(r), triple(r), triple(r));
+            let pitch = [0, 4, 16, 64][r.below(4)];
+            error = cl!(clEnqueueCopyBufferRect(
+                q,
+                a,
+                b,
+                from.as_ptr(),
+                to.as_ptr(),
+                region.as_ptr(),
+                pitch,
+                0,
+                pitch,
+                size,
+                0,
+                null(),
+                &mut made
+            ));
+        }
+        18 => {
+            error = cl!(clEnqueueMigrateMemObjects(
+                q,
+                1,
+                &a,
+                r.below(4) as u64,
+                0,
+                null(),
+                none.cast()
+            ));
+        }
+        19 => {
+            let mut block = [0usize; 2];
+            let place = block.as_mut_ptr().cast::<c_void>();
+            let mut places: [*const c_void; 1] = [place.cast_const()];
+            let (count, block_size) = (r.below(2) as u32, [0, 8, 16][r.below(3)]);
+            let listed = if count == 0 { null() } else { &raw const a };
+            let places = if count == 0 { null_mut() } else { places.as_mut_ptr() };
+            let block = if block_size == 0 { null_mut() } else { place };
+            error = cl!(clEnqueueNativeKernel(
+                q,
+                Some(nothing),
+                block,
+                block_size,
+                count,
+                listed,
+                places,
+                0,
+                null(),
+                none.cast()
+            ));
+        }
+        _ => error = question(r, setup, programs, kernel, a, host, size.min(1 << 20)),
+    }
+    (made, error)
+}
+
+/// Any question, of any object.
+fn question(
+    r: &mut Random,
+    setup: &Setup,
+    programs: &Programs,
+    kernel: cl_kernel,
+    a: *mut c_void,
+    host: *mut c_void,
+    size: usize,
+) -> cl_int {
+    let (ret, low) = (null_mut(), r.below(16) as u32);
+    let (device, program) = (setup.device, programs.source);
+    let mut count = 0;
+    match r.below(13) {
+        0 => cl!(clGetDeviceInfo(a, 0x1000 + r.below(0x78) as u32, size, host, ret)),
+        1 => cl!(clGetDeviceInfo(device, 0x1000 + r.below(0x78) as u32, size, host, ret)),
+        2 => cl!(clGetContextInfo(a, 0x1080 + low, size, host, ret)),
+        3 => cl!(clGetCommandQueueInfo(a, 0x1090 + low, size, host, ret)),
+        4 => cl!(clGetEventInfo(a, 0x11d0 + low, size, host, ret)),
+        5 => cl!(clGetEventProfilingInfo(a, 0x1280 + low, size, host, ret)),
+        6 => cl!(clGetProgramInfo(a, 0x1160 + low, size.min(0), null_mut(), ret)),
+        7 => cl!(clGetProgramBuildInfo(program, device, 0x1180 + low, size, host, ret)),
+        8 => cl!(clGetKernelInfo(a, 0x1190 + low, size, host, ret)),
+        9 => cl!(clGetKernelArgInfo(kernel, r.below(6) as u32, 0x1196 + low, size, host, ret)),
+        10 => cl!(clGetKernelWorkGroupInfo(kernel, a, 0x11b0 + low, size, host, ret)),
+        11 => cl!(clGetImageInfo(a, 0x1110 + low, size, host, ret)),
+        _ => {
+            let kind = 0x10f0 + r.below(9) as u32;
+            cl!(clGetSupportedImageFormats(
+                setup.context,
+                1 << r.below(3),
+                kind,
+                0,
+                null_mut(),
+                &mut count
+            ))
+        }
+    }
+}
+
 fn check(code: cl_int) {
     assert!((-72..=0).contains(&code) || code <= -1000, "{code} is no error of OpenCL");
 }
@@ -120,12 +349,15 @@ fn call_sequences() {
     let mut bag: Vec<*mut c_void> = vec![setup.context, setup.queue, setup.device, kernel];
     let mut memory = vec![0u8; 1 << 20];
     let mut calls = 0;
+    let mut program =
+        Programs { source: setup.source(source), maps: Vec::new(), shared: Vec::new() };
     while Instant::now() < end {
         let (a, b, size, at) = (random.pick(&bag), random.pick(&bag), random.size(), random.size());
         let host = memory.as_mut_ptr().cast::<c_void>();
         let inside = size.min(memory.len());
         let (mut error, mut made) = (0, null_mut());
-        match random.below(21) {
+        match random.below(40) {
+            21.. => (made, error) = other(&mut random, &setup, &mut program, kernel, (a, b), host),
             0 => {
                 let flags = 1 << random.below(10);
                 let pointer = if random.below(2) == 0 { null_mut() } else { host };
@@ -212,6 +444,9 @@ fn call_sequences() {
             cl!(clReleaseSampler(out));
             cl!(clReleaseMemObject(out));
             cl!(clReleaseEvent(out));
+            cl!(clReleaseKernel(out));
+            cl!(clReleaseCommandQueue(out));
+            cl!(clReleaseProgram(out));
         }
     }
     assert!(calls > 100, "only {calls} calls");
