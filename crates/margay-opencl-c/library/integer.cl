@@ -54,3 +54,15 @@ SIZES(SMOOTHSTEP, double)
   void OV prefetch(const global T *p, size_t count) {}
 COPIES(char3) COPIES(uchar3) COPIES(short3) COPIES(ushort3) COPIES(int3) COPIES(uint3) COPIES(long3) COPIES(ulong3)
 COPIES(float3) COPIES(double3) COPIES(half) COPIES(half2) COPIES(half3) COPIES(half4) COPIES(half8) COPIES(half16)
+
+// In halves: LLVM 19 makes one access of sixteen bytes, however they are aligned.
+#define SIXTEEN_IN(T, A)                                                              \
+  T##8 OV vload8(size_t at, const A T *p);                                            \
+  T##16 OV vload16(size_t at, const A T *p) { return (T##16)(vload8(2 * at, p), vload8(2 * at + 1, p)); }
+#define SIXTEEN_OUT(T, A)                                                             \
+  void OV vstore8(T##8 v, size_t at, A T *p);                                         \
+  void OV vstore16(T##16 v, size_t at, A T *p) { vstore8(v.lo, 2 * at, p); vstore8(v.hi, 2 * at + 1, p); }
+#define SIXTEEN(T)                                                                    \
+  SIXTEEN_IN(T, global) SIXTEEN_IN(T, local) SIXTEEN_IN(T, constant) SIXTEEN_IN(T, )  \
+  SIXTEEN_OUT(T, global) SIXTEEN_OUT(T, local) SIXTEEN_OUT(T, )
+SIXTEEN(char) SIXTEEN(uchar)

@@ -9,6 +9,7 @@
 
 mod accuracy;
 mod address_spaces;
+mod builtins;
 mod calls;
 mod common;
 mod constants;
