@@ -311,7 +311,8 @@ fn question(
         3 => cl!(clGetCommandQueueInfo(a, 0x1090 + low, size, host, ret)),
         4 => cl!(clGetEventInfo(a, 0x11d0 + low, size, host, ret)),
         5 => cl!(clGetEventProfilingInfo(a, 0x1280 + low, size, host, ret)),
-        6 => cl!(clGetProgramInfo(a, 0x1160 + low, size.min(0), null_mut(), ret)),
+        // Without room: CL_PROGRAM_BINARIES follows the pointers that it finds there.
+        6 => cl!(clGetProgramInfo(a, 0x1160 + low, 0, null_mut(), ret)),
         7 => cl!(clGetProgramBuildInfo(program, device, 0x1180 + low, size, host, ret)),
         8 => cl!(clGetKernelInfo(a, 0x1190 + low, size, host, ret)),
         9 => cl!(clGetKernelArgInfo(kernel, r.below(6) as u32, 0x1196 + low, size, host, ret)),
