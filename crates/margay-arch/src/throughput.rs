@@ -2,7 +2,8 @@
 //! Arithmetic: results per clock and multiprocessor, and what divergence wastes of them.
 //!
 //! The table is the CUDA C++ Programming Guide's, "Arithmetic Instructions"; 1.x to 3.0 as in edition 4.2
-//! (5.4.1), 3.x to 7.x as in 10.2, 8.0 on as in 12 and 13.
+//! (5.4.1), 3.x as in 10.2, 5.0 to 8.6 as in 11 (table 3). From 9.0 on it stands in the Best Practices Guide
+//! (13, 12.1.1), of which we know the cells that others quote; the rest is inferred and says so.
 
 use serde::Serialize;
 
@@ -31,7 +32,9 @@ pub enum Operation {
     Shift,
     /// Compare, minimum, maximum.
     Compare,
-    /// Bit reverse, bit field extract and insert.
+    /// Bit reverse.
+    BitReverse,
+    /// Bit field extract and insert.
     BitField,
     /// 32-bit and, or, xor.
     Logic,
@@ -53,7 +56,7 @@ pub enum Operation {
 
 impl Operation {
     /// Every row, in the guide's order.
-    pub const ALL: [Operation; 19] = [
+    pub const ALL: [Operation; 20] = [
         Operation::Half,
         Operation::Single,
         Operation::Double,
@@ -63,6 +66,7 @@ impl Operation {
         Operation::Multiply24,
         Operation::Shift,
         Operation::Compare,
+        Operation::BitReverse,
         Operation::BitField,
         Operation::Logic,
         Operation::LeadingZeros,
@@ -131,7 +135,7 @@ const N: i32 = 0;
 const fn row(operation: Operation) -> [i32; 19] {
     match operation {
         //                                1.0 1.3 2.0 2.1  3.0  3.5  5.0  5.3  6.0  6.1  6.2  7.0  7.5  8.0  8.6  8.9  9.0 10.0 12.0
-        Operation::Half =>               [ N,  N,  N,  N,   N,   N,   N, 256, 128,   2, 256, 128, 128, 256, 128, 128, 256, 256, 128],
+        Operation::Half =>               [ N,  N,  N,  N,   N,   N,   N, 256, 128,   2, 256, 128, 128, 256, 128, 128, 256, 128, 128],
         Operation::Single =>             [ 8,  8, 32, 48, 192, 192, 128, 128,  64, 128, 128,  64,  64,  64, 128, 128, 128, 128, 128],
         Operation::Double =>             [ N,  1, 16,  4,   8,  64,   4,   4,  32,   4,   4,  32,   2,  32,   2,   2,  64,  64,   2],
         Operation::Special =>            [ 2,  2,  4,  8,  32,  32,  32,  32,  16,  32,  32,  16,  16,  16,  16,  16,  16,  16,  16],
@@ -140,14 +144,15 @@ const fn row(operation: Operation) -> [i32; 19] {
         Operation::Multiply24 =>         [ 8,  8,  S,  S,   S,   S,   S,   S,   S,   S,   S,   S,   S,   S,   S,   S,   S,   S,   S],
         Operation::Shift =>              [ 8,  8, 16, 16,  32,  64,  64,  64,  32,  64,  64,  64,  64,  64,  64,  64,  64,  64,  64],
         Operation::Compare =>            [ 8,  8, 32, 48, 160, 160,  64,  64,  32,  64,  64,  64,  64,  64,  64,  64,  64,  64,  64],
-        Operation::BitField =>           [ S,  S, 16, 16,  32,  32,  64,  64,  32,  64,  64,   S,   S,  16,  16,  16,  16,  16,  16],
+        Operation::BitReverse =>         [ S,  S, 16, 16,  32,  32,  64,  64,  32,  64,  64,  16,  16,  16,  16,  16,  16,  16,  16],
+        Operation::BitField =>           [ S,  S, 16, 16,  32,  32,  64,  64,  32,  64,  64,   S,   S,   S,   S,   S,   S,   S,   S],
         Operation::Logic =>              [ 8,  8, 32, 48, 160, 160, 128, 128,  64, 128, 128,  64,  64,  64,  64,  64,  64,  64,  64],
         Operation::LeadingZeros =>       [ S,  S, 16, 16,  32,  32,  32,  32,  16,  32,  32,  16,  16,  16,  16,  16,  16,  16,  16],
         Operation::PopulationCount =>    [ S,  S, 16, 16,  32,  32,  32,  32,  16,  32,  32,  16,  16,  16,  16,  16,  16,  16,  16],
         Operation::Shuffle =>            [ N,  N,  N,  N,  32,  32,  32,  32,  32,  32,  32,  32,  16,  32,  32,  32,  32,  32,  32],
-        Operation::Vote =>               [ N,  8, 16, 16,  32,  32,  64,  64,  64,  64,  64,  64,  64,  64,  64,  64,  64,  64,  64],
+        Operation::Vote =>               [ N,  8, 16, 16,  32,  32,  64,  64,  64,  64,  64,  64,  64,  64,  64,  64,  64,  64, 128],
         Operation::AbsoluteDifference => [ S,  S, 16, 16,  32,  32,  64,  64,  32,  64,  64,  64,  64,  64,  64,  64,  64,  64,  64],
-        Operation::ConvertNarrow =>      [ 8,  8, 16, 16, 128, 128,  32,  32,  16,  32,  32,  16,  16,  64,  64,  64,  64,  64,  64],
+        Operation::ConvertNarrow =>      [ 8,  8, 16, 16, 128, 128,  32,  32,  16,  32,  32,  64,  64,  64,  64,  64,  64,  64,  64],
         Operation::ConvertWide =>        [ N,  1, 16,  4,   8,  32,   4,   4,  16,   4,   4,  16,   2,  16,   2,   2,  16,  16,   2],
         Operation::Convert =>            [ 8,  8, 16, 16,  32,  32,  32,  32,  16,  32,  32,  16,  16,  16,  16,  16,  16,  16,  16],
     }
@@ -171,14 +176,36 @@ pub fn rate(cc: ComputeCapability, operation: Operation) -> Figure<Rate> {
         N => Rate::None,
         results => Rate::PerClock(results as u32),
     };
-    // What the guide's tables do not print: votes before 5.x, bit fields of 1.x, conversions of 8.0 on, and
-    // everything of 10.0 on.
-    let guessed = match operation {
-        Operation::Vote => cc.major < 5,
-        Operation::ConvertNarrow | Operation::Convert => cc.major >= 8,
-        Operation::BitField | Operation::LeadingZeros | Operation::AbsoluteDifference => {
-            cc.major == 1
+    source(cc, operation).figure(value)
+}
+
+/// Who says so.
+enum Said {
+    Guide(&'static str),
+    By(&'static str),
+}
+
+impl Said {
+    fn figure(self, value: Rate) -> Figure<Rate> {
+        match self {
+            Said::Guide(place) => manual_in(value, place),
+            Said::By(neighbours) => inferred_from(value, neighbours),
         }
+    }
+}
+
+fn source(cc: ComputeCapability, operation: Operation) -> Said {
+    const EARLY: &str = "CUDA C Programming Guide 4.2, 5.4.1 Arithmetic Instructions";
+    const KEPLER: &str = "CUDA C++ Programming Guide 10.2, 5.4.1 Arithmetic Instructions";
+    const GUIDE: &str = "CUDA C++ Programming Guide 11, 5.4.1 Arithmetic Instructions, table 3";
+    const BEST: &str = "CUDA C++ Best Practices Guide 13, 12.1.1 Throughput of Native Arithmetic Instructions, as quoted by others";
+    let printed_early = match operation {
+        Operation::Vote => false,
+        // 1.x: several instructions, which the guide does not count.
+        Operation::BitReverse
+        | Operation::BitField
+        | Operation::LeadingZeros
+        | Operation::AbsoluteDifference => cc.major > 1,
         Operation::Half
         | Operation::Single
         | Operation::Double
@@ -191,15 +218,47 @@ pub fn rate(cc: ComputeCapability, operation: Operation) -> Figure<Rate> {
         | Operation::Logic
         | Operation::PopulationCount
         | Operation::Shuffle
+        | Operation::ConvertNarrow
+        | Operation::ConvertWide
+        | Operation::Convert => true,
+    };
+    // Rows that are quoted of the newest table.
+    let quoted = match operation {
+        Operation::Half | Operation::Single | Operation::Double | Operation::IntegerAdd => true,
+        Operation::IntegerMultiply
+        | Operation::Shift
+        | Operation::Logic
+        | Operation::LeadingZeros
+        | Operation::PopulationCount
+        | Operation::Shuffle
+        | Operation::Vote
+        | Operation::Convert => cc.major >= 12,
+        Operation::Special
+        | Operation::Multiply24
+        | Operation::Compare
+        | Operation::BitReverse
+        | Operation::BitField
+        | Operation::AbsoluteDifference
+        | Operation::ConvertNarrow
         | Operation::ConvertWide => false,
     };
-    if guessed || cc.major >= 10 {
-        inferred_from(value, "neighbouring capabilities; the guide's table has no such cell")
-    } else {
-        manual_in(
-            value,
-            "CUDA C++ Programming Guide, Arithmetic Instructions, table of throughputs",
-        )
+    match (cc.major, cc.minor) {
+        (0..=4, _) if !printed_early => {
+            Said::By("neighbouring capabilities; the table has no such cell")
+        }
+        (0..=2, _) => Said::Guide(EARLY),
+        (3 | 4, _) => Said::Guide(KEPLER),
+        // No row of the table in any edition.
+        (5.., _) if operation == Operation::Vote && cc.major < 12 => {
+            Said::By("neighbouring capabilities; the table has no such row")
+        }
+        (8, 6) if operation == Operation::Half => Said::By(
+            "NVIDIA's GA102 white paper, which has 16 bits at the rate of 32; the guide 11 prints 256",
+        ),
+        (5..=7, _) | (8, 0 | 6) => Said::Guide(GUIDE),
+        (8, _) => Said::By("8.6, whose multiprocessor this is"),
+        (9, 0) | (10, 0) | (12.., _) if quoted => Said::Guide(BEST),
+        (9.., _) => Said::By("8.0, 8.6 and what is quoted of the newest table"),
     }
 }
 
@@ -230,6 +289,40 @@ mod tests {
         assert_eq!(of(7, 2, Operation::Double), Rate::PerClock(32));
         assert_eq!(of(9, 0, Operation::Double), Rate::PerClock(64));
         assert_eq!(of(1, 2, Operation::Double), Rate::None);
+    }
+
+    /// Guide 11, 5.4.1, table 3: the columns 7.x, 8.0 and 8.6 with their footnotes.
+    #[test]
+    fn cells_of_newer_columns() {
+        let column = |major, minor| {
+            Operation::ALL.map(|operation| match of(major, minor, operation) {
+                Rate::PerClock(n) => n,
+                Rate::Several => 1,
+                Rate::None => 0,
+            })
+        };
+        let vote = 64;
+        assert_eq!(
+            column(7, 0),
+            [128, 64, 32, 16, 64, 64, 1, 64, 64, 16, 1, 64, 16, 16, 32, vote, 64, 64, 16, 16]
+        );
+        assert_eq!(
+            column(7, 5),
+            [128, 64, 2, 16, 64, 64, 1, 64, 64, 16, 1, 64, 16, 16, 16, vote, 64, 64, 2, 16]
+        );
+        assert_eq!(
+            column(8, 0),
+            [256, 64, 32, 16, 64, 64, 1, 64, 64, 16, 1, 64, 16, 16, 32, vote, 64, 64, 16, 16]
+        );
+        assert_eq!(
+            column(8, 6),
+            [128, 128, 2, 16, 64, 64, 1, 64, 64, 16, 1, 64, 16, 16, 32, vote, 64, 64, 2, 16]
+        );
+        let figure =
+            |major, minor, operation| rate(ComputeCapability::new(major, minor), operation);
+        assert_eq!(figure(8, 0, Operation::Convert).source, crate::figure::Source::Manual);
+        assert_eq!(figure(8, 9, Operation::Single).source, crate::figure::Source::Inferred);
+        assert_eq!(figure(9, 0, Operation::Special).source, crate::figure::Source::Inferred);
     }
 
     /// The ratio of single to double precision is the limits' figure.
