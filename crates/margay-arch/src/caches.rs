@@ -256,16 +256,39 @@ pub struct Split {
     pub l1: u32,
 }
 
-/// The division with at least `needed` bytes of shared memory: the smallest that suffices, which leaves
-/// the most L1. A change of it from one launch to the next waits until no other kernel is running.
-///
-/// From 7.0 on the driver chooses so unless told otherwise (`cudaFuncAttributePreferredSharedMemoryCarveout`);
-/// before, the default is the largest shared memory (`cudaFuncSetCacheConfig`).
-pub fn split_for(limits: &Limits, needed: u32) -> Split {
+/// What a program prefers of the store that shared memory and L1 divide.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SplitPreference {
+    /// The driver's choice: from 7.0 on the smallest shared memory that suffices, before that the largest.
+    #[default]
+    Default,
+    /// Percent of the largest shared memory, rounded up to a size that there is
+    /// (`cudaFuncAttributePreferredSharedMemoryCarveout`). Heeded from 7.0 on.
+    Percent(u32),
+    /// `cudaFuncCachePreferShared`.
+    Shared,
+    /// `cudaFuncCachePreferL1`.
+    L1,
+    /// `cudaFuncCachePreferEqual`.
+    Equal,
+}
+
+/// The division with at least `needed` bytes of shared memory that is nearest to what the program prefers. A change of
+/// it from one launch to the next waits until no other kernel is running.
+pub fn split_for(limits: &Limits, needed: u32, preference: SplitPreference) -> Split {
     let splits = shared_splits(limits.cc).value;
     let largest = splits.last().copied().unwrap_or(0) << 10;
-    let fits = splits.iter().map(|kb| kb << 10).find(|&bytes| bytes >= needed);
-    let shared = if limits.cc.major < 7 { largest } else { fits.unwrap_or(largest) };
+    let unified = limits.cc.major >= 7;
+    let wanted = match preference {
+        SplitPreference::Default if unified => 0,
+        SplitPreference::Percent(percent) if unified => largest * percent.min(100) / 100,
+        SplitPreference::Default | SplitPreference::Percent(_) | SplitPreference::Shared => largest,
+        SplitPreference::L1 => 0,
+        SplitPreference::Equal => limits.l1_and_shared.value / 2,
+    };
+    let mut sizes = splits.iter().map(|kb| kb << 10);
+    let shared = sizes.find(|&bytes| bytes >= needed.max(wanted)).unwrap_or(largest);
     Split { shared, l1: l1_bytes(limits, shared) }
 }
 
@@ -378,13 +401,41 @@ mod tests {
     /// Guide 4.2, F.4.1 and F.5.1; tuning guides of Volta, Turing, Ampere and Hopper.
     #[test]
     fn splits() {
-        assert_eq!(split_for(limits(2, 0), 0), Split { shared: 48 << 10, l1: 16 << 10 });
+        assert_eq!(
+            split_for(limits(2, 0), 0, SplitPreference::Default),
+            Split { shared: 48 << 10, l1: 16 << 10 }
+        );
         assert_eq!(shared_splits(ComputeCapability::new(3, 0)).value, [16, 32, 48]);
-        assert_eq!(split_for(limits(7, 0), 40 << 10), Split { shared: 64 << 10, l1: 64 << 10 });
-        assert_eq!(split_for(limits(7, 5), 0), Split { shared: 32 << 10, l1: 64 << 10 });
-        assert_eq!(split_for(limits(9, 0), 0), Split { shared: 0, l1: 256 << 10 });
-        assert_eq!(split_for(limits(9, 0), 228 << 10), Split { shared: 228 << 10, l1: 28 << 10 });
-        assert_eq!(split_for(limits(1, 0), 0).l1, 0);
+        assert_eq!(
+            split_for(limits(7, 0), 40 << 10, SplitPreference::Default),
+            Split { shared: 64 << 10, l1: 64 << 10 }
+        );
+        assert_eq!(
+            split_for(limits(7, 5), 0, SplitPreference::Default),
+            Split { shared: 32 << 10, l1: 64 << 10 }
+        );
+        assert_eq!(
+            split_for(limits(9, 0), 0, SplitPreference::Default),
+            Split { shared: 0, l1: 256 << 10 }
+        );
+        assert_eq!(
+            split_for(limits(9, 0), 228 << 10, SplitPreference::Default),
+            Split { shared: 228 << 10, l1: 28 << 10 }
+        );
+        assert_eq!(split_for(limits(1, 0), 0, SplitPreference::Default).l1, 0);
+        let prefer =
+            |cc: (u32, u32), preference| split_for(limits(cc.0, cc.1), 1, preference).shared >> 10;
+        assert_eq!(prefer((2, 0), SplitPreference::L1), 16);
+        assert_eq!(prefer((3, 0), SplitPreference::Equal), 32);
+        assert_eq!(prefer((3, 0), SplitPreference::Percent(0)), 48, "before 7.0 it is not heeded");
+        // Volta tuning guide, 1.4.3.2: half of 96 KB is no size that there is, and is rounded up.
+        assert_eq!(prefer((7, 0), SplitPreference::Percent(50)), 64);
+        assert_eq!(prefer((9, 0), SplitPreference::Percent(100)), 228);
+        assert_eq!(
+            prefer((9, 0), SplitPreference::Percent(0)),
+            8,
+            "what a block needs comes first"
+        );
         for limits in crate::gpu::ALL {
             let largest = *shared_splits(limits.cc).value.last().unwrap();
             assert_eq!(largest << 10, limits.shared_per_sm.value, "{}", limits.cc);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use margay_arch::Gpu;
+use margay_arch::caches::SplitPreference;
 use margay_exec::launch::{LaunchConfig, LaunchFailure, LaunchStats, Machine};
 use margay_exec::mem::{AddressSpace, AllocationInfo};
 use margay_exec::observe::{
@@ -29,6 +30,8 @@ pub struct LaunchView<'a> {
     pub registers_decided: bool,
     /// Resident blocks of a multiprocessor, with those registers.
     pub blocks_per_sm: u32,
+    /// How the program wants shared memory and L1 to divide their store.
+    pub split: SplitPreference,
     /// Kept if a tool [wants it](Tool::wants_order) and the program has several streams.
     pub order: Option<Order>,
 }

@@ -143,3 +143,27 @@ fn constants_atomics_and_arrays() {
         ("shared-atomic-contention", "aggregate", 32, 1)
     );
 }
+
+/// A launch whose division of the store differs waits for kernels of other streams, which is said where there are some.
+#[test]
+fn a_change_of_the_split_is_told() {
+    use margay_arch::caches::SplitPreference;
+    let text = format!("{HEAD}{}", kernel("plain", "", "st.global.u32 [%rd1], %r1;"));
+    let notes = |streams: [u64; 3], splits: [SplitPreference; 3]| {
+        let mut bench = Bench::new(&["h200"]);
+        let module = bench.load_text(&text);
+        let a = bench.buffer(&[0; 4096]);
+        for (stream, split) in streams.into_iter().zip(splits) {
+            (bench.stream, bench.split) = (stream, split);
+            bench.launch(&module, "plain", [1; 3], [32, 1, 1], &[a, a]);
+        }
+        let report = bench.report();
+        (report.notes, report.kernels[0].caches.l1_bytes)
+    };
+    let (most, least) = (SplitPreference::Percent(100), SplitPreference::Percent(0));
+    let (told, l1) = notes([1, 2, 1], [least, most, least]);
+    assert!(told[0].contains("changed 2 times") && told[0].contains("Carveout"), "{told:?}");
+    assert_eq!(l1, 256 << 10);
+    assert_eq!(notes([1, 1, 1], [least, most, least]).0, [""; 0], "one stream");
+    assert_eq!(notes([1, 2, 3], [most; 3]), (Vec::new(), 28 << 10), "no change");
+}

@@ -7,6 +7,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use margay_arch::caches::SplitPreference;
 use margay_arch::{LaunchResources, Limits};
 use margay_exec::program::{LinkError, Program, ProgramInfo};
 use margay_ir as ir;
@@ -29,6 +30,20 @@ pub struct FunctionSettings {
     pub cluster_scheduling: u32,
     /// Required cluster size set by attribute; zeros if not.
     pub required_cluster: [u32; 3],
+}
+
+impl FunctionSettings {
+    /// What they say of the store that shared memory and L1 divide; the newer attribute goes before the older call.
+    pub fn split(&self) -> SplitPreference {
+        match (u32::try_from(self.carveout), self.cache_config) {
+            (Ok(percent), _) => SplitPreference::Percent(percent),
+            // `CU_FUNC_CACHE_PREFER_SHARED`, `_L1`, `_EQUAL`.
+            (Err(_), 1) => SplitPreference::Shared,
+            (Err(_), 2) => SplitPreference::L1,
+            (Err(_), 3) => SplitPreference::Equal,
+            (Err(_), _) => SplitPreference::Default,
+        }
+    }
 }
 
 /// A kernel of a module.

@@ -185,7 +185,8 @@ impl Context {
         let (registers, registers_decided) = function.registers()?;
         let likely_blocks = function.blocks_per_sm(threads, request.dynamic_shared)?;
         let device = self.device;
-        let resources = Resources { device, registers, registers_decided, likely_blocks };
+        let split = function.settings.lock().split();
+        let resources = Resources { device, registers, registers_decided, likely_blocks, split };
         Ok(Ready { program, machine, config, resources })
     }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use margay_arch::caches::SplitPreference;
 use margay_exec::launch::{
     self as engine, Host, LaunchConfig, LaunchFailure, LaunchStats, Machine,
 };
@@ -58,6 +59,7 @@ pub struct Resources {
     pub registers_decided: bool,
     /// Blocks of a multiprocessor with those registers.
     pub likely_blocks: u32,
+    pub split: SplitPreference,
 }
 
 /// A launch that passed all checks.
@@ -92,6 +94,7 @@ pub fn launch(
         registers: resources.registers,
         registers_decided: resources.registers_decided,
         blocks_per_sm: resources.likely_blocks,
+        split: resources.split,
         order: order::now(),
     };
     let observers = rt.tools.iter().filter_map(|tool| tool.launch(&view)).collect();

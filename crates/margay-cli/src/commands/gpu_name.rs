@@ -5,7 +5,7 @@ use margay_arch::Gpu;
 
 use crate::failure::Failure;
 
-/// The GPU of a name; a wrong name's error lists those that look like it.
+/// The GPU of a name; a wrong name's error tells those that look like it and lists all.
 pub fn find(name: &str) -> Result<Gpu, Failure> {
     margay_arch::find(name).ok_or_else(|| {
         let near = near(name);
@@ -14,7 +14,11 @@ pub fn find(name: &str) -> Result<Gpu, Failure> {
         } else {
             format!(" Did you mean {}?", near.join(", "))
         };
-        Failure::Usage(format!("no GPU is called `{name}`.{hint} `margay gpus` lists all"))
+        let known: Vec<&str> = margay_arch::cards().map(|gpu| gpu.card.alias).collect();
+        Failure::Usage(format!(
+            "no GPU is called `{name}`.{hint} `margay gpus` lists all.\n  Known: {}; compute capabilities 1.0 to 12.1 (`9.0`, `sm_90`)",
+            known.join(" ")
+        ))
     })
 }
 

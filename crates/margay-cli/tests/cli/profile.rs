@@ -104,6 +104,7 @@ fn wrong_profile_options() {
         (&["run", "--models", "2.0", "true"], "--models is for --profile"),
         (&["run", "--profile", "--models", "2.0,h20", "true"], "Did you mean"),
         (&["run", "--profile", "--models", "voodoo2", "true"], "`margay gpus` lists all"),
+        (&["run", "--profile", "--models", "voodoo2", "true"], "Known: 8800gtx"),
         (&["run", "--profile", "--json", "true"], "choose one"),
     ] {
         let got = place.margay(line);

@@ -2,7 +2,7 @@
 //! The profile of a process: workers hand their counts in, and a file always has what there was a
 //! second ago, so that a killed program loses little.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -54,6 +54,10 @@ struct State {
     kernels: Vec<Kernel>,
     launches: Vec<RawLaunch>,
     left_out: u64,
+    /// By device, shared memory that the last launch set aside.
+    split: HashMap<u32, u32>,
+    split_changes: u64,
+    streams: HashSet<u64>,
     /// Of launches that run.
     running: HashMap<u64, LaunchTotals>,
 }
@@ -215,6 +219,8 @@ impl Profiler {
             launches_left_out: state.left_out,
             constant_cache_bytes: self.hierarchy.as_ref().map_or(0, Hierarchy::constant_bytes),
             constant_cache_discards: self.hierarchy.as_ref().map_or(0, Hierarchy::discards),
+            // With one stream nothing runs beside anything.
+            split_changes: if state.streams.len() > 1 { state.split_changes } else { 0 },
             constants: self.constants.get().and_then(|c| c.constants()),
         }
     }
@@ -461,7 +467,10 @@ impl Tool for Profiler {
             state.kernels.len() - 1
         });
         let shared = view.program.info().static_shared + view.config.dynamic_shared;
-        let caches = self.hierarchy.as_ref()?.launch(shared, view.blocks_per_sm);
+        let caches = self.hierarchy.as_ref()?.launch(shared, view.blocks_per_sm, view.split);
+        let before = state.split.insert(view.device, caches.shared_bytes());
+        state.split_changes += u64::from(before.is_some_and(|b| b != caches.shared_bytes()));
+        state.streams.insert(view.stream);
         state.kernels[kernel].launches += 1;
         state.kernels[kernel].l1_bytes = caches.l1_bytes();
         state.kernels[kernel].texture_bytes = caches.texture_bytes();

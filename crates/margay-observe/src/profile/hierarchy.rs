@@ -11,7 +11,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use margay_arch::caches::{self, Cache, CacheShape};
+use margay_arch::caches::{self, Cache, CacheShape, SplitPreference};
 use margay_arch::coalesce::through_l1;
 use margay_arch::{Gpu, Kind, MemoryModel, Space, WarpAccess};
 use parking_lot::Mutex;
@@ -70,14 +70,27 @@ impl Hierarchy {
     }
 
     /// The caches of a launch whose blocks take `shared` bytes, so many of them on a multiprocessor.
-    pub fn launch(&self, shared: u32, blocks_per_sm: u32) -> LaunchCaches<'_> {
-        let needed = shared.saturating_mul(blocks_per_sm.max(1));
-        let split = caches::split_for(self.gpu.limits, needed);
+    pub fn launch(
+        &self,
+        shared: u32,
+        blocks_per_sm: u32,
+        preference: SplitPreference,
+    ) -> LaunchCaches<'_> {
+        let needed = match preference {
+            SplitPreference::Default => shared.saturating_mul(blocks_per_sm.max(1)),
+            // A preference goes before the number of blocks, as long as one fits.
+            SplitPreference::Percent(_)
+            | SplitPreference::Shared
+            | SplitPreference::L1
+            | SplitPreference::Equal => shared,
+        };
+        let split = caches::split_for(self.gpu.limits, needed, preference);
         let each = || (0..self.constants.len()).map(|_| Mutex::new(None)).collect();
         LaunchCaches {
             hierarchy: self,
             l1: each(),
             shape: caches::l1_cache(split),
+            shared: split.shared,
             texture: caches::texture_cache(self.gpu.limits).map(|shape| (shape, each())),
         }
     }
@@ -89,11 +102,18 @@ pub struct LaunchCaches<'h> {
     /// By multiprocessor, made when it is first used.
     l1: Vec<Mutex<Option<Cache>>>,
     shape: CacheShape,
+    /// Bytes of shared memory that a multiprocessor sets aside.
+    shared: u32,
     /// The texture cache, where it is not L1.
     texture: Option<(CacheShape, Vec<Mutex<Option<Cache>>>)>,
 }
 
 impl LaunchCaches<'_> {
+    /// Bytes of shared memory that a multiprocessor sets aside in this launch.
+    pub fn shared_bytes(&self) -> u32 {
+        self.shared
+    }
+
     /// Bytes of L1 of a multiprocessor in this launch.
     pub fn l1_bytes(&self) -> u32 {
         self.shape.bytes
@@ -268,14 +288,18 @@ mod tests {
         let hierarchy = Hierarchy::new(margay_arch::find("h200").unwrap(), None);
         let at: [u64; 32] = std::array::from_fn(|l| 4096 + 4 * l as u64);
         let load = access(Space::Global, Kind::Load, &at);
-        let caches = hierarchy.launch(0, 1);
+        let caches = hierarchy.launch(0, 1, SplitPreference::Default);
         assert_eq!(caches.l1_bytes(), 256 << 10);
         assert_eq!(look(&caches, &load, 0).l1_misses, 4);
         assert_eq!(look(&caches, &load, 0).l1_hits, 4);
         assert_eq!(look(&caches, &load, 1).l1_misses, 4, "another multiprocessor");
-        assert_eq!(look(&hierarchy.launch(0, 1), &load, 0).l1_misses, 4, "another launch");
+        assert_eq!(
+            look(&hierarchy.launch(0, 1, SplitPreference::Default), &load, 0).l1_misses,
+            4,
+            "another launch"
+        );
         // Whether the line is one of those that are modelled or not, L2 never forgets it.
-        let after = look(&hierarchy.launch(0, 1), &load, 2);
+        let after = look(&hierarchy.launch(0, 1, SplitPreference::Default), &load, 2);
         assert_eq!(after.l2_misses, 0);
         let store = access(Space::Global, Kind::Store, &at);
         assert_eq!(look(&caches, &store, 0), CacheCounts::default());
@@ -285,7 +309,7 @@ mod tests {
     fn texels_go_through_l1_or_a_cache_of_their_own() {
         let load = |gpu: &str| {
             let hierarchy = Hierarchy::new(margay_arch::find(gpu).unwrap(), None);
-            let caches = hierarchy.launch(0, 1);
+            let caches = hierarchy.launch(0, 1, SplitPreference::Default);
             let at: [u64; 32] = std::array::from_fn(|l| 4096 + 4 * l as u64);
             let mut counts = CacheCounts::default();
             caches.look_texture(&[128, 129], Kind::Load, 0, &mut counts);
@@ -307,10 +331,10 @@ mod tests {
         let load = |caches: &LaunchCaches<'_>| {
             look(caches, &access(Space::Constant, Kind::Load, &[4096; 32]), 0)
         };
-        assert_eq!(load(&hierarchy.launch(0, 1)).constant_misses, 1);
-        assert_eq!(load(&hierarchy.launch(0, 1)).constant_hits, 1);
+        assert_eq!(load(&hierarchy.launch(0, 1, SplitPreference::Default)).constant_misses, 1);
+        assert_eq!(load(&hierarchy.launch(0, 1, SplitPreference::Default)).constant_hits, 1);
         hierarchy.constant_written();
-        assert_eq!(load(&hierarchy.launch(0, 1)).constant_misses, 1);
+        assert_eq!(load(&hierarchy.launch(0, 1, SplitPreference::Default)).constant_misses, 1);
         assert_eq!(hierarchy.discards(), 1);
         hierarchy.constant_written();
         hierarchy.constant_written();

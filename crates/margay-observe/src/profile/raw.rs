@@ -28,6 +28,10 @@ pub struct RawProfile {
     pub constant_cache_bytes: u32,
     /// Times that the host wrote constant memory that kernels had read, and so emptied the caches.
     pub constant_cache_discards: u64,
+    /// Launches that divided shared memory and L1 otherwise than the one before them on their device, though the program
+    /// launches in several streams.
+    #[serde(default)]
+    pub split_changes: u64,
     /// What a constant cache of a chosen size did, if one was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constants: Option<Constants>,

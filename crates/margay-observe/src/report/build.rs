@@ -80,16 +80,25 @@ pub fn build(profiles: &[RawProfile], run: &Run) -> Report {
 }
 
 fn notes(profiles: &[RawProfile]) -> Vec<String> {
-    let discards: u64 = profiles.iter().map(|p| p.constant_cache_discards).sum();
-    let times = match discards {
-        0 => return Vec::new(),
-        1 => "once".to_owned(),
-        n => format!("{} times", causes::number(n)),
+    let times = |n: u64| match n {
+        0 => None,
+        1 => Some("once".to_owned()),
+        n => Some(format!("{} times", causes::number(n))),
     };
-    vec![format!(
-        "The host wrote constant memory {times} after kernels had read it: the constant caches were thrown away \
-         each time. Write it once before the first launch, or pass what changes as a parameter."
-    )]
+    let discards = times(profiles.iter().map(|p| p.constant_cache_discards).sum()).map(|times| {
+        format!(
+            "The host wrote constant memory {times} after kernels had read it: the constant caches were thrown away \
+             each time. Write it once before the first launch, or pass what changes as a parameter."
+        )
+    });
+    let splits = times(profiles.iter().map(|p| p.split_changes).sum()).map(|times| {
+        format!(
+            "From one launch to the next, the part of the store that is shared memory and not L1 changed {times}: such \
+             a launch waits until no other kernel runs on the device, also of other streams. Give kernels that are to \
+             run side by side the same preference (`cudaFuncAttributePreferredSharedMemoryCarveout`)."
+        )
+    });
+    discards.into_iter().chain(splits).collect()
 }
 
 fn constants(profiles: &[RawProfile], run: &Run) -> Option<ConstantCache> {

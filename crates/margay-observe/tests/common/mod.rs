@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use margay_arch::caches::SplitPreference;
 use margay_exec::launch::{Host, LaunchConfig, Machine, launch_observed};
 use margay_exec::mem::{AddressSpace, AllocKind};
 use margay_exec::program::{LoadedModule, Program};
@@ -35,6 +36,9 @@ pub struct Bench {
     pub memory: AddressSpace,
     pub profiler: Arc<Profiler>,
     modules: HashMap<PathBuf, Arc<LoadedModule>>,
+    pub split: SplitPreference,
+    /// Stream that launches are said to be in.
+    pub stream: u64,
     gpu: margay_arch::Gpu,
 }
 
@@ -48,6 +52,8 @@ impl Bench {
             gpu: gpus[0],
             profiler: Profiler::start(&nowhere, gpus, None),
             modules: HashMap::new(),
+            split: SplitPreference::Default,
+            stream: 0,
         }
     }
 
@@ -175,10 +181,11 @@ impl Bench {
             memory: &self.memory,
             gpu: self.gpu,
             device: 0,
-            stream: 0,
+            stream: self.stream,
             registers: program.info().registers,
             registers_decided: false,
             blocks_per_sm: 2,
+            split: self.split,
             order: None,
         };
         let observer = tool.and_then(|tool| tool.launch(&view));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use margay_arch::{AtomicOp, CacheOperator, Kind, MemoryModel, Space, WarpAccess};
 use serde::Deserialize;
 
-use super::pattern::known_gpu;
+use crate::commands::gpu_name;
 use crate::failure::{At, Failure};
 
 /// The file and the GPU.
@@ -38,7 +38,7 @@ struct Row {
 
 /// Answers every row, in order.
 pub fn run(args: &Args) -> Result<u8, Failure> {
-    let gpu = known_gpu(&args.gpu)?;
+    let gpu = gpu_name::find(&args.gpu)?;
     let model = MemoryModel::new(gpu.limits);
     let mut out = BufWriter::new(std::io::stdout().lock());
     for (number, line) in lines(&args.jsonl)?.enumerate() {

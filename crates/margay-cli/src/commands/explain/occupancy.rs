@@ -12,9 +12,10 @@ use margay_arch::{
 };
 use serde::Serialize;
 
-use super::pattern::{Form, known_gpu};
+use super::pattern::Form;
 use super::text::plural;
 use super::{bulk, svg};
+use crate::commands::gpu_name;
 use crate::failure::{At, Failure};
 
 /// A kernel's resources, or a file of them.
@@ -43,7 +44,7 @@ pub struct Args {
 /// Explains one kernel, or answers a file.
 pub fn run(args: &Args) -> Result<u8, Failure> {
     let gpus: Vec<Gpu> =
-        args.gpu.split(',').map(|name| known_gpu(name.trim())).collect::<Result<_, _>>()?;
+        args.gpu.split(',').map(|name| gpu_name::find(name.trim())).collect::<Result<_, _>>()?;
     if let Some(path) = &args.csv {
         let [gpu] = gpus[..] else {
             return Err(Failure::Usage("a file is answered for one GPU at a time".into()));
@@ -266,7 +267,7 @@ fn full(out: &mut String, answer: &Answer) {
         }
     }
     let used = answer.occupancy.blocks_per_sm * block;
-    let split = caches::split_for(limits, used);
+    let split = caches::split_for(limits, used, caches::SplitPreference::Default);
     if limits.cc.major >= 2 && split.l1 != 0 {
         let _ = writeln!(
             out,

@@ -136,7 +136,7 @@ impl AccessArgs {
     pub fn gpus(&self) -> Result<Vec<(Gpu, MemoryModel)>, Failure> {
         let mut found = Vec::new();
         for name in self.gpu.split(',') {
-            let gpu = known_gpu(name.trim())?;
+            let gpu = gpu_name::find(name.trim())?;
             let mut model = MemoryModel::new(gpu.limits);
             if let Some(mode) = self.bank_mode {
                 model = model.with_bank_mode(mode);
@@ -241,15 +241,4 @@ impl AccessArgs {
         }
         Ok((addresses, u32::MAX, format!("element {text}")))
     }
-}
-
-/// The GPU of a name; the error lists all that are known.
-pub fn known_gpu(name: &str) -> Result<Gpu, Failure> {
-    gpu_name::find(name).map_err(|failure| {
-        let known: Vec<&str> = margay_arch::cards().map(|gpu| gpu.card.alias).collect();
-        Failure::Usage(format!(
-            "{failure}.\n  Known: {}; compute capabilities 1.0 to 12.1 (`9.0`, `sm_90`)",
-            known.join(" ")
-        ))
-    })
 }
