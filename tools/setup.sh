@@ -14,6 +14,8 @@ need ld binutils
 need python3 python3
 # pyopencl's tests want a virtual environment.
 python3 -c 'import ensurepip' >/dev/null 2>&1 || missing="$missing python3-venv"
+# A test reads what it says of the OpenCL device; it brings the loader, too.
+need clinfo clinfo
 # Tests build a project with them, and say that they are skipped where they are missing.
 need make make
 need cmake cmake

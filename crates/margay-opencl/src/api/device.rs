@@ -16,8 +16,8 @@ use crate::memory::ALIGNMENT;
 use crate::object::{self, Object};
 use crate::queue::Queue;
 
-/// What kernels can use.
-const EXTENSIONS: &[(&str, cl_version)] = &[
+/// What all devices have, and so the platform.
+pub const EXTENSIONS: &[(&str, cl_version)] = &[
     ("cl_khr_3d_image_writes", version(1, 0, 0)),
     ("cl_khr_byte_addressable_store", version(1, 0, 0)),
     ("cl_khr_create_command_queue", version(1, 0, 0)),

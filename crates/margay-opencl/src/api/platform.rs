@@ -5,6 +5,7 @@ use std::ffi::{c_char, c_void};
 
 use opencl_sys::*;
 
+use super::device::EXTENSIONS;
 use super::{give_list, text};
 use crate::Result;
 use crate::answer::Answer;
@@ -18,14 +19,6 @@ pub const fn version(major: u32, minor: u32, patch: u32) -> cl_version {
 
 /// What OpenCL's version strings end with.
 pub const MARGAY: &str = concat!("margay ", env!("CARGO_PKG_VERSION"));
-
-/// Extensions of platform and device alike, and what the platform alone has.
-pub const PLATFORM_EXTENSIONS: &[(&str, cl_version)] = &[
-    ("cl_khr_icd", version(1, 0, 0)),
-    ("cl_khr_extended_versioning", version(1, 0, 0)),
-    ("cl_khr_create_command_queue", version(1, 0, 0)),
-    ("cl_khr_suggested_local_work_size", version(1, 0, 0)),
-];
 
 /// Joins names as extension strings have them.
 pub fn names(list: &[(&str, cl_version)]) -> String {
@@ -80,10 +73,9 @@ pub unsafe fn clGetPlatformInfo(
         CL_PLATFORM_NUMERIC_VERSION => answer.value(version(3, 0, 0)),
         CL_PLATFORM_NAME => answer.text("margay"),
         CL_PLATFORM_VENDOR => answer.text("margay"),
-        CL_PLATFORM_EXTENSIONS => answer.text(&names(PLATFORM_EXTENSIONS)),
+        CL_PLATFORM_EXTENSIONS => answer.text(&names(EXTENSIONS)),
         CL_PLATFORM_EXTENSIONS_WITH_VERSION => {
-            let list: Vec<_> =
-                PLATFORM_EXTENSIONS.iter().map(|(n, v)| name_version(n, *v)).collect();
+            let list: Vec<_> = EXTENSIONS.iter().map(|(n, v)| name_version(n, *v)).collect();
             answer.slice(&list)
         }
         CL_PLATFORM_HOST_TIMER_RESOLUTION => answer.value(1u64),

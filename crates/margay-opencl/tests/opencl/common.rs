@@ -2,12 +2,22 @@
 //! The driver, opened once, and what every test needs.
 
 use std::ffi::{CString, c_char, c_void};
+use std::path::PathBuf;
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 
 pub use opencl_sys::*;
 
 struct Driver(usize);
+
+/// The driver's file, beside the tests.
+pub fn driver_path() -> PathBuf {
+    let exe = std::env::current_exe().expect("a test has a place");
+    let beside = exe.parent().expect("target/…/deps");
+    let name = "libmargay_opencl.so";
+    let path = [beside.join(name), beside.join("..").join(name)].into_iter().find(|p| p.exists());
+    path.expect("cargo built the driver")
+}
 
 /// The function that finds functions.
 fn driver() -> &'static Driver {
@@ -19,13 +29,8 @@ fn driver() -> &'static Driver {
             std::env::set_var("MARGAY_LOG", "off");
             std::env::set_var("MARGAY_THREADS", "1");
         }
-        let exe = std::env::current_exe().expect("a test has a place");
-        let beside = exe.parent().expect("target/…/deps");
-        let name = "libmargay_opencl.so";
-        let path =
-            [beside.join(name), beside.join("..").join(name)].into_iter().find(|p| p.exists());
-        let path = path.expect("cargo built the driver").into_os_string().into_encoded_bytes();
-        let path = CString::new(path).expect("no zero in paths");
+        let path = CString::new(driver_path().into_os_string().into_encoded_bytes());
+        let path = path.expect("no zero in paths");
         // SAFETY: a library of ours, opened as the loader does.
         let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         assert!(!library.is_null(), "the driver opens");

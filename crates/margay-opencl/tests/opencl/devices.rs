@@ -451,3 +451,46 @@ fn every_question_is_answered() {
     // Those of cl_khr_device_uuid, which is not offered.
     assert_eq!(unanswered, [0x106a, 0x106b, 0x106c, 0x106d, 0x106e], "{unanswered:#x?}");
 }
+
+/// `clinfo`, through the loader: no question fails, and what it prints is what the device says.
+#[test]
+fn clinfo_reads_cleanly() {
+    let place = format!("{}/vendors-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    std::fs::create_dir_all(&place).unwrap();
+    std::fs::write(format!("{place}/margay.icd"), driver_path().to_str().expect("text")).unwrap();
+    let run = |args: &[&str]| {
+        std::process::Command::new("clinfo").args(args).env("OCL_ICD_VENDORS", &place).output()
+    };
+    let Ok(done) = run(&[]) else {
+        eprintln!("skipped: clinfo_reads_cleanly: there is no clinfo");
+        return;
+    };
+    let (said, wrong) =
+        (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success() && wrong.is_empty(), "{said}{wrong}");
+    let lower = said.to_lowercase();
+    for word in ["error:", "<", "cl_invalid", "failed", "unknown"] {
+        assert!(!lower.contains(word), "{word} in {said}");
+    }
+    let raw = run(&["--raw"]).unwrap();
+    std::fs::remove_dir_all(&place).unwrap();
+    let raw = String::from_utf8_lossy(&raw.stdout);
+    let value = |name: &str| {
+        let line = raw.lines().find_map(|l| l.split_once(name).filter(|(_, v)| v.starts_with(' ')));
+        line.unwrap_or_else(|| panic!("{name} is not in {raw}")).1.trim().to_owned()
+    };
+    let setup = Setup::new(0);
+    for (name, what) in [
+        ("CL_DEVICE_MAX_WORK_GROUP_SIZE", CL_DEVICE_MAX_WORK_GROUP_SIZE),
+        ("CL_DEVICE_MAX_COMPUTE_UNITS", CL_DEVICE_MAX_COMPUTE_UNITS),
+        ("CL_DEVICE_GLOBAL_MEM_SIZE", CL_DEVICE_GLOBAL_MEM_SIZE),
+        ("CL_DEVICE_LOCAL_MEM_SIZE", CL_DEVICE_LOCAL_MEM_SIZE),
+        ("CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE", CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE),
+        ("CL_DEVICE_IMAGE2D_MAX_WIDTH", CL_DEVICE_IMAGE2D_MAX_WIDTH),
+    ] {
+        assert_eq!(value(name), setup.number(what).to_string(), "{name}");
+    }
+    assert_eq!(value("CL_DEVICE_NAME"), setup.text(CL_DEVICE_NAME));
+    assert_eq!(value("CL_DEVICE_EXTENSIONS"), setup.text(CL_DEVICE_EXTENSIONS));
+    assert_eq!(value("CL_PLATFORM_EXTENSIONS"), setup.text(CL_DEVICE_EXTENSIONS));
+}
