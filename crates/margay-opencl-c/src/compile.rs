@@ -201,6 +201,31 @@ pub fn link(
     options: &Options,
     sm: u32,
 ) -> Result<(Executable, String), BuildError> {
+    match link_once(objects, options, sm) {
+        // LLVM 19's back end dies of calls with some short vectors as arguments. Without the calls it does not.
+        Err(BuildError::Program(log)) if log.contains("error in backend") => {
+            let inlined: Vec<Object> = objects.iter().map(inlined).collect();
+            link_once(&inlined, options, sm).map_err(|_| BuildError::Program(log))
+        }
+        result => result,
+    }
+}
+
+/// With the functions inlined that the program wants kept apart, which is a wish only.
+fn inlined(object: &Object) -> Object {
+    let line = |line: &str| match line.starts_with("attributes #") {
+        true => line.replace(" noinline ", " alwaysinline ").replace(" optnone ", " "),
+        false => line.to_owned(),
+    };
+    let module = |module: &String| module.lines().map(|l| line(l) + "\n").collect();
+    Object { modules: object.modules.iter().map(module).collect() }
+}
+
+fn link_once(
+    objects: &[Object],
+    options: &Options,
+    sm: u32,
+) -> Result<(Executable, String), BuildError> {
     let clang = Clang::find()?;
     let modules: Vec<&String> = objects.iter().flat_map(|o| &o.modules).collect();
     let Some((first, rest)) = modules.split_first() else {

@@ -119,3 +119,57 @@ fn shuffles_of_halves() {
         half8 s = shuffle2(a, b, (ushort8)(7, 0, 4, 3, 12, 8, 1, 2)); for (int i = 0; i < 8; i++) o[2 + i] = s[i]; }";
     assert_eq!(run("", source, 16, 1)[..10], [3, 2, 7, 0, 4, 3, 4, 0, 1, 2]);
 }
+
+/// LLVM 19's back end dies of such a call; the build goes round it.
+#[test]
+fn short_vectors_as_arguments_of_functions_that_are_kept_apart() {
+    let source = "int g(uchar3 v, int z) __attribute__((noinline)); int g(uchar3 v, int z) { return (v.x + v.y + v.z) ^ z; }
+        kernel void f(global int *o) { uchar3 v = (uchar3)(o[1], o[2], 3); o[0] = g(v, 8); }";
+    assert_eq!(run("", source, 4, 1)[0], 11);
+}
+
+/// What each build option does, seen from inside the program.
+#[test]
+fn build_options_act() {
+    let setup = Setup::new(0);
+    let include = directory("include");
+    std::fs::write(format!("{include}/seven.h"), "#define SEVEN 7\n").unwrap();
+    let names = "-DFOUR=4 -D FIVE=5 -DNOTHING";
+    let source = "#include \"seven.h\"
+        kernel void f(global int *o) { o[0] = FOUR + FIVE + SEVEN + NOTHING; }";
+    let kernel = setup.kernel(source, &format!("{names} -I {include}"), "f");
+    let out = setup.buffer(&[0i32; 4]);
+    assert_eq!((set(kernel, 0, &out), setup.run(kernel, 1, None)), (0, 0));
+    assert_eq!(setup.read::<i32>(out, 1), [17]);
+    std::fs::remove_dir_all(&include).unwrap();
+    let fast = "kernel void f(global int *o) {
+        #ifdef __FAST_RELAXED_MATH__
+        o[0] = 1;
+        #endif
+    }";
+    assert_eq!(run("-cl-fast-relaxed-math", fast, 4, 1)[0], 1);
+    assert_eq!(run("", fast, 4, 1)[0], 0);
+    assert_eq!(
+        run("-cl-opt-disable", "kernel void f(global int *o) { o[0] = get_global_size(0); }", 4, 1)
+            [0],
+        4
+    );
+    // Warnings are in the log, and are not with -w.
+    let warns = "kernel void f(global int *o) { int x; *o = x; }";
+    let log = |options: &str| setup.build(warns, options).2;
+    assert!(log("-Wall").contains("warning: ") && log("-Wall -w").is_empty());
+    assert_eq!(setup.build(warns, "-Wall -Werror").1, CL_BUILD_PROGRAM_FAILURE);
+    assert_eq!(
+        setup
+            .build("kernel void f(global int *o) { *o = 1.0; }", "-cl-single-precision-constant")
+            .1,
+        0
+    );
+}
+
+/// A directory of a test's own.
+fn directory(name: &str) -> String {
+    let place = format!("{}/{name}-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    std::fs::create_dir_all(&place).unwrap();
+    place
+}
