@@ -108,7 +108,8 @@ pub mod types {
     clCreateUserEvent clCreateUserEvent_t; clSetUserEventStatus clSetUserEventStatus_t;
     clSetEventCallback clSetEventCallback_t; clWaitForEvents clWaitForEvents_t;
     clReleaseEvent clReleaseEvent_t; clRetainEvent clRetainEvent_t;
-    clGetEventProfilingInfo clGetEventProfilingInfo_t;
+    clGetEventProfilingInfo clGetEventProfilingInfo_t; clRetainMemObject clRetainMemObject_t;
+    clSetMemObjectDestructorCallback clSetMemObjectDestructorCallback_t;
     clGetEventInfo clGetEventInfo_t; clFlush clFlush_t; clEnqueueBarrierWithWaitList clEnqueueBarrierWithWaitList_t; clCloneKernel clCloneKernel_t; clEnqueueCopyBufferRect clEnqueueCopyBufferRect_t; clEnqueueMigrateMemObjects clEnqueueMigrateMemObjects_t; clEnqueueNativeKernel clEnqueueNativeKernel_t; clGetContextInfo clGetContextInfo_t; clGetCommandQueueInfo clGetCommandQueueInfo_t; clGetKernelInfo clGetKernelInfo_t; clEnqueueSVMMemFill clEnqueueSVMMemFill_t; clEnqueueSVMMemcpy clEnqueueSVMMemcpy_t;
                 }
 }

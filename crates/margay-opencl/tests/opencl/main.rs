@@ -10,6 +10,7 @@
 mod accuracy;
 mod address_spaces;
 mod builtins;
+mod callbacks;
 mod calls;
 mod common;
 mod constants;

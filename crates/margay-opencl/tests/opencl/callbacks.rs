@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The program's functions that the driver calls, and that call back.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr::{null, null_mut};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use crate::cl;
+use crate::common::*;
+
+/// What a callback gets as its data.
+struct Desk {
+    queue: cl_command_queue,
+    kernel: cl_kernel,
+    said: Mutex<Sender<String>>,
+}
+
+impl Desk {
+    fn new(setup: &Setup, kernel: cl_kernel) -> (Box<Desk>, Receiver<String>) {
+        let (said, heard) = channel();
+        (Box::new(Desk { queue: setup.queue, kernel, said: Mutex::new(said) }), heard)
+    }
+
+    fn data(&self) -> *mut c_void {
+        std::ptr::from_ref(self).cast_mut().cast()
+    }
+
+    /// # Safety
+    /// The data of a desk that is alive.
+    unsafe fn of<'a>(data: *mut c_void) -> &'a Desk {
+        // SAFETY: the caller promises it.
+        unsafe { &*data.cast::<Desk>() }
+    }
+
+    fn say(&self, text: impl Into<String>) {
+        let _ = self.said.lock().expect("no panic holds it").send(text.into());
+    }
+}
+
+fn heard(from: &Receiver<String>) -> String {
+    from.recv_timeout(Duration::from_secs(60)).expect("the callback is called")
+}
+
+unsafe extern "C" fn built(program: cl_program, data: *mut c_void) {
+    let (mut error, mut count) = (0, 0);
+    let kernel = cl!(clCreateKernel(program, c"f".as_ptr(), &mut error));
+    cl!(clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, 4, (&raw mut count).cast(), null_mut()));
+    cl!(clReleaseKernel(kernel));
+    // SAFETY: the test's data.
+    unsafe { Desk::of(data) }.say(format!("{error} {count}"));
+}
+
+#[test]
+fn a_build_tells_its_end() {
+    let setup = Setup::new(0);
+    let (desk, said) = Desk::new(&setup, null_mut());
+    for (source, expected) in [("kernel void f() {}", "0 1"), ("kernel void f() { x }", "-45 1")] {
+        let program = setup.source(source);
+        let result = cl!(clBuildProgram(program, 0, null(), null(), Some(built), desk.data()));
+        assert!(matches!(result, 0 | CL_BUILD_PROGRAM_FAILURE));
+        assert_eq!(heard(&said), expected);
+        cl!(clReleaseProgram(program));
+    }
+    let data_alone = cl!(clBuildProgram(setup.source(" "), 0, null(), null(), None, desk.data()));
+    assert_eq!(data_alone, CL_INVALID_VALUE);
+}
+
+unsafe extern "C" fn more(event: cl_event, status: cl_int, data: *mut c_void) {
+    // SAFETY: the test's data.
+    let desk = unsafe { Desk::of(data) };
+    let (size, mut next) = (1usize, null_mut());
+    // A command of the same queue, but none that blocks.
+    let result = cl!(clEnqueueNDRangeKernel(
+        desk.queue,
+        desk.kernel,
+        1,
+        null(),
+        &size,
+        null(),
+        1,
+        &event,
+        &mut next
+    ));
+    cl!(clFlush(desk.queue));
+    cl!(clReleaseEvent(next));
+    desk.say(format!("{status} {result}"));
+}
+
+#[test]
+fn an_event_s_callback_enqueues() {
+    for properties in [0, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE] {
+        let setup = Setup::new(properties);
+        let kernel = setup.kernel("kernel void f(global int *o) { atomic_inc(o); }", "", "f");
+        let count = setup.buffer(&[0i32]);
+        assert_eq!(set(kernel, 0, &count), 0);
+        let (desk, said) = Desk::new(&setup, kernel);
+        for n in 0..20 {
+            let mut event = null_mut();
+            assert_eq!(cl!(clEnqueueMarkerWithWaitList(setup.queue, 0, null(), &mut event)), 0);
+            assert_eq!(cl!(clSetEventCallback(event, CL_COMPLETE, Some(more), desk.data())), 0);
+            assert_eq!((n, heard(&said)), (n, "0 0".into()));
+            cl!(clReleaseEvent(event));
+        }
+        assert_eq!(cl!(clFinish(setup.queue)), 0);
+        assert_eq!(setup.read::<i32>(count, 1), [20]);
+    }
+}
+
+unsafe extern "C" fn first(_: cl_mem, data: *mut c_void) {
+    // SAFETY: the test's data.
+    unsafe { Desk::of(data) }.say("first");
+}
+
+unsafe extern "C" fn second(_: cl_mem, data: *mut c_void) {
+    // SAFETY: the test's data.
+    let desk = unsafe { Desk::of(data) };
+    let mut count = 0u32;
+    let to = std::ptr::from_mut(&mut count).cast();
+    let asked = cl!(clGetCommandQueueInfo(desk.queue, CL_QUEUE_REFERENCE_COUNT, 4, to, null_mut()));
+    desk.say(format!("second {asked}"));
+}
+
+/// Destructors run in reverse, when the last reference and the last command are gone.
+#[test]
+fn an_object_tells_its_end() {
+    let setup = Setup::new(0);
+    let (desk, said) = Desk::new(&setup, null_mut());
+    let mem = setup.buffer(&[1i32]);
+    assert_eq!(cl!(clSetMemObjectDestructorCallback(mem, Some(first), desk.data())), 0);
+    assert_eq!(cl!(clSetMemObjectDestructorCallback(mem, Some(second), desk.data())), 0);
+    assert_eq!(cl!(clSetMemObjectDestructorCallback(mem, None, desk.data())), CL_INVALID_VALUE);
+    cl!(clRetainMemObject(mem));
+    cl!(clReleaseMemObject(mem));
+    assert!(said.try_recv().is_err());
+    cl!(clReleaseMemObject(mem));
+    assert_eq!((heard(&said), heard(&said)), ("second 0".into(), "first".into()));
+}
+
+unsafe extern "C" fn wrong(info: *const c_char, _: *const c_void, _: usize, data: *mut c_void) {
+    // SAFETY: the driver gives text; the data are the test's.
+    unsafe { Desk::of(data).say(CStr::from_ptr(info).to_string_lossy()) };
+}
+
+/// A kernel's fault reaches the context's function, with its place.
+#[test]
+fn a_context_is_told_of_errors() {
+    let setup = Setup::new(0);
+    let (desk, said) = Desk::new(&setup, null_mut());
+    let mut error = 0;
+    let context =
+        cl!(clCreateContext(null(), 1, &setup.device, Some(wrong), desk.data(), &mut error));
+    let queue = cl!(clCreateCommandQueue(context, setup.device, 0, &mut error));
+    let own = std::mem::ManuallyDrop::new(Setup { device: setup.device, context, queue });
+    let kernel = own.kernel("kernel void f(global int *o) {\n  o[1l << 43] = 1; }", "", "f");
+    assert_eq!((set(kernel, 0, &own.buffer(&[0i32])), own.run(kernel, 1, None)), (0, 0));
+    assert_eq!(cl!(clFinish(queue)), CL_OUT_OF_RESOURCES);
+    let text = heard(&said);
+    assert!(text.contains("kernel f") && text.contains("program.cl:2"), "{text}");
+    // The queue works on.
+    let kernel = own.kernel("kernel void f(global int *o) { *o = 3; }", "", "f");
+    let mem = own.buffer(&[0i32]);
+    assert_eq!((set(kernel, 0, &mem), own.run(kernel, 1, None)), (0, 0));
+    assert_eq!(own.read::<i32>(mem, 1), [3]);
+}
+
+unsafe extern "C" fn native(block: *mut c_void) {
+    let (mut size, mut platform) = (0, null_mut());
+    cl!(clGetPlatformIDs(1, &mut platform, null_mut()));
+    cl!(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 0, null_mut(), &mut size));
+    // SAFETY: the test's block: a pointer to the buffer's memory, and a number.
+    unsafe {
+        let (memory, number) = block.cast::<(*mut i32, i32)>().read();
+        memory.write(number + size as i32);
+    }
+}
+
+#[test]
+fn a_native_kernel_calls_back() {
+    let setup = Setup::new(0);
+    let mem = setup.buffer(&[0i32]);
+    let mut block: (*mut i32, i32) = (null_mut(), 40);
+    let at = std::ptr::from_mut(&mut block).cast::<c_void>();
+    let (mut place, size) = (at.cast_const(), size_of_val(&block));
+    let result = cl!(clEnqueueNativeKernel(
+        setup.queue,
+        Some(native),
+        at,
+        size,
+        1,
+        &mem,
+        &mut place,
+        0,
+        null(),
+        null_mut()
+    ));
+    assert_eq!(result, 0);
+    assert_eq!(setup.read::<i32>(mem, 1), [41]);
+}
