@@ -43,10 +43,17 @@ fn json_has_sources() {
 #[test]
 fn unknown_names_list_near_ones() {
     let place = Place::empty();
-    let text = "margay: error: no GPU is called `v10`. Did you mean v100? `margay gpus` lists all";
+    let text = "margay: error: no GPU is called `v10`. Did you mean v100? `margay gpus` lists all.\n  Known: 8800gtx ";
     place.write("k.ptx", "");
-    place.fails(&["gpus", "v10"], 2, text);
-    place.fails(&["run", "--gpu", "h200,v10", "x.cu"], 2, text);
-    place.fails(&["ptx", "--gpu", "v10", "x.cu"], 2, text);
-    place.fails(&["launch", "--gpu", "v10", "k.ptx", "k"], 2, text);
+    for line in [
+        &["gpus", "v10"][..],
+        &["run", "--gpu", "h200,v10", "x.cu"],
+        &["ptx", "--gpu", "v10", "x.cu"],
+        &["launch", "--gpu", "v10", "k.ptx", "k"],
+    ] {
+        let got = place.margay(line);
+        assert_eq!(got.code, 2, "{line:?}: {}", got.stderr);
+        assert!(got.stderr.starts_with(text), "{line:?}: {}", got.stderr);
+        assert!(got.stderr.contains(" rtx5090 "), "{line:?}: {}", got.stderr);
+    }
 }
