@@ -20,4 +20,5 @@ mod fuzz;
 mod images;
 mod integers;
 mod language;
+mod profile;
 mod sub_groups;
