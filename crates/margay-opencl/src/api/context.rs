@@ -35,6 +35,8 @@ unsafe fn properties(list: *const cl_context_properties) -> Result<Vec<isize>> {
             return Err(CL_INVALID_PROPERTY);
         }
         match name {
+            // Null stands for the only platform where one is asked for, but is none in a list.
+            CL_CONTEXT_PLATFORM if value == 0 => return Err(CL_INVALID_PLATFORM),
             CL_CONTEXT_PLATFORM => {
                 platform_of(std::ptr::with_exposed_provenance_mut(value as usize))?;
             }

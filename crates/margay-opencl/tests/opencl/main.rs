@@ -15,6 +15,7 @@ mod calls;
 mod common;
 mod constants;
 mod devices;
+mod errors;
 mod faults;
 mod fuzz;
 mod images;
