@@ -23,6 +23,7 @@ import json
 import os
 import pathlib
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -189,13 +190,18 @@ SUITES = {"cuda-samples": cuda_samples, "polybench": polybench, "llvm": llvm}
 
 def limited(command, directory, seconds, environment):
     """Runs a command; returns (exit code or None on time-out, stdout, stderr)."""
+    process = subprocess.Popen(
+        command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, start_new_session=True)
     try:
-        done = subprocess.run(
-            command, cwd=directory, env=environment, capture_output=True, timeout=seconds,
-            stdin=subprocess.DEVNULL, check=False)
-        return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
-    except subprocess.TimeoutExpired as late:
-        return None, (late.stdout or b"").decode(errors="replace"), (late.stderr or b"").decode(errors="replace")
+        stdout, stderr = process.communicate(timeout=seconds)
+        code = process.returncode
+    except subprocess.TimeoutExpired:
+        # The program that `margay run` started, too.
+        os.killpg(process.pid, signal.SIGKILL)
+        stdout, stderr = process.communicate()
+        code = None
+    return code, stdout.decode(errors="replace"), stderr.decode(errors="replace")
 
 
 def run_one(program, margay, compiler, seconds, environment, verbose, check=None, read=()):

@@ -71,6 +71,21 @@ fn launches_are_chosen_and_faults_end_what_was_asked() {
         (none.code, none.stderr.as_str()),
         (125, "margay: checked nothing: the filters left out all 3 launches\n")
     );
+    // Without room for a shadow nothing is accused, and that is told.
+    let line = [
+        "run",
+        "--log",
+        "off",
+        "--check",
+        "race",
+        "--check-format",
+        "json",
+        "--launch-filter",
+        "1",
+        "./x",
+    ];
+    let full = place.finish(place.command(&line).env("MARGAY_CHECK_MEMORY", "0"));
+    assert_eq!((full.code, codes(&full)), (0, vec!["race/incomplete".into()]));
     for wrong in ["0", "3-1", "a", "1,,2"] {
         let got = run(&["--launch-filter", wrong]);
         assert!(got.code == 2 && got.stderr.contains("--launch-filter"), "{wrong}: {}", got.stderr);

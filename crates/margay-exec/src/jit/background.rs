@@ -8,6 +8,7 @@
 //!
 //! Limit: a process that exits within the milliseconds of that first module may meet them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 
 /// Threads at once; one that compiles counts twice.
@@ -40,6 +41,13 @@ extern "C" fn wait_for_all() {
     }
 }
 
+static READY: AtomicBool = AtomicBool::new(false);
+
+/// Whether LLVM has set up what it sets up when it first compiles.
+pub fn is_ready() -> bool {
+    READY.load(Ordering::Relaxed)
+}
+
 fn register() {
     // SAFETY: the handler is a function of this library; where that is unloaded, it runs before.
     unsafe { libc::atexit(wait_for_all) };
@@ -65,6 +73,7 @@ impl Inside {
         FIRST.call_once(|| {
             first();
             register();
+            READY.store(true, Ordering::Relaxed);
         });
         Some(inside)
     }

@@ -166,7 +166,7 @@ impl Kernels {
                 match (landed, wait) {
                     (Some(object), _) => finish(*prepared, object, false),
                     (None, Wait::Compile) => {
-                        let object = compile(&prepared);
+                        let object = compile(&prepared.code.text);
                         finish(*prepared, object, false)
                     }
                     (None, Wait::Made | Wait::Cached | Wait::Background) => {
@@ -185,7 +185,7 @@ impl Kernels {
                     Wait::Made | Wait::Cached => State::Text(prepared),
                     Wait::Background => self.in_background(prepared),
                     Wait::Compile => {
-                        let object = compile(&prepared);
+                        let object = compile(&prepared.code.text);
                         finish(*prepared, object, false)
                     }
                 }
@@ -203,7 +203,7 @@ impl Kernels {
         let (place, landed) = (landing.clone(), self.landed.clone());
         let text = prepared.code.text.clone();
         let started = background::start(move || {
-            let object = library::get().and_then(|jit| jit.compile(&text, PASSES, 2));
+            let object = compile(&text);
             *place.lock() = Some(object);
             landed.fetch_add(1, Ordering::Release);
         });
@@ -263,10 +263,10 @@ fn prepare(program: &Program, function: u32, options: &Options) -> State {
     let decoded = &program.functions[function as usize];
     let ir = &program.module.ir.functions[decoded.id.0 as usize];
     let places = Places { program, function: decoded };
-    let made = library::get().and_then(|jit| {
-        let code = codegen::compile(ir, &places, options, &jit.cpu, &jit.features)
+    let made = library::target().and_then(|target| {
+        let code = codegen::compile(ir, &places, options, &target.cpu, &target.features)
             .map_err(|codegen::Refused(why)| why.to_owned())?;
-        let key = cache::key(&[&code.text, &jit.cpu, &jit.features, PASSES]);
+        let key = cache::key(&[&code.text, &target.cpu, &target.features, PASSES]);
         Ok((code, key))
     });
     let (code, key) = match made {
@@ -302,8 +302,9 @@ fn dump(prepared: &Prepared, ending: &str, bytes: &[u8]) {
     }
 }
 
-fn compile(prepared: &Prepared) -> Result<Vec<u8>, String> {
-    library::get()?.compile(&prepared.code.text, PASSES, 2)
+fn compile(text: &str) -> Result<Vec<u8>, String> {
+    let jit = library::get().inspect_err(|why| library::tell_missing(why))?;
+    jit.compile(text, PASSES, 2)
 }
 
 /// Loads an object, and keeps it if it is new.
@@ -313,7 +314,7 @@ fn finish(prepared: Prepared, object: Result<Vec<u8>, String>, mut cached: bool)
         // What lay in the cache was not what it was called.
         Err(_) if cached => {
             cached = false;
-            let object = compile(&prepared)?;
+            let object = compile(&prepared.code.text)?;
             let loaded = object::load(&object, codegen::SYMBOL)?;
             Ok((object, loaded))
         }

@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
+use super::cache;
+
 /// Version of the library's interface that this engine speaks.
 const VERSION: u32 = 1;
 const NAME: &str = "libmargay_jit.so";
@@ -50,19 +52,71 @@ type Compile = unsafe extern "C" fn(Text, Text, Text, Text, u32, *mut Bytes) -> 
 type Free = unsafe extern "C" fn(Bytes);
 type Host = unsafe extern "C" fn(*mut Bytes);
 
-/// The opened library, and the processor that code is made for.
+/// The opened library.
 pub struct Jit {
     compile: Compile,
     free: Free,
-    pub cpu: String,
-    pub features: String,
+    /// The name of this machine's processor and its features, as LLVM writes them, on two lines.
+    host: String,
     _library: Library,
 }
 
-/// The library, or why it cannot be had. Said once on stderr where code was asked for by name.
+/// The processor that code is made for, as LLVM names it.
+pub struct Target {
+    pub cpu: String,
+    pub features: String,
+}
+
+/// The processor that code is made for, or why there can be none. LLVM is asked once and its answer kept with the
+/// cached objects, so that a process whose kernels are all there need not open LLVM, which takes some 50 ms.
+pub fn target() -> Result<&'static Target, String> {
+    static TARGET: OnceLock<Result<Target, String>> = OnceLock::new();
+    let find = || {
+        let file = file()?;
+        let key = cache::key(&["target", &stamp(&file), &processor()]);
+        let kept = cache::get(&key).and_then(|bytes| String::from_utf8(bytes).ok());
+        match kept {
+            Some(host) => choose(&host),
+            None => {
+                let jit = get()?;
+                cache::put(&key, jit.host.as_bytes());
+                choose(&jit.host)
+            }
+        }
+    };
+    TARGET.get_or_init(find).as_ref().map_err(String::clone)
+}
+
+/// Which build of the library a file is.
+fn stamp(file: &Path) -> String {
+    let Ok(data) = file.metadata() else { return String::new() };
+    format!("{} {:?} {:?}", file.display(), data.len(), data.modified().ok())
+}
+
+/// What the system says of the first processor, but for what changes while it runs.
+fn processor() -> String {
+    let all = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let first = all.lines().take_while(|line| !line.is_empty());
+    let lasting = ["vendor_id", "cpu family", "model", "stepping", "flags"];
+    let kept: Vec<&str> = first.filter(|l| lasting.iter().any(|k| l.starts_with(k))).collect();
+    kept.join("\n")
+}
+
+/// The library, or why it cannot be had.
 pub fn get() -> Result<&'static Jit, String> {
     static JIT: OnceLock<Result<Jit, String>> = OnceLock::new();
     JIT.get_or_init(open).as_ref().map_err(String::clone)
+}
+
+/// Says that there is no LLVM, unless nothing is to be said.
+pub fn tell_missing(why: &str) {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    let off = |v: String| v == "0" || v.eq_ignore_ascii_case("off");
+    ONCE.call_once(|| {
+        if !std::env::var("MARGAY_LOG").is_ok_and(off) {
+            eprintln!("margay: kernels are interpreted: {why}");
+        }
+    });
 }
 
 /// Where the library may lie: beside this one, beside the executable, where `make install` puts it.
@@ -109,17 +163,20 @@ pub fn possible() -> bool {
     cfg!(all(target_arch = "x86_64", target_os = "linux"))
 }
 
-fn open() -> Result<Jit, String> {
+/// Where the library lies.
+fn file() -> Result<PathBuf, String> {
     if !possible() {
         return Err("code is made for x86-64 Linux only".to_owned());
     }
-    let places = places();
-    let Some(file) = places.iter().find(|f| f.is_file()) else {
-        return Err(format!("{NAME} is not installed beside margay's other libraries"));
-    };
+    let found = places().into_iter().find(|f| f.is_file());
+    found.ok_or_else(|| format!("{NAME} is not installed beside margay's other libraries"))
+}
+
+fn open() -> Result<Jit, String> {
+    let file = file()?;
     let fail = |e: libloading::Error| format!("{}: {e}", file.display());
     // SAFETY: the library is ours; its initialisers are those of LLVM.
-    let library = unsafe { Library::new(file) }.map_err(fail)?;
+    let library = unsafe { Library::new(&file) }.map_err(fail)?;
     // SAFETY: these are the types that the library exports under these names, which its version
     // vouches for.
     unsafe {
@@ -138,27 +195,32 @@ fn open() -> Result<Jit, String> {
         let bytes = std::slice::from_raw_parts(text.data, text.length).to_vec();
         free(text);
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let (mut cpu, mut features) = match text.split_once('\n') {
-            Some((c, f)) => (c.to_owned(), f.to_owned()),
-            None => (text, String::new()),
-        };
-        if let Ok(wish) = std::env::var("MARGAY_CPU")
-            && !wish.is_empty()
-        {
-            (cpu, features) = (level(&wish)?.to_owned(), String::new());
-        }
-        // What `saved` keeps is all that code may have: no extended general-purpose registers, and
-        // AVX-512 only with masks of 64 bits.
-        features = features.replace("+egpr", "-egpr");
-        let masks = std::is_x86_feature_detected!("avx512bw");
-        if std::is_x86_feature_detected!("avx512f") && !masks {
-            (cpu, features) = (level("x86-64-v3")?.to_owned(), String::new());
-        }
-        if !std::is_x86_feature_detected!("fma") || !std::is_x86_feature_detected!("avx2") {
-            return Err("the processor has no AVX2 with FMA".to_owned());
-        }
-        Ok(Jit { compile, free, cpu, features, _library: library })
+        Ok(Jit { compile, free, host: text, _library: library })
     }
+}
+
+/// The processor to make code for, on a host that LLVM describes so.
+fn choose(host: &str) -> Result<Target, String> {
+    let (mut cpu, mut features) = match host.split_once('\n') {
+        Some((c, f)) => (c.to_owned(), f.to_owned()),
+        None => (host.to_owned(), String::new()),
+    };
+    if let Ok(wish) = std::env::var("MARGAY_CPU")
+        && !wish.is_empty()
+    {
+        (cpu, features) = (level(&wish)?.to_owned(), String::new());
+    }
+    // What `saved` keeps is all that code may have: no extended general-purpose registers, and
+    // AVX-512 only with masks of 64 bits.
+    features = features.replace("+egpr", "-egpr");
+    let masks = std::is_x86_feature_detected!("avx512bw");
+    if std::is_x86_feature_detected!("avx512f") && !masks {
+        (cpu, features) = (level("x86-64-v3")?.to_owned(), String::new());
+    }
+    if !std::is_x86_feature_detected!("fma") || !std::is_x86_feature_detected!("avx2") {
+        return Err("the processor has no AVX2 with FMA".to_owned());
+    }
+    Ok(Target { cpu, features })
 }
 
 /// A level of x86-64 that this processor has.
@@ -200,13 +262,14 @@ impl Jit {
     }
 
     fn compile_inside(&self, module: &str, passes: &str, level: u32) -> Result<Vec<u8>, String> {
+        let target = target()?;
         let mut out = Bytes { data: std::ptr::null_mut(), length: 0 };
         // SAFETY: the texts live through the call, and `out` is ours.
         unsafe {
             let status = (self.compile)(
                 Text::of(module),
-                Text::of(&self.cpu),
-                Text::of(&self.features),
+                Text::of(&target.cpu),
+                Text::of(&target.features),
                 Text::of(passes),
                 level,
                 &mut out,

@@ -14,7 +14,7 @@ use margay_codegen::{
 use margay_ir::Op;
 
 use super::kernel::{Kernel, Wait, expand};
-use super::{Engine, engine, library};
+use super::{Engine, background, engine, library};
 use crate::block::{Group, local_stride};
 use crate::buffer::{Buffer, Pool};
 use crate::decode::LOCAL_START;
@@ -40,6 +40,10 @@ const PATIENCE: u64 = 16_000_000;
 const LOOK_AFTER: Duration = Duration::from_millis(1);
 /// Time that compiling takes, by instructions, about.
 const COMPILE_PER_INST: Duration = Duration::from_micros(250);
+
+/// Time of interpreting that is worth opening LLVM and letting it set up, which takes the launching thread about
+/// half as long.
+const SET_UP: Duration = Duration::from_millis(120);
 
 /// The code of a launch's kernel.
 pub struct LaunchCode {
@@ -111,7 +115,9 @@ impl LaunchCode {
             // Beside the interpreter it may begin early; instead of it, when it costs no more.
             let (share, wait) =
                 if single_core() { (1, Wait::Compile) } else { (4, Wait::Background) };
-            if spent >= COMPILE_PER_INST * insts / share && next(1) {
+            let worth = COMPILE_PER_INST * insts / share;
+            let worth = if background::is_ready() { worth } else { worth.max(SET_UP) };
+            if spent >= worth && next(1) {
                 LaunchCode::make(env, wait);
             }
         }
@@ -122,7 +128,7 @@ impl LaunchCode {
             return;
         }
         if wait != Wait::Made
-            && let Err(why) = library::get()
+            && let Err(why) = library::target()
         {
             // A kernel too short to be worth compiling is interpreted anyway, and so is every kernel
             // where no code can be made at all.
@@ -132,8 +138,7 @@ impl LaunchCode {
                 Engine::Auto => wait != Wait::Cached && library::possible(),
             };
             if wanted || super::kernel::log() {
-                static ONCE: std::sync::Once = std::sync::Once::new();
-                ONCE.call_once(|| tell_missing(&why));
+                library::tell_missing(&why);
             }
             return;
         }
@@ -198,14 +203,6 @@ impl LaunchCode {
             let _ = self.full.set(Some(made));
         }
         self.full.get()?.as_deref()
-    }
-}
-
-/// Says that there is no LLVM, unless nothing is to be said.
-fn tell_missing(why: &str) {
-    let off = |v: String| v == "0" || v.eq_ignore_ascii_case("off");
-    if !std::env::var("MARGAY_LOG").is_ok_and(off) {
-        eprintln!("margay: kernels are interpreted: {why}");
     }
 }
 

@@ -10,6 +10,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use margay_ir::Scope;
 use parking_lot::Mutex;
@@ -211,19 +212,44 @@ const SHARDS: usize = 64;
 /// The shadow of global memory, shared by the workers of a launch.
 pub struct Shadow {
     shards: Vec<Mutex<HashMap<u64, Arc<Mutex<Page>>>>>,
-}
-
-impl Default for Shadow {
-    fn default() -> Shadow {
-        Shadow { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
-    }
+    /// Pages that may still be made.
+    left: AtomicU64,
 }
 
 impl Shadow {
-    pub fn page(&self, number: u64) -> Arc<Mutex<Page>> {
-        let mut shard = self.shards[number as usize % SHARDS].lock();
-        shard.entry(number).or_insert_with(|| Arc::new(Mutex::new(Page::new(PAGE)))).clone()
+    /// A shadow that takes about `limit` bytes at most, as long as words are accessed whole.
+    pub fn new(limit: u64) -> Shadow {
+        let bytes = PAGE / 4 * size_of::<Cell>() as u64;
+        Shadow {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            left: AtomicU64::new(limit / bytes),
+        }
     }
+
+    /// The shadow of a page; `None` if there is no room for it.
+    pub fn page(&self, number: u64) -> Option<Arc<Mutex<Page>>> {
+        let mut shard = self.shards[number as usize % SHARDS].lock();
+        if let Some(page) = shard.get(&number) {
+            return Some(page.clone());
+        }
+        let fewer = |left: u64| left.checked_sub(1);
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).ok()?;
+        let page = Arc::new(Mutex::new(Page::new(PAGE)));
+        shard.insert(number, page.clone());
+        Some(page)
+    }
+}
+
+/// Bytes that shadows may take: `MARGAY_CHECK_MEMORY` in MiB, or three quarters of what the system has to give.
+pub fn room() -> u64 {
+    let wish = std::env::var("MARGAY_CHECK_MEMORY").ok().and_then(|v| v.parse::<u64>().ok());
+    if let Some(mib) = wish {
+        return mib << 20;
+    }
+    let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = info.lines().find_map(|l| l.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.map_or(u64::MAX, |kib| kib * 1024 / 4 * 3)
 }
 
 /// The shadow of a block's shared memory.

@@ -64,6 +64,8 @@ pub struct RaceObserver<'a> {
     pub(super) independent: bool,
     time: Time,
     shadow: Shadow,
+    /// There was no room for a page.
+    full: AtomicBool,
     blocks: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
     used: RwLock<HashMap<u32, Used>>,
     variables: Vec<Mutex<HashMap<(u32, u64), SyncVariable>>>,
@@ -107,7 +109,8 @@ impl<'a> RaceObserver<'a> {
             independent: view.sm >= 70,
             view,
             time: Time::default(),
-            shadow: Shadow::default(),
+            shadow: Shadow::new(shadow::room()),
+            full: AtomicBool::new(false),
             blocks: Mutex::default(),
             used: RwLock::default(),
             variables: (0..SYNC_SHARDS).map(|_| Mutex::default()).collect(),
@@ -340,6 +343,34 @@ impl<'a> RaceObserver<'a> {
         );
     }
 
+    /// Says once that the shadow found no room.
+    fn tell_full(&self) {
+        if self.full.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        self.view.sink.add(
+            Finding {
+                check: Check::Race,
+                severity: Severity::Warning,
+                code: "race/incomplete".to_owned(),
+                kernel: self.view.kernel().to_owned(),
+                message: "the kernel touches more global memory than the check of races has room for, at 8 bytes \
+                          a byte: a part of it was not watched"
+                    .to_owned(),
+                cure: "take a smaller problem, check fewer kernels (--kernel-filter), or allow more by \
+                       MARGAY_CHECK_MEMORY, in MiB"
+                    .to_owned(),
+                space: Some(self.view.space_name(Space::Global).to_owned()),
+                address: None,
+                bytes: None,
+                object: None,
+                actors: Vec::new(),
+                count: 1,
+            },
+            None,
+        );
+    }
+
     fn cure(
         &self,
         narrow: bool,
@@ -428,13 +459,17 @@ impl RaceWatch<'_, '_> {
         }
     }
 
-    fn page(&mut self, number: u64) -> Arc<Mutex<Page>> {
+    /// The shadow of a page, if there is room for it.
+    fn page(&mut self, number: u64) -> Option<Arc<Mutex<Page>>> {
         let place = &mut self.pages[number as usize % NEAR_PAGES];
         match place {
-            Some((n, page)) if *n == number => page.clone(),
+            Some((n, page)) if *n == number => Some(page.clone()),
             Some(_) | None => {
                 let page = self.all.shadow.page(number);
-                *place = Some((number, page.clone()));
+                match &page {
+                    Some(page) => *place = Some((number, page.clone())),
+                    None => self.all.tell_full(),
+                }
                 page
             }
         }
@@ -560,7 +595,11 @@ impl Watch for RaceWatch<'_, '_> {
             while left != 0 {
                 let first = left.trailing_zeros() as usize;
                 let number = event.addresses[first] / PAGE;
-                let page = self.page(number);
+                let Some(page) = self.page(number) else {
+                    let here = |l: &usize| event.addresses[*l] / PAGE == number;
+                    lanes.clone().filter(here).for_each(|l| left &= !(1 << l));
+                    continue;
+                };
                 let mut page = page.lock();
                 // All lanes whose accesses lie in the page, which is locked once for them.
                 let mut crosses = false;
@@ -577,8 +616,7 @@ impl Watch for RaceWatch<'_, '_> {
                 // Before another worker sees a mark that stands for these.
                 look.note(state);
                 drop(page);
-                if crosses {
-                    let next = self.page(number.wrapping_add(1));
+                if crosses && let Some(next) = self.page(number.wrapping_add(1)) {
                     let mut next = next.lock();
                     for lane in lanes.clone() {
                         let at = event.addresses[lane];
