@@ -149,7 +149,9 @@ impl<'a> RaceObserver<'a> {
                 return true;
             }
         }
-        let wide = width != Width::Thread;
+        // A lane of the warp itself may know what the others do not.
+        let own_warp = near && width == Width::Lanes && other.warp == me.warp;
+        let wide = width != Width::Thread && !own_warp;
         if wide
             && looker.uniform
             && state.unordered.is_current(&state.clock, me.warp)
