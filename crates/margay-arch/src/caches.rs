@@ -144,6 +144,21 @@ impl Cache {
         self.touch(line, sectors, false);
     }
 
+    /// Changes nothing: reads where these lines would be, so that the machine which runs the model fetches the places
+    /// side by side. Lookups of many lines that are far apart wait for its memory one after the other.
+    #[inline]
+    pub fn warm(&self, lines: impl Iterator<Item = u64>) {
+        if self.entries.is_empty() {
+            return;
+        }
+        let mut any = 0;
+        for line in lines {
+            let set = self.by_sets.remainder(line) as usize * self.ways;
+            any |= self.entries[set] | self.entries[set + self.ways - 1];
+        }
+        std::hint::black_box(any);
+    }
+
     /// Number of the line, and the bit of the sector.
     fn place(&self, address: u64) -> (u64, u32) {
         let line = self.by_line.quotient(address);

@@ -21,6 +21,8 @@ use super::touches::{CONSTANT_LINE, LINE, Route, Touch};
 
 /// L2 is modelled on one line in so many.
 pub const L2_SAMPLE: u32 = 8;
+/// Accesses of more lines than this warm the models up first.
+const WARM: usize = 8;
 /// Far above every allocation: where local memory lies.
 const LOCAL_WINDOW: u64 = 1 << 60;
 
@@ -226,6 +228,14 @@ impl LaunchCaches<'_> {
         let mut l1 = self.l1.get(smid as usize).filter(|_| used).map(|l1| l1.lock());
         let mut l1 = l1.as_mut().map(|l1| l1.get_or_insert_with(|| Cache::new(self.shape)));
         let (mut l2, mut found) = (None, CacheCounts::default());
+        if touches.len() > WARM {
+            let lines = || touches.iter().map(|t| first.wrapping_add_signed(t.line));
+            if let Some(l1) = &l1 {
+                l1.warm(lines());
+            }
+            l2.get_or_insert_with(|| self.hierarchy.l2.lock())
+                .warm(lines().filter(|&l| sampled(l)));
+        }
         for touch in touches {
             let line = first.wrapping_add_signed(touch.line);
             let mut below = u32::from(touch.sectors);
