@@ -27,6 +27,7 @@ const MOST: usize = 512;
 
 /// Lanes and where they went.
 #[derive(Clone, PartialEq, Eq, Hash)]
+#[repr(C)]
 pub struct Pattern {
     pub mask: u32,
     /// Relative to the lowest active lane's address rounded down to the period; that lane's own value in
@@ -115,16 +116,17 @@ impl Hasher for AsIs {
     }
 }
 
-/// A pattern, how often it came, and where first.
+/// A pattern, how often it came, and where first. In this order what an access needs lies together.
+#[repr(C, align(64))]
 pub struct Seen {
-    pub pattern: Pattern,
     pub count: u64,
-    /// Address of the base when it came first.
-    pub base: u64,
-    /// What it looks up in caches, once that was asked for.
-    pub touches: Option<Box<[Touch]>>,
     /// The pattern that came after it last time.
     next: u32,
+    pub pattern: Pattern,
+    /// What it looks up in caches, once that was asked for.
+    pub touches: Option<Box<[Touch]>>,
+    /// Address of the base when it came first.
+    pub base: u64,
 }
 
 /// The patterns of one site.
@@ -134,6 +136,8 @@ pub struct Patterns {
     /// By hash. Of two patterns with one hash, the second is not kept.
     index: HashMap<u64, u32, BuildHasherDefault<AsIs>>,
     last: u32,
+    /// The pattern that is to be expected: the last one's next.
+    expected: u32,
 }
 
 impl Patterns {
@@ -146,14 +150,13 @@ impl Patterns {
         period: u64,
     ) -> (u64, Result<&mut Seen, Pattern>) {
         // In a loop the patterns mostly come in the same order again.
-        let last = self.seen.get(self.last as usize);
-        if let Some(next) = last.map(|last| last.next as usize)
-            && let Some(seen) = self.seen.get(next)
+        let expected = self.expected as usize;
+        if let Some(seen) = self.seen.get(expected)
             && seen.pattern.fits(mask, addresses, period)
         {
-            let seen = &mut self.seen[next];
+            let seen = &mut self.seen[expected];
             seen.count += 1;
-            self.last = next as u32;
+            (self.last, self.expected) = (expected as u32, seen.next);
             let lead = addresses[(mask.trailing_zeros() & 31) as usize];
             return (lead & !(period - 1), Ok(seen));
         }
@@ -186,8 +189,9 @@ impl Patterns {
         if let Some(last) = self.seen.get_mut(self.last as usize) {
             last.next = at;
         }
-        self.last = at;
-        (base, Ok(&mut self.seen[at as usize]))
+        let seen = &mut self.seen[at as usize];
+        (self.last, self.expected) = (at, seen.next);
+        (base, Ok(seen))
     }
 }
 

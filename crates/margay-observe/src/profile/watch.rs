@@ -65,20 +65,21 @@ impl Observer for LaunchObserver<'_> {
     }
 }
 
-/// Accesses of one instruction to one variable.
+/// Accesses of one instruction to one variable. In this order what every access needs lies together.
+#[repr(C, align(64))]
 pub struct Entry {
-    pub space: Space,
-    pub variable: u32,
-    pub site: Site,
-    pub width: u32,
     /// Addresses of the variable.
     pub lo: u64,
     hi: u64,
-    period: u64,
-    route: Route,
     pub lanes: u64,
     pub executions: u64,
+    period: u64,
+    pub space: Space,
+    route: Route,
+    pub site: Site,
     pub patterns: Patterns,
+    pub width: u32,
+    pub variable: u32,
     /// Accesses whose patterns were too many to keep, by model.
     pub unkept: u64,
     pub unkept_counts: Vec<Sums>,
