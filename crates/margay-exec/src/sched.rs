@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use margay_ir::{Attr, Sem};
 use parking_lot::Mutex;
 
 use crate::block::{Group, Progress};
@@ -21,6 +22,7 @@ use crate::interp::{COUNTERS, Cx, Env};
 use crate::jit::{Chunk, ChunkEnd, Fast, LaunchCode};
 use crate::launch::LaunchFailure;
 use crate::mem::Extent;
+use crate::observe::Interest;
 use crate::workers;
 
 /// Warp instructions of a group between looks at the others of its worker.
@@ -428,6 +430,25 @@ fn cluster_size(env: &Env<'_>) -> u64 {
     env.config.cluster.iter().map(|&n| n.max(1) as u64).product()
 }
 
+/// Whether an observer follows in which order threads synchronise, and they do: then the order of its events must be
+/// that of the accesses, which it is on one worker only, as an event comes before its access.
+fn order_is_watched(env: &Env<'_>) -> bool {
+    let Some(observer) = env.observer else { return false };
+    if !observer.interest().contains(Interest::FENCES) {
+        return false;
+    }
+    let functions = env.program.functions.iter();
+    let mut insts = functions.flat_map(|f| {
+        let blocks = &env.program.module.ir.functions[f.id.0 as usize].blocks;
+        blocks.iter().flat_map(|b| &b.insts)
+    });
+    insts.any(|i| match &i.attr {
+        Attr::Mem(mem) => mem.sem != Sem::Weak,
+        Attr::Atom { .. } => true,
+        _ => false,
+    })
+}
+
 /// Runs a grid to its end.
 pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> {
     let config = env.config;
@@ -437,6 +458,7 @@ pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> 
     let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
     let threads = match (config.seed, config.threads) {
         (Some(_), _) => 1,
+        _ if order_is_watched(env) => 1,
         (None, 0) => cores(),
         (None, n) => n,
     };
