@@ -214,6 +214,12 @@ impl Program {
         self.code.len() as u32
     }
 
+    /// The instructions of all functions that the kernel can reach.
+    pub fn insts(&self) -> impl Iterator<Item = &ir::Inst> {
+        let functions = self.functions.iter().map(|f| &self.module.ir.functions[f.id.0 as usize]);
+        functions.flat_map(|f| &f.blocks).flat_map(|b| &b.insts)
+    }
+
     /// What the instruction at `pc` is.
     pub fn instruction(&self, pc: u32) -> Option<InstructionView<'_>> {
         let site = self.sites.get(pc as usize)?;

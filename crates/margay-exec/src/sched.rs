@@ -437,12 +437,7 @@ fn order_is_watched(env: &Env<'_>) -> bool {
     if !observer.interest().contains(Interest::FENCES) {
         return false;
     }
-    let functions = env.program.functions.iter();
-    let mut insts = functions.flat_map(|f| {
-        let blocks = &env.program.module.ir.functions[f.id.0 as usize].blocks;
-        blocks.iter().flat_map(|b| &b.insts)
-    });
-    insts.any(|i| match &i.attr {
+    env.program.insts().any(|i| match &i.attr {
         Attr::Mem(mem) => mem.sem != Sem::Weak,
         Attr::Atom { .. } => true,
         _ => false,

@@ -67,12 +67,7 @@ fn chosen(env: &Env<'_>) -> Engine {
 /// Whether a kernel may tell in which order its threads ran: by atomics or by what it prints. With a
 /// seed such kernels are interpreted, so that both engines give the same.
 fn order_matters(program: &Program) -> bool {
-    let functions = program.functions.iter();
-    let mut insts = functions.flat_map(|f| {
-        let blocks = &program.module.ir.functions[f.id.0 as usize].blocks;
-        blocks.iter().flat_map(|b| &b.insts)
-    });
-    insts.any(|i| matches!(i.op, Op::Atom | Op::Syscall | Op::SurfStore))
+    program.insts().any(|i| matches!(i.op, Op::Atom | Op::Syscall | Op::SurfStore))
 }
 
 /// Whether nothing can be compiled beside the interpreter.
