@@ -245,24 +245,12 @@ def accusations(report, read):
     return ("accused: " + ", ".join(sorted(places))) if places else None
 
 
-def read_findings(suite):
-    """Reads `<suite>.findings`: lines of `name  code,code  reason`; {name: (codes, reason)}."""
-    path = HERE / f"{suite}.findings"
+def listed(name):
+    """Reads a file of lines of `name  word  reason`, if it is there; {name: (word, reason)}."""
+    path = HERE / name
     lines = path.read_text().splitlines() if path.exists() else []
     parts = (line.split(None, 2) for line in lines if line.strip() and not line.startswith("#"))
-    return {name: (codes.split(","), reason) for name, codes, reason in parts}
-
-
-def expectations(suite):
-    """Reads `<suite>.expected`: lines of `name  fail|waive  reason`."""
-    table = {}
-    path = HERE / f"{suite}.expected"
-    if path.exists():
-        for line in path.read_text().splitlines():
-            if line.strip() and not line.startswith("#"):
-                name, kind, reason = line.split(None, 2)
-                table[name] = (kind, reason)
-    return table
+    return {program: (word, reason) for program, word, reason in parts}
 
 
 def main():
@@ -285,8 +273,8 @@ def main():
     programs = SUITES[options.suite](options.checkout.resolve())
     if options.only:
         programs = [p for p in programs if p.name in options.only]
-    known = expectations(options.suite)
-    read = read_findings(options.suite)
+    # How programs end: `fail` or `waive`; and codes of findings, with commas between.
+    known, read = listed(f"{options.suite}.expected"), listed(f"{options.suite}.findings")
     passed = failed = waived = unexpected = 0
     rows = []
     for program in programs:
@@ -297,7 +285,8 @@ def main():
             print(f"waived  {program.name}: {why}")
             continue
         start = time.monotonic()
-        codes, reason = read.get(program.name, ([], ""))
+        codes, reason = read.get(program.name, ("", ""))
+        codes = codes.split(",")
         problem = run_one(
             program, margay, compiler, options.seconds, dict(os.environ), options.verbose, options.check, codes)
         took = time.monotonic() - start
@@ -305,7 +294,7 @@ def main():
             passed += 1
             note = " (listed as a failure: take it off the list)" if kind == "fail" else ""
             unexpected += kind == "fail"
-            rows.append((program.name, "passed", f"{', '.join(codes)}: {reason}" if options.check and codes else ""))
+            rows.append((program.name, "passed", f"{', '.join(codes)}: {reason}" if options.check and reason else ""))
             print(f"passed  {program.name} ({took:.1f} s){note}", flush=True)
         else:
             failed += 1
