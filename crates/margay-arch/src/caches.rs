@@ -8,7 +8,7 @@
 use serde::Serialize;
 
 use crate::capability::{ComputeCapability, Limits};
-use crate::card::Card;
+use crate::card::{Card, Gpu};
 use crate::figure::{Figure, Source, inferred_from, manual_in};
 
 /// What a [`Cache`] is like.
@@ -223,16 +223,15 @@ fn to_front(set: &mut [u64], way: usize, entry: u64) {
     set[0] = entry;
 }
 
-/// The constant cache of a multiprocessor: the capability's working set, or `bytes` if the user chose one
-/// (an OpenCL device for FPGAs has 16 KB unless `--const-cache-bytes` says otherwise). It lives across
-/// launches.
-pub fn constant_cache(limits: &Limits, bytes: Option<u32>) -> CacheShape {
+/// The constant cache of a multiprocessor: the GPU's, or of `bytes` if the user chose that. It lives across launches.
+pub fn constant_cache(gpu: Gpu, bytes: Option<u32>) -> CacheShape {
+    let own = gpu.constant_cache();
     CacheShape {
-        bytes: bytes.unwrap_or(limits.constant_cache.value),
+        bytes: bytes.unwrap_or(own.value),
         line: 64,
         sector: 64,
         ways: 4,
-        source: if bytes.is_some() { Source::Modelled } else { limits.constant_cache.source },
+        source: if bytes.is_some() { Source::Modelled } else { own.source },
     }
 }
 
@@ -338,6 +337,10 @@ pub fn texture_cache(limits: &Limits) -> Option<CacheShape> {
 mod tests {
     use super::*;
 
+    fn gpu(name: &str) -> Gpu {
+        crate::find(name).unwrap()
+    }
+
     fn limits(major: u32, minor: u32) -> &'static Limits {
         ComputeCapability::new(major, minor).limits().unwrap()
     }
@@ -401,7 +404,7 @@ mod tests {
     #[test]
     fn a_working_set_of_constants() {
         for (bytes, rate) in [(8 << 10, 0.5), (64 << 10, 0.0)] {
-            let mut cache = Cache::new(constant_cache(limits(9, 0), None));
+            let mut cache = Cache::new(constant_cache(gpu("9.0"), None));
             for _ in 0..2 {
                 (0..bytes / 64).for_each(|line| {
                     cache.read(line * 64);
@@ -409,8 +412,9 @@ mod tests {
             }
             assert_eq!(cache.counts.rate(), Some(rate), "{bytes}");
         }
-        assert_eq!(constant_cache(limits(6, 0), None).bytes, 4 << 10);
-        assert_eq!(constant_cache(limits(9, 0), Some(16 << 10)).bytes, 16 << 10);
+        assert_eq!(constant_cache(gpu("6.0"), None).bytes, 4 << 10);
+        assert_eq!(constant_cache(gpu("9.0"), Some(16 << 10)).bytes, 16 << 10);
+        assert_eq!(constant_cache(gpu("fpga"), None).bytes, 16 << 10);
     }
 
     /// Guide 4.2, F.4.1 and F.5.1; tuning guides of Volta, Turing, Ampere and Hopper.

@@ -20,9 +20,13 @@ pub struct Card {
     pub memory_bus_bits: Figure<u32>,
     pub memory_bytes: Figure<u64>,
     pub l2_bytes: Figure<u32>,
+    /// The constant cache, where it is not its compute capability's.
+    pub constant_cache: Option<Figure<u32>>,
     pub ecc: bool,
     /// Shares the host's memory (Jetson, DGX Spark).
     pub integrated: bool,
+    /// An OpenCL accelerator (`CL_DEVICE_TYPE_ACCELERATOR`), and no GPU.
+    pub accelerator: bool,
 }
 
 /// A virtual GPU: a card and its compute capability's limits.
@@ -40,13 +44,14 @@ const fn tagged<T>(value: T, source: Source) -> Figure<T> {
     let place = match source {
         Source::Manual => "the card's data sheet",
         Source::Measured => figure::H200,
-        Source::Inferred | Source::Modelled => "third parties' tables",
+        Source::Inferred => "third parties' tables",
+        Source::Modelled => "margay's own choice",
     };
     Figure { value, source, place }
 }
 
 macro_rules! card_table {
-    ($( $alias:literal $name:literal ($major:literal $minor:literal) $sms:literal SMs $mhz:literal MHz, $mem:literal MiB at $mem_mhz:literal MHz on $bus:literal bits, L2 $l2:literal KiB $([$($flag:ident)*])? $source:ident; )*) => {
+    ($( $alias:literal $name:literal ($major:literal $minor:literal) $sms:literal SMs $mhz:literal MHz, $mem:literal MiB at $mem_mhz:literal MHz on $bus:literal bits, $(constants $constants:literal KiB,)? L2 $l2:literal KiB $([$($flag:ident)*])? $source:ident; )*) => {
         static CARDS: &[Card] = &[ $( Card {
             name: $name,
             alias: $alias,
@@ -57,11 +62,24 @@ macro_rules! card_table {
             memory_bus_bits: from_data_sheet($bus),
             memory_bytes: tagged(($mem as f64 * 1_048_576.0) as u64, Source::$source),
             l2_bytes: tagged($l2 << 10, Source::$source),
+            constant_cache: own_constant_cache(&[$($constants)?]),
             ecc: has(&[$($(stringify!($flag)),*)?], "ecc"),
             integrated: has(&[$($(stringify!($flag)),*)?], "integrated"),
+            accelerator: has(&[$($(stringify!($flag)),*)?], "accelerator"),
         }, )* ];
     };
 }
+
+/// At most one size, in KiB.
+const fn own_constant_cache(sizes: &[u32]) -> Option<Figure<u32>> {
+    match sizes {
+        [size, ..] => Some(figure::manual_in(*size << 10, AOC)),
+        [] => None,
+    }
+}
+
+/// Where the FPGA-like device's constant cache has its size from.
+const AOC: &str = "Intel FPGA SDK for OpenCL Programming Guide, -const-cache-bytes=<N>: 16 kilobytes unless chosen";
 
 const fn has(flags: &[&str], wanted: &str) -> bool {
     let mut i = 0;
@@ -82,7 +100,8 @@ const fn has(flags: &[&str], wanted: &str) -> bool {
 }
 
 // In the capabilities' order. The first card of a capability is what its bare name (`sm_90`)
-// stands for.
+// stands for. `fpga` is no product: it runs what 9.0 runs, with the one constant cache that OpenCL compilers for
+// FPGAs build, and two banks of DDR4-2400.
 card_table! {
     "8800gtx"  "GeForce 8800 GTX"          (1 0)  16 SMs 1350 MHz, 768 MiB at 900 MHz on 384 bits, L2 0 KiB Manual;
     "9800gtx"  "GeForce 9800 GTX"          (1 1)  16 SMs 1688 MHz, 512 MiB at 1100 MHz on 256 bits, L2 0 KiB Manual;
@@ -109,6 +128,7 @@ card_table! {
     "rtx4090"  "NVIDIA GeForce RTX 4090"   (8 9)  128 SMs 2520 MHz, 24217 MiB at 10501 MHz on 384 bits, L2 73728 KiB Manual;
     "h200"     "NVIDIA H200"               (9 0)  132 SMs 1980 MHz, 143155.9375 MiB at 3201 MHz on 6016 bits, L2 61440 KiB [ecc] Measured;
     "h100"     "NVIDIA H100 80GB HBM3"     (9 0)  132 SMs 1980 MHz, 81079 MiB at 2619 MHz on 5120 bits, L2 51200 KiB [ecc] Manual;
+    "fpga"     "FPGA-like accelerator"     (9 0)  1 SMs 300 MHz, 8192 MiB at 1200 MHz on 128 bits, constants 16 KiB, L2 0 KiB [accelerator] Modelled;
     "b200"     "NVIDIA B200"               (10 0) 148 SMs 1965 MHz, 182642 MiB at 3996 MHz on 8192 bits, L2 129024 KiB [ecc] Inferred;
     "b300"     "NVIDIA B300"               (10 3) 148 SMs 1920 MHz, 275040 MiB at 3996 MHz on 8192 bits, L2 129024 KiB [ecc] Inferred;
     "thor"     "NVIDIA Thor"               (11 0) 20 SMs 1575 MHz, 125771 MiB at 4266 MHz on 256 bits, L2 32768 KiB [integrated] Inferred;
@@ -142,6 +162,11 @@ impl Gpu {
         Gpu { card, limits }
     }
 
+    /// The constant cache of a multiprocessor: the card's own, or its compute capability's working set.
+    pub fn constant_cache(&self) -> Figure<u32> {
+        self.card.constant_cache.unwrap_or(self.limits.constant_cache)
+    }
+
     /// The compute capability.
     pub fn cc(&self) -> ComputeCapability {
         self.card.cc
@@ -172,6 +197,15 @@ mod tests {
         assert_eq!(find("1.0").unwrap().card.name, "GeForce 8800 GTX");
         assert!(find("sm_99").is_none());
         assert!(find("").is_none());
+    }
+
+    #[test]
+    fn an_fpga_has_a_constant_cache_of_its_own() {
+        let fpga = find("fpga").unwrap();
+        assert_eq!((fpga.constant_cache().value, fpga.card.accelerator), (16 << 10, true));
+        let h200 = find("h200").unwrap();
+        assert_eq!(h200.constant_cache().value, h200.limits.constant_cache.value);
+        assert!(cards().filter(|g| g.card.accelerator).count() == 1);
     }
 
     #[test]

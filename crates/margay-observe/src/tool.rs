@@ -115,8 +115,6 @@ pub trait Tool: Send + Sync {
     fn copied(&self, _copy: &CopyEvent) {}
     /// An API call failed.
     fn refused(&self, _refusal: &Refusal) {}
-    /// The host wrote into the `__constant__` variable of this name.
-    fn written_constant(&self, _name: &str) {}
     /// The process ends: the last chance to write anything.
     fn finish(&self) {}
 }

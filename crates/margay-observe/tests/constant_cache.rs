@@ -34,7 +34,7 @@ loop:
 fn row(bytes: u32, launches: u32, written: bool) -> Row {
     let mut bench = Bench::new(&["h200"]);
     let module = bench.load_text(TABLE);
-    let cache = ConstantCache::start(Some(bytes));
+    let cache = ConstantCache::start(&[margay_arch::find("h200").unwrap()], Some(bytes));
     let out = bench.buffer(&[0; 4]);
     for n in 0..launches {
         if written && n > 0 {

@@ -6,6 +6,7 @@ mod common;
 use common::Bench;
 use margay_observe::report::Report;
 use margay_observe::report::schema::{Access, Finding};
+use margay_observe::report::text::{self, Options};
 
 const HEAD: &str = ".version 8.3\n.target sm_90\n.address_size 64\n";
 
@@ -145,6 +146,27 @@ fn constants_atomics_and_arrays() {
 }
 
 /// A launch whose division of the store differs waits for kernels of other streams, which is said where there are some.
+/// What is local in OpenCL's words is shared in CUDA's, and nothing of CUDA's API helps.
+#[test]
+fn opencl_kernels_are_told_in_its_words() {
+    let column = "mul.lo.u32 %r2, %r1, 128; mov.u32 %r3, tile; add.u32 %r2, %r2, %r3; ld.shared.u32 %r4, [%r2];
+        mul.wide.u32 %rd3, %r1, 4; add.u64 %rd4, %rd1, %rd3; ld.global.u32 %r5, [%rd4+4];";
+    let told = |file: &str| {
+        let loc = format!(".loc 1 3 1\n{column}");
+        let before = format!(".file 1 \"{file}\"\n.shared .align 8 .b8 tile[4096];");
+        text::render(&report(&["h200"], &kernel("f", &before, &loc)), &Options::default())
+    };
+    let (cuda, opencl) = (told("f.cu"), told("f.cl"));
+    for words in ["  shared load ", "    shared load: 32 lanes", "cudaMallocPitch"] {
+        assert!(cuda.contains(words) && !opencl.contains(words), "{words}: {cuda}{opencl}");
+    }
+    for words in
+        ["  local (shared) load ", "    local (shared) load: 32 lanes", "work-groups of 32"]
+    {
+        assert!(opencl.contains(words) && !cuda.contains(words), "{words}: {cuda}{opencl}");
+    }
+}
+
 #[test]
 fn a_change_of_the_split_is_told() {
     use margay_arch::caches::SplitPreference;

@@ -4,11 +4,12 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use margay_arch::Gpu;
 use margay_arch::caches::SplitPreference;
 use margay_exec::launch::{
     self as engine, Host, LaunchConfig, LaunchFailure, LaunchStats, Machine,
 };
-use margay_exec::mem::{AddressSpace, AllocKind};
+use margay_exec::mem::AddressSpace;
 use margay_exec::program::Program;
 use margay_observe::constant_cache::ConstantCache;
 use margay_observe::profile::Profiler;
@@ -25,6 +26,7 @@ pub fn tools(settings: &Settings, constants: Option<&Arc<ConstantCache>>) -> Vec
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     if let Some(directory) = &settings.profile
         && let Some(&(_, own)) = settings.gpus.first()
+        && let Some(constants) = constants
     {
         let mut gpus = vec![own];
         for gpu in &settings.models {
@@ -32,24 +34,22 @@ pub fn tools(settings: &Settings, constants: Option<&Arc<ConstantCache>>) -> Vec
                 gpus.push(*gpu);
             }
         }
-        let profiler = Profiler::start(directory, gpus, settings.constant_cache);
-        if let Some(constants) = constants {
-            profiler.tell_of(constants.clone());
-        }
-        tools.push(profiler);
+        tools.push(Profiler::start(directory, gpus, constants.clone()));
+    } else if let Some(constants) = constants {
+        tools.push(constants.clone());
     }
     if let Some((wanted, directory)) = &settings.check {
         tools.push(Checks::start(directory, wanted.clone(), settings.check_filter.clone()));
     }
-    tools.extend(constants.map(|c| c.clone() as Arc<dyn Tool>));
     tools
 }
 
-/// The constant cache's model, where somebody looks: a profile, which a program's own choice of a size is for, or the
-/// command line.
+/// The constant caches, where somebody looks: a profile, the command line, or a card that has its own.
 pub fn constant_cache(settings: &Settings) -> Option<Arc<ConstantCache>> {
-    let wanted = settings.constant_cache.is_some() || settings.profile.is_some();
-    wanted.then(|| Arc::new(ConstantCache::start(settings.constant_cache)))
+    let gpus: Vec<Gpu> = settings.gpus.iter().map(|g| g.1).collect();
+    let own = gpus.first().is_some_and(|g| g.card.constant_cache.is_some());
+    let wanted = own || settings.constant_cache.is_some() || settings.profile.is_some();
+    wanted.then(|| Arc::new(ConstantCache::start(&gpus, settings.constant_cache)))
 }
 
 /// What a launch takes of its device.
@@ -152,11 +152,6 @@ pub fn freed(rt: &Runtime, base: u64) {
 pub fn copied(rt: &Runtime, to: u64, from: Option<u64>, bytes: u64, stream: Handle) {
     if rt.tools.is_empty() {
         return;
-    }
-    if let Some(constant) = rt.memory.find(to).filter(|a| a.kind == AllocKind::Constant) {
-        for tool in &rt.tools {
-            tool.written_constant(&constant.label);
-        }
     }
     let copy = CopyEvent { to, from, bytes, stream, order: order::now() };
     for tool in &rt.tools {

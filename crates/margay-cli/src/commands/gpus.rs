@@ -80,8 +80,10 @@ fn describe(gpu: &Gpu) {
         memory_bus_bits,
         memory_bytes,
         l2_bytes,
+        constant_cache: _,
         ecc,
         integrated,
+        accelerator,
     } = gpu.card;
     println!("{name}  (--gpu {alias})\n");
     row("Compute capability", format!("{cc} (sm_{}, {})", cc.sm(), gpu.limits.architecture), None);
@@ -93,14 +95,17 @@ fn describe(gpu: &Gpu) {
     figure("L2 cache", *l2_bytes, bytes);
     row("Error correction (ECC)", yes(*ecc), None);
     row("Integrated, sharing host memory", yes(*integrated), None);
-    describe_limits(gpu.limits);
+    if *accelerator {
+        row("OpenCL device type", "CL_DEVICE_TYPE_ACCELERATOR", None);
+    }
+    describe_limits(gpu);
     println!(
         "\nSource of a figure: manual, NVIDIA's documents; measured, read off a card; inferred,\n\
-         concluded from neighbours or third parties' tables."
+         concluded from neighbours or third parties' tables; modelled, margay's own choice."
     );
 }
 
-fn describe_limits(limits: &Limits) {
+fn describe_limits(gpu: &Gpu) {
     let Limits {
         cc: _,
         architecture: _,
@@ -123,7 +128,7 @@ fn describe_limits(limits: &Limits) {
         shared_launch_configuration,
         shared_banks,
         constant_memory,
-        constant_cache,
+        constant_cache: _,
         local_per_thread,
         max_parameters,
         l1_and_shared,
@@ -136,7 +141,7 @@ fn describe_limits(limits: &Limits) {
         managed_memory,
         concurrent_managed_access,
         compute_preemption,
-    } = limits;
+    } = gpu.limits;
     println!("\nGrids and blocks");
     figure("Largest grid (x, y, z)", *max_grid, dimensions);
     figure("Largest block (x, y, z)", *max_block, dimensions);
@@ -165,7 +170,7 @@ fn describe_limits(limits: &Limits) {
     figure("L1 cache and shared memory together", *l1_and_shared, bytes);
     println!("\nOther memory");
     figure("Constant memory", *constant_memory, bytes);
-    figure("Constant cache of a multiprocessor", *constant_cache, bytes);
+    figure("Constant cache of a multiprocessor", gpu.constant_cache(), bytes);
     figure("Local memory of a thread", *local_per_thread, bytes);
     println!("\nAbilities");
     figure("Single to double precision speed", *single_to_double_ratio, |r| match r {

@@ -5,9 +5,10 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use margay_arch::caches::HitCounts;
 use margay_arch::{Counts, Gpu, MemoryModel, Space};
 use margay_exec::launch::{LaunchFailure, LaunchStats};
 use margay_exec::observe::Observer;
@@ -21,9 +22,9 @@ use super::site::{Site, cache_name, kind_name, places, space_name};
 use super::texture::TextureCounts;
 use super::variables::Variables;
 use super::watch::{LaunchObserver, LaunchTotals, Worker, count};
-use crate::constant_cache::ConstantCache;
+use crate::constant_cache::{ConstantCache, Met};
 use crate::report::arithmetic;
-use crate::tool::{LaunchView, Tool};
+use crate::tool::{CopyEvent, LaunchView, Tool};
 
 /// How often the file is written while the program runs.
 const CHECKPOINT: Duration = Duration::from_secs(1);
@@ -44,7 +45,7 @@ pub struct Profiler {
     /// Workers hand in what they have when this changes.
     pub(super) epoch: AtomicU64,
     changed: AtomicBool,
-    constants: OnceLock<Arc<ConstantCache>>,
+    constants: Arc<ConstantCache>,
     state: Mutex<State>,
     owner: u32,
 }
@@ -100,17 +101,17 @@ struct Kept {
 impl Profiler {
     /// A profiler that writes into `directory`, for these GPUs; the first is the program's own.
     ///
-    /// `constant_bytes` is the size of a constant cache, if not the capability's.
-    pub fn start(directory: &Path, gpus: Vec<Gpu>, constant_bytes: Option<u32>) -> Arc<Profiler> {
+    /// It looks reads of constant memory up in `constants`, which is no tool beside it then.
+    pub fn start(directory: &Path, gpus: Vec<Gpu>, constants: Arc<ConstantCache>) -> Arc<Profiler> {
         let models = gpus.iter().map(|gpu| MemoryModel::new(gpu.limits)).collect();
         let profiler = Arc::new(Profiler {
             directory: directory.to_path_buf(),
             models,
-            hierarchy: gpus.first().map(|&own| Hierarchy::new(own, constant_bytes)),
+            hierarchy: gpus.first().map(|&own| Hierarchy::new(own, constants.clone())),
             gpus,
             epoch: AtomicU64::new(0),
             changed: AtomicBool::new(false),
-            constants: OnceLock::new(),
+            constants,
             state: Mutex::default(),
             owner: std::process::id(),
         });
@@ -119,12 +120,6 @@ impl Profiler {
         // Without the thread a killed program loses its profile, and nothing else changes.
         let _ = std::thread::Builder::new().name(name).spawn(move || checkpoints(&weak));
         profiler
-    }
-
-    /// The profile also tells what this cache did.
-    pub fn tell_of(&self, constants: Arc<ConstantCache>) {
-        // Of two the first is told of.
-        let _ = self.constants.set(constants);
     }
 
     pub(super) fn models(&self) -> &[MemoryModel] {
@@ -142,6 +137,12 @@ impl Profiler {
         let mut state = self.state.lock();
         let at = state.kernels[launch.kernel].variable(&found.variable);
         (at, found.lo, found.hi)
+    }
+
+    /// The row of the constant at an address, in the constant cache's report.
+    pub(super) fn constant_row(&self, launch: &LaunchObserver<'_>, address: u64) -> usize {
+        let find = || launch.variables.lock().find(Space::Constant, address);
+        self.constants.row(&launch.constants, launch.view.program.name(), address, find)
     }
 
     /// Takes a worker's counts in.
@@ -182,6 +183,10 @@ impl Profiler {
                     unkept: 0,
                     caches: CacheCounts::default(),
                 });
+                if entry.space == Space::Constant {
+                    let (hits, misses) = (entry.caches.constant_hits, entry.caches.constant_misses);
+                    self.constants.count(entry.row, HitCounts { hits, misses });
+                }
                 let before = site.counts.first().copied().unwrap_or_default();
                 site.take(&self.models, entry);
                 let after = site.counts.first().copied().unwrap_or_default();
@@ -217,11 +222,11 @@ impl Profiler {
             kernels: state.kernels.iter().map(|k| k.raw(self.models.len())).collect(),
             launches: state.launches.clone(),
             launches_left_out: state.left_out,
-            constant_cache_bytes: self.hierarchy.as_ref().map_or(0, Hierarchy::constant_bytes),
-            constant_cache_discards: self.hierarchy.as_ref().map_or(0, Hierarchy::discards),
+            constant_cache_bytes: self.constants.bytes(),
+            constant_cache_discards: self.constants.discards(),
             // With one stream nothing runs beside anything.
             split_changes: if state.streams.len() > 1 { state.split_changes } else { 0 },
-            constants: self.constants.get().and_then(|c| c.constants()),
+            constants: self.constants.constants(),
         }
     }
 
@@ -467,7 +472,8 @@ impl Tool for Profiler {
             state.kernels.len() - 1
         });
         let shared = view.program.info().static_shared + view.config.dynamic_shared;
-        let caches = self.hierarchy.as_ref()?.launch(shared, view.blocks_per_sm, view.split);
+        let caches =
+            self.hierarchy.as_ref()?.launch(view.device, shared, view.blocks_per_sm, view.split);
         let before = state.split.insert(view.device, caches.shared_bytes());
         state.split_changes += u64::from(before.is_some_and(|b| b != caches.shared_bytes()));
         state.streams.insert(view.stream);
@@ -476,8 +482,16 @@ impl Tool for Profiler {
         state.kernels[kernel].texture_bytes = caches.texture_bytes();
         state.running.insert(launch, LaunchTotals::default());
         drop(state);
-        let variables = Mutex::new(Variables::new(view));
-        Some(Box::new(LaunchObserver { profiler: self, view, kernel, launch, variables, caches }))
+        let (variables, constants) = (Mutex::new(Variables::new(view)), Met::default());
+        Some(Box::new(LaunchObserver {
+            profiler: self,
+            view,
+            kernel,
+            launch,
+            variables,
+            caches,
+            constants,
+        }))
     }
 
     fn launched(&self, view: &LaunchView<'_>, outcome: &Result<LaunchStats, LaunchFailure>) {
@@ -509,13 +523,12 @@ impl Tool for Profiler {
         self.changed.store(true, Ordering::Release);
     }
 
-    fn written_constant(&self, _name: &str) {
-        if let Some(hierarchy) = &self.hierarchy {
-            hierarchy.constant_written();
-        }
+    fn copied(&self, copy: &CopyEvent) {
+        self.constants.written(copy.to, copy.bytes);
     }
 
     fn finish(&self) {
+        self.constants.finish();
         self.write(true);
     }
 }

@@ -9,7 +9,7 @@
 //! Limit: *modelled*. NVIDIA documents sizes, not replacement, and how blocks overlap in time is the
 //! engine's schedule and not a GPU's.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
 use margay_arch::caches::{self, Cache, CacheShape, SplitPreference};
 use margay_arch::coalesce::through_l1;
@@ -17,7 +17,8 @@ use margay_arch::{Gpu, Kind, MemoryModel, Space, WarpAccess};
 use parking_lot::Mutex;
 
 use super::raw::CacheCounts;
-use super::touches::{CONSTANT_LINE, LINE, Route, Touch};
+use super::touches::{LINE, Route, Touch};
+use crate::constant_cache::ConstantCache;
 
 /// L2 is modelled on one line in so many.
 pub const L2_SAMPLE: u32 = 8;
@@ -30,50 +31,21 @@ const LOCAL_WINDOW: u64 = 1 << 60;
 pub struct Hierarchy {
     gpu: Gpu,
     l2: Mutex<Cache>,
-    constants: Vec<Mutex<Cache>>,
-    /// Times that the host wrote constant memory after a kernel had read it.
-    discards: AtomicU64,
+    constants: Arc<ConstantCache>,
 }
 
 impl Hierarchy {
-    /// Empty caches; the constant caches have `constant_bytes` if the user chose that.
-    pub fn new(gpu: Gpu, constant_bytes: Option<u32>) -> Hierarchy {
+    /// An L1 and an L2 that are empty, beside the constant caches.
+    pub fn new(gpu: Gpu, constants: Arc<ConstantCache>) -> Hierarchy {
         let l2 = caches::l2_cache(gpu.card);
-        let constant = caches::constant_cache(gpu.limits, constant_bytes);
-        let sms = gpu.card.sm_count.value.max(1);
-        Hierarchy {
-            gpu,
-            l2: Mutex::new(Cache::new(CacheShape { bytes: l2.bytes / L2_SAMPLE, ..l2 })),
-            constants: (0..sms).map(|_| Mutex::new(Cache::new(constant))).collect(),
-            discards: AtomicU64::new(0),
-        }
-    }
-
-    /// Bytes of a multiprocessor's constant cache.
-    pub fn constant_bytes(&self) -> u32 {
-        self.constants.first().map_or(0, |c| c.lock().shape().bytes)
-    }
-
-    /// The host wrote constant memory: what the caches hold of it is thrown away.
-    pub fn constant_written(&self) {
-        let mut held = false;
-        for cache in &self.constants {
-            let mut cache = cache.lock();
-            held |= cache.counts.hits + cache.counts.misses != 0;
-            cache.invalidate();
-            cache.counts = caches::HitCounts::default();
-        }
-        self.discards.fetch_add(u64::from(held), Ordering::Relaxed);
-    }
-
-    /// See [`Hierarchy::constant_written`]: how often that cost something.
-    pub fn discards(&self) -> u64 {
-        self.discards.load(Ordering::Relaxed)
+        let l2 = Mutex::new(Cache::new(CacheShape { bytes: l2.bytes / L2_SAMPLE, ..l2 }));
+        Hierarchy { gpu, l2, constants }
     }
 
     /// The caches of a launch whose blocks take `shared` bytes, so many of them on a multiprocessor.
     pub fn launch(
         &self,
+        device: u32,
         shared: u32,
         blocks_per_sm: u32,
         preference: SplitPreference,
@@ -87,9 +59,10 @@ impl Hierarchy {
             | SplitPreference::Equal => shared,
         };
         let split = caches::split_for(self.gpu.limits, needed, preference);
-        let each = || (0..self.constants.len()).map(|_| Mutex::new(None)).collect();
+        let each = || (0..self.gpu.card.sm_count.value).map(|_| Mutex::new(None)).collect();
         LaunchCaches {
             hierarchy: self,
+            device,
             l1: each(),
             shape: caches::l1_cache(split),
             shared: split.shared,
@@ -101,6 +74,7 @@ impl Hierarchy {
 /// The caches that one launch sees.
 pub struct LaunchCaches<'h> {
     hierarchy: &'h Hierarchy,
+    device: u32,
     /// By multiprocessor, made when it is first used.
     l1: Vec<Mutex<Option<Cache>>>,
     shape: CacheShape,
@@ -190,7 +164,10 @@ impl LaunchCaches<'_> {
         match route {
             Route::Nowhere => {}
             Route::Constant => {
-                self.constant(base / u64::from(CONSTANT_LINE), touches, smid, counts);
+                let place = (self.device, smid);
+                let found = self.hierarchy.constants.look(place, base, touches);
+                counts.constant_hits += found.hits;
+                counts.constant_misses += found.misses;
             }
             Route::Global { cached } => {
                 let line = base / u64::from(LINE);
@@ -200,18 +177,6 @@ impl LaunchCaches<'_> {
                 let window = LOCAL_WINDOW | u64::from(smid) << 40 | u64::from(warp) << 32;
                 let line = (window + 32 * base) / u64::from(LINE);
                 self.sectors((line, touches), (kind, self.shape.bytes > 0), smid, counts);
-            }
-        }
-    }
-
-    fn constant(&self, first: u64, touches: &[Touch], smid: u32, counts: &mut CacheCounts) {
-        let Some(cache) = self.hierarchy.constants.get(smid as usize) else { return };
-        let mut cache = cache.lock();
-        for touch in touches {
-            for _ in 0..touch.sectors {
-                let hit = cache.read_line(first.wrapping_add_signed(touch.line), 1);
-                counts.constant_hits += u64::from(hit);
-                counts.constant_misses += u64::from(hit ^ 1);
             }
         }
     }
@@ -284,6 +249,11 @@ mod tests {
         WarpAccess { space, kind, width: 4, mask: u32::MAX, addresses, cache }
     }
 
+    fn hierarchy(gpu: &str) -> Hierarchy {
+        let gpu = margay_arch::find(gpu).unwrap();
+        Hierarchy::new(gpu, Arc::new(ConstantCache::start(&[gpu], None)))
+    }
+
     fn look(caches: &LaunchCaches<'_>, a: &WarpAccess<'_>, smid: u32) -> CacheCounts {
         let gpu = margay_arch::find("h200").unwrap();
         let (mut counts, mut list) = (CacheCounts::default(), Vec::new());
@@ -295,21 +265,21 @@ mod tests {
 
     #[test]
     fn l1_is_a_multiprocessor_s_and_a_launch_s() {
-        let hierarchy = Hierarchy::new(margay_arch::find("h200").unwrap(), None);
+        let hierarchy = hierarchy("h200");
         let at: [u64; 32] = std::array::from_fn(|l| 4096 + 4 * l as u64);
         let load = access(Space::Global, Kind::Load, &at);
-        let caches = hierarchy.launch(0, 1, SplitPreference::Default);
+        let caches = hierarchy.launch(0, 0, 1, SplitPreference::Default);
         assert_eq!(caches.l1_bytes(), 256 << 10);
         assert_eq!(look(&caches, &load, 0).l1_misses, 4);
         assert_eq!(look(&caches, &load, 0).l1_hits, 4);
         assert_eq!(look(&caches, &load, 1).l1_misses, 4, "another multiprocessor");
         assert_eq!(
-            look(&hierarchy.launch(0, 1, SplitPreference::Default), &load, 0).l1_misses,
+            look(&hierarchy.launch(0, 0, 1, SplitPreference::Default), &load, 0).l1_misses,
             4,
             "another launch"
         );
         // Whether the line is one of those that are modelled or not, L2 never forgets it.
-        let after = look(&hierarchy.launch(0, 1, SplitPreference::Default), &load, 2);
+        let after = look(&hierarchy.launch(0, 0, 1, SplitPreference::Default), &load, 2);
         assert_eq!(after.l2_misses, 0);
         let store = access(Space::Global, Kind::Store, &at);
         assert_eq!(look(&caches, &store, 0), CacheCounts::default());
@@ -318,8 +288,8 @@ mod tests {
     #[test]
     fn texels_go_through_l1_or_a_cache_of_their_own() {
         let load = |gpu: &str| {
-            let hierarchy = Hierarchy::new(margay_arch::find(gpu).unwrap(), None);
-            let caches = hierarchy.launch(0, 1, SplitPreference::Default);
+            let hierarchy = hierarchy(gpu);
+            let caches = hierarchy.launch(0, 0, 1, SplitPreference::Default);
             let at: [u64; 32] = std::array::from_fn(|l| 4096 + 4 * l as u64);
             let mut counts = CacheCounts::default();
             caches.look_texture(&[128, 129], Kind::Load, 0, &mut counts);
@@ -332,22 +302,5 @@ mod tests {
         };
         assert_eq!(load("h200"), (4, 256 << 10), "one store");
         assert_eq!(load("c2050"), (0, 12 << 10));
-    }
-
-    #[test]
-    fn constants_stay_until_the_host_writes_them() {
-        let hierarchy = Hierarchy::new(margay_arch::find("h200").unwrap(), Some(16 << 10));
-        assert_eq!(hierarchy.constant_bytes(), 16 << 10);
-        let load = |caches: &LaunchCaches<'_>| {
-            look(caches, &access(Space::Constant, Kind::Load, &[4096; 32]), 0)
-        };
-        assert_eq!(load(&hierarchy.launch(0, 1, SplitPreference::Default)).constant_misses, 1);
-        assert_eq!(load(&hierarchy.launch(0, 1, SplitPreference::Default)).constant_hits, 1);
-        hierarchy.constant_written();
-        assert_eq!(load(&hierarchy.launch(0, 1, SplitPreference::Default)).constant_misses, 1);
-        assert_eq!(hierarchy.discards(), 1);
-        hierarchy.constant_written();
-        hierarchy.constant_written();
-        assert_eq!(hierarchy.discards(), 2, "nothing was held the last time");
     }
 }

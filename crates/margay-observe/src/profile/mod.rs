@@ -13,7 +13,7 @@ mod pattern;
 pub mod raw;
 pub(crate) mod site;
 mod texture;
-mod touches;
+pub(crate) mod touches;
 pub mod variables;
 mod watch;
 

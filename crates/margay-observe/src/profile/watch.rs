@@ -17,6 +17,7 @@ use super::site::{self, Site};
 use super::texture::TextureCounts;
 use super::touches::{Route, Touch, touches};
 use super::variables::Variables;
+use crate::constant_cache::Met;
 use crate::tool::LaunchView;
 
 /// Straight runs between looks at whether counts are to be handed in.
@@ -40,6 +41,8 @@ pub struct LaunchObserver<'a> {
     pub launch: u64,
     pub variables: Mutex<Variables<'a>>,
     pub caches: LaunchCaches<'a>,
+    /// Variables that it read as constants.
+    pub constants: Met,
 }
 
 impl Observer for LaunchObserver<'_> {
@@ -80,6 +83,8 @@ pub struct Entry {
     pub patterns: Patterns,
     pub width: u32,
     pub variable: u32,
+    /// Row of the constant cache's report, in constant memory.
+    pub row: usize,
     /// Accesses whose patterns were too many to keep, by model.
     pub unkept: u64,
     pub unkept_counts: Vec<Sums>,
@@ -125,9 +130,14 @@ impl Worker<'_, '_> {
         let (kind, cache, width) = (site.kind, site.cache, e.bytes);
         let access = WarpAccess { space, kind, width, mask: e.mask, addresses: e.addresses, cache };
         let own = self.models.first();
+        let row = match space {
+            Space::Constant => self.launch.profiler.constant_row(self.launch, lead),
+            Space::Global | Space::Local | Space::Shared | Space::Parameter => 0,
+        };
         entries.push(Entry {
             space,
             variable,
+            row,
             site,
             width,
             lo,

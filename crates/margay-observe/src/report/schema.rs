@@ -4,6 +4,7 @@
 //! Invariant: fields are only ever added while [`VERSION`] stays the same. Lists "by GPU" have one
 //! entry for each of [`Report::gpus`], in that order.
 
+use super::words::Words;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -108,7 +109,7 @@ pub struct Kernel {
 impl Kernel {
     /// Whether its source is OpenCL C, whose words a report then has beside CUDA's.
     pub fn is_opencl(&self) -> bool {
-        self.lines.iter().any(|line| line.file.ends_with(".cl"))
+        Words::of(self) == Words::OpenCl
     }
 }
 

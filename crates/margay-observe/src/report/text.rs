@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::causes::number;
 use super::schema::*;
+use super::words::Words;
 
 /// How much to print.
 #[derive(Clone, Copy, Debug)]
@@ -87,8 +88,8 @@ fn kernel_text(
         format!("{} launches", number(kernel.launches))
     };
     let _ = write!(out, "  {times}, grid {} block {}", shape(r.grid), shape(r.block));
-    let opencl = kernel.is_opencl();
-    if opencl {
+    let words = Words::of(kernel);
+    if words == Words::OpenCl {
         let count = |n: [u32; 3]| number(n.iter().map(|n| u64::from(*n)).product());
         let (groups, items) = (count(r.grid), count(r.block));
         let _ = write!(out, " ({groups} work-groups of {items} work-items)");
@@ -96,12 +97,11 @@ fn kernel_text(
     let _ = write!(out, ", {} registers ({})", r.registers, r.registers_are);
     let shared = r.static_shared + r.dynamic_shared;
     if shared > 0 {
-        // What is local in OpenCL's words is shared in CUDA's.
-        let word = if opencl { "local (shared)" } else { "shared" };
+        let word = words.space("shared");
         let _ = write!(out, ", {} bytes of {word} memory", number(shared.into()));
     }
     if r.local_bytes > 0 {
-        let word = if opencl { "private (local)" } else { "local" };
+        let word = words.space("local");
         let _ = write!(out, ", {} of {word}", number(r.local_bytes.into()));
     }
     out.push('\n');
@@ -121,7 +121,10 @@ fn kernel_text(
         let _ = writeln!(
             out,
             "  occupancy on {}: {} of {} warps ({part:.0} %), limited by {}",
-            gpu.name, o.warps_per_sm, o.max_warps_per_sm, o.limiter
+            gpu.name,
+            o.warps_per_sm,
+            o.max_warps_per_sm,
+            words.limiter(&o.limiter)
         );
     }
     caches(out, kernel);
@@ -168,8 +171,11 @@ fn table(out: &mut String, report: &Report, kernel: &Kernel, paint: &Paint) {
         return;
     }
     let several = report.gpus.len() > 1;
+    let words = Words::of(kernel);
+    // As wide as the longest name.
+    let wide = words.say("parameter atomic  ", "private (local) atomic  ").len();
     let head = format!(
-        "  {:<18}{:>8}{:>14}{:>14}{:>14}{:>14}{:>9}",
+        "  {:<wide$}{:>8}{:>14}{:>14}{:>14}{:>14}{:>9}",
         "",
         if several { "gpu" } else { "" },
         "executions",
@@ -201,11 +207,11 @@ fn table(out: &mut String, report: &Report, kernel: &Kernel, paint: &Paint) {
                 }
                 _ => String::new(),
             };
-            let name = if g == 0 || !several { row.replace('_', " ") } else { String::new() };
+            let name = if g == 0 || !several { words.row(row) } else { String::new() };
             let best = if best > 0 { number(best) } else { String::new() };
             let _ = writeln!(
                 out,
-                "  {name:<18}{:>8}{:>14}{:>14}{:>14}{best:>14}{used:>9}  {unit}",
+                "  {name:<wide$}{:>8}{:>14}{:>14}{:>14}{best:>14}{used:>9}  {unit}",
                 if several { &*gpu.name } else { "" },
                 number(cell.executions),
                 number(c.requests),
@@ -285,9 +291,10 @@ fn line_text(out: &mut String, report: &Report, kernel: &Kernel, line: &Line, pa
     let _ = writeln!(out, "\n  {}  {}", paint.bold(&place), text);
     for group in alike(&findings) {
         let access = group[0];
+        let space = Words::of(kernel).space(&access.space);
         let what = match access.operation.as_deref() {
-            Some(op) => format!("{} {} ({op})", access.space, access.kind),
-            None => format!("{} {}", access.space, access.kind),
+            Some(op) => format!("{space} {} ({op})", access.kind),
+            None => format!("{space} {}", access.kind),
         };
         let times = match group.len() {
             1 => String::new(),

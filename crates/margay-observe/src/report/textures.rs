@@ -5,6 +5,7 @@
 //! other layout.
 
 use super::schema::{Cure, Finding, Variable};
+use super::words::Words;
 use crate::profile::raw::{RawSite, RawTexel, RawTexture};
 
 /// Sectors that move at least this often what the texels need are worth a finding. A row of an array moves twice as
@@ -56,7 +57,12 @@ fn way(texels: &[RawTexel]) -> Way {
 }
 
 /// What is wrong with the accesses of an instruction to a texture, if anything is.
-pub fn find(site: &RawSite, form: &RawTexture, variable: &Variable) -> Option<Finding> {
+pub fn find(
+    site: &RawSite,
+    form: &RawTexture,
+    variable: &Variable,
+    words: Words,
+) -> Option<Finding> {
     let total = site.counts.first()?;
     let name = &variable.name;
     if total.sectors == 0 {
@@ -86,8 +92,11 @@ pub fn find(site: &RawSite, form: &RawTexture, variable: &Variable) -> Option<Fi
         worth.then(|| Cure {
             kind: "to-array".into(),
             text: format!(
-                "keep `{name}` in an array (`cudaMallocArray`, `clCreateImage` without a buffer): its tiles hold \
-                 neighbours of both directions together"
+                "keep `{name}` in {}: its tiles hold neighbours of both directions together",
+                words.say(
+                    "an array (`cudaMallocArray`)",
+                    "an image of its own (`clCreateImage` without a buffer)"
+                )
             ),
             unit: "sectors".into(),
             before: total.sectors,
@@ -119,7 +128,8 @@ mod tests {
         };
         let form = RawTexture { used, texels, ..RawTexture::default() };
         let site = RawSite { counts, executions: 100, ..RawSite::default() };
-        find(&site, &form, &Variable { name: "image".into(), ..Variable::default() })
+        let variable = Variable { name: "image".into(), ..Variable::default() };
+        find(&site, &form, &variable, Words::Cuda)
     }
 
     #[test]
@@ -145,15 +155,15 @@ mod tests {
             ..RawTexture::default()
         };
         let rows = of("rows");
-        assert_eq!(find(&site, &rows, &Variable::default()), None);
+        assert_eq!(find(&site, &rows, &Variable::default(), Words::Cuda), None);
         let nothing =
             RawSite { counts: vec![Sums::default()], executions: 1, ..RawSite::default() };
-        assert_eq!(find(&nothing, &rows, &Variable::default()), None, "all outside");
+        assert_eq!(find(&nothing, &rows, &Variable::default(), Words::Cuda), None, "all outside");
         // Half of each sector belongs to the row beside it.
         let counts = vec![Sums { sectors: 800, sectors_ideal: 400, ..Sums::default() }];
         let site = RawSite { counts, executions: 100, ..RawSite::default() };
         let tiles = of("tiles");
-        assert_eq!(find(&site, &tiles, &Variable::default()), None);
-        assert!(find(&site, &rows, &Variable::default()).is_some());
+        assert_eq!(find(&site, &tiles, &Variable::default(), Words::Cuda), None);
+        assert!(find(&site, &rows, &Variable::default(), Words::Cuda).is_some());
     }
 }

@@ -13,6 +13,7 @@ use margay_exec::mem::{AddressSpace, AllocKind};
 use margay_exec::program::{LoadedModule, Program};
 use margay_ir as ir;
 use margay_observe::Tool;
+use margay_observe::constant_cache::ConstantCache;
 use margay_observe::profile::Profiler;
 use margay_observe::profile::raw::RawProfile;
 use margay_observe::report::{Report, build};
@@ -46,11 +47,12 @@ impl Bench {
     pub fn new(gpus: &[&str]) -> Bench {
         let gpus: Vec<_> = gpus.iter().map(|g| margay_arch::find(g).unwrap()).collect();
         // Nothing is written before `finish`, which is not called here.
+        let constants = Arc::new(ConstantCache::start(&gpus, None));
         let nowhere = std::env::temp_dir().join("margay-no-profile");
         Bench {
             memory: AddressSpace::new().unwrap(),
             gpu: gpus[0],
-            profiler: Profiler::start(&nowhere, gpus, None),
+            profiler: Profiler::start(&nowhere, gpus, constants),
             modules: HashMap::new(),
             split: SplitPreference::Default,
             stream: 0,

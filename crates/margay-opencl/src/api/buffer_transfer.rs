@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use opencl_sys::*;
 
-use super::transfer::{End, Place, buffer, copy, fill, map, map_flags_fit};
+use super::transfer::{End, Place, buffer, copy, fill, inside, map, map_flags_fit};
 use super::triple;
 use crate::Result;
 use crate::answer::list;
@@ -31,10 +31,7 @@ fn rectangle(
     slice_pitch: usize,
 ) -> Result<Layout> {
     let layout = Layout::new(origin, region, row_pitch as u64, slice_pitch as u64)?;
-    match layout.end(region) {
-        Some(end) if end <= mem.size => Ok(layout),
-        Some(_) | None => Err(CL_INVALID_VALUE),
-    }
+    inside(mem, layout, region)
 }
 
 pub unsafe fn clEnqueueReadBuffer(
@@ -52,12 +49,7 @@ pub unsafe fn clEnqueueReadBuffer(
     let mem = self::buffer(&queue, buffer)?;
     let from = range(&mem, offset, cb)?;
     let to = End::host(ptr, Layout::line(0, cb as u64))?;
-    let place = Place {
-        queue: command_queue,
-        count: num_events_in_wait_list,
-        wait: event_wait_list,
-        event,
-    };
+    let place = Place::new(command_queue, num_events_in_wait_list, event_wait_list, event);
     // SAFETY: the caller keeps the contract.
     unsafe {
         copy(
@@ -86,12 +78,7 @@ pub unsafe fn clEnqueueWriteBuffer(
     let mem = self::buffer(&queue, buffer)?;
     let to = range(&mem, offset, cb)?;
     let from = End::host(ptr, Layout::line(0, cb as u64))?;
-    let place = Place {
-        queue: command_queue,
-        count: num_events_in_wait_list,
-        wait: event_wait_list,
-        event,
-    };
+    let place = Place::new(command_queue, num_events_in_wait_list, event_wait_list, event);
     // SAFETY: the caller keeps the contract.
     unsafe {
         copy(
@@ -120,12 +107,7 @@ pub unsafe fn clEnqueueCopyBuffer(
     let (source, target) = (buffer(&queue, src_buffer)?, buffer(&queue, dst_buffer)?);
     let (from, to) = (range(&source, src_offset, cb)?, range(&target, dst_offset, cb)?);
     let (from, to) = (End::of(source, from), End::of(target, to));
-    let place = Place {
-        queue: command_queue,
-        count: num_events_in_wait_list,
-        wait: event_wait_list,
-        event,
-    };
+    let place = Place::new(command_queue, num_events_in_wait_list, event_wait_list, event);
     // SAFETY: the caller keeps the contract.
     unsafe { copy(place, CL_COMMAND_COPY_BUFFER, CL_FALSE, [cb as u64, 1, 1], from, to) }
 }
@@ -154,12 +136,7 @@ pub unsafe fn clEnqueueReadBufferRect(
     let from = rectangle(&mem, from, region, buffer_row_pitch, buffer_slice_pitch)?;
     let to = Layout::new(to, region, host_row_pitch as u64, host_slice_pitch as u64)?;
     let (from, to) = (End::of(mem, from), End::host(ptr, to)?);
-    let place = Place {
-        queue: command_queue,
-        count: num_events_in_wait_list,
-        wait: event_wait_list,
-        event,
-    };
+    let place = Place::new(command_queue, num_events_in_wait_list, event_wait_list, event);
     // SAFETY: the caller keeps the contract.
     unsafe { copy(place, CL_COMMAND_READ_BUFFER_RECT, blocking_read, region, from, to) }
 }
@@ -188,12 +165,7 @@ pub unsafe fn clEnqueueWriteBufferRect(
     let to = rectangle(&mem, to, region, buffer_row_pitch, buffer_slice_pitch)?;
     let from = Layout::new(from, region, host_row_pitch as u64, host_slice_pitch as u64)?;
     let (from, to) = (End::host(ptr, from)?, End::of(mem, to));
-    let place = Place {
-        queue: command_queue,
-        count: num_events_in_wait_list,
-        wait: event_wait_list,
-        event,
-    };
+    let place = Place::new(command_queue, num_events_in_wait_list, event_wait_list, event);
     // SAFETY: the caller keeps the contract.
     unsafe { copy(place, CL_COMMAND_WRITE_BUFFER_RECT, blocking_write, region, from, to) }
 }
@@ -224,12 +196,7 @@ pub unsafe fn clEnqueueCopyBufferRect(
         return Err(CL_INVALID_VALUE);
     }
     let (from, to) = (End::of(source, from), End::of(target, to));
-    let place = Place {
-        queue: command_queue,
-        count: num_events_in_wait_list,
-        wait: event_wait_list,
-        event,
-    };
+    let place = Place::new(command_queue, num_events_in_wait_list, event_wait_list, event);
     // SAFETY: the caller keeps the contract.
     unsafe { copy(place, CL_COMMAND_COPY_BUFFER_RECT, CL_FALSE, region, from, to) }
 }
@@ -255,12 +222,7 @@ pub unsafe fn clEnqueueFillBuffer(
         return Err(CL_INVALID_VALUE);
     }
     let (to, pattern) = (End::of(mem, to), pattern.to_vec());
-    let place = Place {
-        queue: command_queue,
-        count: num_events_in_wait_list,
-        wait: event_wait_list,
-        event,
-    };
+    let place = Place::new(command_queue, num_events_in_wait_list, event_wait_list, event);
     // SAFETY: the caller keeps the contract.
     unsafe { fill(place, CL_COMMAND_FILL_BUFFER, [cb as u64, 1, 1], to, pattern) }
 }
@@ -283,12 +245,7 @@ pub unsafe fn clEnqueueMapBuffer(
     if cb == 0 {
         return Err(CL_INVALID_VALUE);
     }
-    let place = Place {
-        queue: command_queue,
-        count: num_events_in_wait_list,
-        wait: event_wait_list,
-        event,
-    };
+    let place = Place::new(command_queue, num_events_in_wait_list, event_wait_list, event);
     let bytes = [cb as u64, 1, 1];
     // SAFETY: the caller keeps the contract.
     unsafe { map(place, CL_COMMAND_MAP_BUFFER, blocking_map, map_flags, bytes, mem, layout) }

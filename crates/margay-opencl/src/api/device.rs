@@ -61,6 +61,11 @@ const FEATURES: &[&str] = &[
     "__opencl_c_work_group_collective_functions",
 ];
 
+/// What a device is, besides possibly the default.
+fn kind(device: &Device) -> cl_device_type {
+    if device.gpu.card.accelerator { CL_DEVICE_TYPE_ACCELERATOR } else { CL_DEVICE_TYPE_GPU }
+}
+
 pub unsafe fn clGetDeviceIDs(
     platform: cl_platform_id,
     device_type: cl_device_type,
@@ -77,14 +82,10 @@ pub unsafe fn clGetDeviceIDs(
     if device_type != CL_DEVICE_TYPE_ALL && (device_type == 0 || device_type & !known != 0) {
         return Err(CL_INVALID_DEVICE_TYPE);
     }
-    let all = platform.devices.iter().map(|d| d.handle());
-    let list: Vec<cl_device_id> = if device_type & CL_DEVICE_TYPE_GPU != 0 {
-        all.collect()
-    } else if device_type & CL_DEVICE_TYPE_DEFAULT != 0 {
-        all.take(1).collect()
-    } else {
-        Vec::new()
-    };
+    let by_default = |n: usize| n == 0 && device_type & CL_DEVICE_TYPE_DEFAULT != 0;
+    let devices_of = platform.devices.iter().enumerate();
+    let wanted = devices_of.filter(|(n, d)| device_type & kind(d) != 0 || by_default(*n));
+    let list: Vec<cl_device_id> = wanted.map(|(_, d)| d.handle()).collect();
     // SAFETY: the caller keeps the contract.
     unsafe { give_list(&list, num_entries, devices, num_devices)? };
     if list.is_empty() { Err(CL_DEVICE_NOT_FOUND) } else { Ok(()) }
@@ -168,7 +169,7 @@ pub unsafe fn clGetDeviceInfo(
     let independent = device.sm() >= 70;
     let rounding = CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_FMA;
     match param_name {
-        CL_DEVICE_TYPE => answer.value(CL_DEVICE_TYPE_GPU),
+        CL_DEVICE_TYPE => answer.value(kind(&device)),
         // "mg": of no PCI vendor, and below the identifiers that Khronos gives.
         CL_DEVICE_VENDOR_ID => answer.value(0x6d67u32),
         CL_DEVICE_MAX_COMPUTE_UNITS => answer.value(card.sm_count.value),

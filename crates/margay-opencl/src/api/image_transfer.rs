@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use opencl_sys::*;
 
-use super::transfer::{End, Place, buffer, copy, fill, map, map_flags_fit, object};
+use super::transfer::{End, Place, buffer, copy, fill, inside, map, map_flags_fit, object};
 use super::triple;
 use crate::Result;
 use crate::answer::offer;
@@ -27,10 +27,7 @@ fn image(queue: &Queue, handle: cl_mem) -> Result<(Arc<Mem>, Shape)> {
 fn packed(mem: &Mem, offset: usize, bytes: [u64; 3]) -> Result<Layout> {
     let mut layout = Layout::new([0; 3], bytes, 0, 0)?;
     layout.origin[0] = offset as u64;
-    match layout.end(bytes) {
-        Some(end) if end <= mem.size => Ok(layout),
-        Some(_) | None => Err(CL_INVALID_VALUE),
-    }
+    inside(mem, layout, bytes)
 }
 
 pub unsafe fn clEnqueueReadImage(
@@ -53,12 +50,7 @@ pub unsafe fn clEnqueueReadImage(
     let (bytes, from) = shape.place(origin, region)?;
     let to = shape.host(region, row_pitch as u64, slice_pitch as u64)?;
     let (from, to) = (End::of(mem, from), End::host(ptr, to)?);
-    let place = Place {
-        queue: command_queue,
-        count: num_events_in_wait_list,
-        wait: event_wait_list,
-        event,
-    };
+    let place = Place::new(command_queue, num_events_in_wait_list, event_wait_list, event);
     // SAFETY: the caller keeps the contract.
     unsafe { copy(place, CL_COMMAND_READ_IMAGE, blocking_read, bytes, from, to) }
 }
@@ -83,12 +75,7 @@ pub unsafe fn clEnqueueWriteImage(
     let (bytes, to) = shape.place(origin, region)?;
     let from = shape.host(region, input_row_pitch as u64, input_slice_pitch as u64)?;
     let (from, to) = (End::host(ptr, from)?, End::of(mem, to));
-    let place = Place {
-        queue: command_queue,
-        count: num_events_in_wait_list,
-        wait: event_wait_list,
-        event,
-    };
+    let place = Place::new(command_queue, num_events_in_wait_list, event_wait_list, event);
     // SAFETY: the caller keeps the contract.
     unsafe { copy(place, CL_COMMAND_WRITE_IMAGE, blocking_write, bytes, from, to) }
 }
@@ -115,12 +102,7 @@ pub unsafe fn clEnqueueCopyImage(
     let (bytes, from) = source_shape.place(from, region)?;
     let (_, to) = target_shape.place(to, region)?;
     let (from, to) = (End::of(source, from), End::of(target, to));
-    let place = Place {
-        queue: command_queue,
-        count: num_events_in_wait_list,
-        wait: event_wait_list,
-        event,
-    };
+    let place = Place::new(command_queue, num_events_in_wait_list, event_wait_list, event);
     // SAFETY: the caller keeps the contract.
     unsafe { copy(place, CL_COMMAND_COPY_IMAGE, CL_FALSE, bytes, from, to) }
 }
@@ -144,12 +126,7 @@ pub unsafe fn clEnqueueCopyImageToBuffer(
     let (bytes, from) = shape.place(origin, region)?;
     let to = packed(&target, dst_offset, bytes)?;
     let (from, to) = (End::of(source, from), End::of(target, to));
-    let place = Place {
-        queue: command_queue,
-        count: num_events_in_wait_list,
-        wait: event_wait_list,
-        event,
-    };
+    let place = Place::new(command_queue, num_events_in_wait_list, event_wait_list, event);
     // SAFETY: the caller keeps the contract.
     unsafe { copy(place, CL_COMMAND_COPY_IMAGE_TO_BUFFER, CL_FALSE, bytes, from, to) }
 }
@@ -173,12 +150,7 @@ pub unsafe fn clEnqueueCopyBufferToImage(
     let (bytes, to) = shape.place(origin, region)?;
     let from = packed(&source, src_offset, bytes)?;
     let (from, to) = (End::of(source, from), End::of(target, to));
-    let place = Place {
-        queue: command_queue,
-        count: num_events_in_wait_list,
-        wait: event_wait_list,
-        event,
-    };
+    let place = Place::new(command_queue, num_events_in_wait_list, event_wait_list, event);
     // SAFETY: the caller keeps the contract.
     unsafe { copy(place, CL_COMMAND_COPY_BUFFER_TO_IMAGE, CL_FALSE, bytes, from, to) }
 }
@@ -203,12 +175,7 @@ pub unsafe fn clEnqueueFillImage(
     // SAFETY: the caller keeps the contract.
     let (origin, region) = unsafe { (triple(origin)?, triple(region)?) };
     let (bytes, to) = shape.place(origin, region)?;
-    let place = Place {
-        queue: command_queue,
-        count: num_events_in_wait_list,
-        wait: event_wait_list,
-        event,
-    };
+    let place = Place::new(command_queue, num_events_in_wait_list, event_wait_list, event);
     let texel = shape.format.texel(color);
     // SAFETY: the caller keeps the contract.
     unsafe { fill(place, CL_COMMAND_FILL_IMAGE, bytes, End::of(mem, to), texel) }
@@ -237,12 +204,7 @@ pub unsafe fn clEnqueueMapImage(
     if image_row_pitch.is_null() || (slices && image_slice_pitch.is_null()) {
         return Err(CL_INVALID_VALUE);
     }
-    let place = Place {
-        queue: command_queue,
-        count: num_events_in_wait_list,
-        wait: event_wait_list,
-        event,
-    };
+    let place = Place::new(command_queue, num_events_in_wait_list, event_wait_list, event);
     let pitches = (shape.row_pitch as usize, shape.slice_pitch as usize);
     // SAFETY: the caller keeps the contract; pitches are not null, or null where they may be.
     unsafe {

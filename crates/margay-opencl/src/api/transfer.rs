@@ -31,6 +31,14 @@ pub fn object(queue: &Queue, handle: cl_mem) -> Result<Arc<Mem>> {
     }
 }
 
+/// A rectangle of `bytes` (bytes, rows, slices), if the object holds it.
+pub fn inside(mem: &Mem, layout: Layout, bytes: [u64; 3]) -> Result<Layout> {
+    match layout.end(bytes) {
+        Some(end) if end <= mem.size => Ok(layout),
+        Some(_) | None => Err(CL_INVALID_VALUE),
+    }
+}
+
 /// What the host may do with an object.
 fn host_may(mem: &Mem, denied: cl_mem_flags) -> Result<()> {
     match mem.flags & (denied | CL_MEM_HOST_NO_ACCESS) {
@@ -42,13 +50,23 @@ fn host_may(mem: &Mem, denied: cl_mem_flags) -> Result<()> {
 /// The queue, the wait list and the event that every enqueue function takes.
 #[derive(Clone, Copy)]
 pub struct Place {
-    pub queue: cl_command_queue,
-    pub count: cl_uint,
-    pub wait: *const cl_event,
-    pub event: *mut cl_event,
+    queue: cl_command_queue,
+    count: cl_uint,
+    wait: *const cl_event,
+    event: *mut cl_event,
 }
 
 impl Place {
+    /// The four in the order of every enqueue function.
+    pub fn new(
+        queue: cl_command_queue,
+        count: cl_uint,
+        wait: *const cl_event,
+        event: *mut cl_event,
+    ) -> Place {
+        Place { queue, count, wait, event }
+    }
+
     /// # Safety
     /// As the contract of [`crate::api`] says.
     unsafe fn enqueue(self) -> Result<Enqueue> {

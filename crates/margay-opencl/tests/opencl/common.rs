@@ -126,7 +126,7 @@ impl Setup {
         let (mut platform, mut device, mut error) = (null_mut(), null_mut(), 0);
         assert_eq!(cl!(clGetPlatformIDs(1, &mut platform, null_mut())), 0);
         assert_eq!(
-            cl!(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &mut device, null_mut())),
+            cl!(clGetDeviceIDs(platform, CL_DEVICE_TYPE_DEFAULT, 1, &mut device, null_mut())),
             0
         );
         let context = cl!(clCreateContext(null(), 1, &device, None, null_mut(), &mut error));

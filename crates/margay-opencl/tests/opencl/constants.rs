@@ -94,15 +94,51 @@ fn what_stays_is_read_once() {
     let said = report("a_table_that_stays", &[("MARGAY_CONST_CACHE_BYTES", "16384")]);
     assert!(said.contains("constant cache of 16384 bytes for each multiprocessor"), "{said}");
     // 1 KB is 16 lines of 64 bytes; a warp asks for one line with each of its 256 reads.
-    let row = "(1024 bytes): 1024 lines read in 4 launches, 98.4 % hits; the host wrote it 0 times between";
+    let row =
+        "(1024 bytes): 1024 reads in 4 launches, 98.4 % hits; the host wrote it 0 times between";
     assert!(said.contains("sum: argument 0") && said.contains(row), "{said}");
     assert!(!said.contains("hint"), "{said}");
+}
+
+/// The FPGA-like device has 16 KB that nobody asked for, and is an accelerator.
+#[test]
+fn an_fpga_has_16_kb() {
+    let said = report("a_table_that_stays", &[("MARGAY_GPU", "fpga")]);
+    assert!(said.contains("constant cache of 16384 bytes"), "{said}");
+    assert!(said.contains("1024 reads in 4 launches, 98.4 % hits"), "{said}");
+    let scenario = "a_table_of_a_program_that_chooses";
+    let said = report(scenario, &[("MARGAY_GPU", "fpga")]);
+    assert!(said.contains("constant cache of 2048 bytes"), "the program's choice: {said}");
+    let smaller = [("MARGAY_GPU", "fpga"), ("MARGAY_CONST_CACHE_BYTES", "1024")];
+    assert!(report(scenario, &smaller).contains("constant cache of 1024 bytes"));
+    report("an_accelerator", &[("MARGAY_GPU", "fpga")]);
+}
+
+#[test]
+#[ignore = "a scenario of the tests above"]
+fn an_accelerator() {
+    let setup = Setup::new(0);
+    let mut kind: cl_device_type = 0;
+    let at = std::ptr::from_mut(&mut kind).cast::<c_void>();
+    assert_eq!(cl!(clGetDeviceInfo(setup.device, CL_DEVICE_TYPE, 8, at, null_mut())), 0);
+    assert_eq!(kind, CL_DEVICE_TYPE_ACCELERATOR);
+    let count = |wanted| {
+        let (mut n, mut platform) = (0, null_mut());
+        assert_eq!(cl!(clGetPlatformIDs(1, &mut platform, null_mut())), 0);
+        let error = cl!(clGetDeviceIDs(platform, wanted, 0, null_mut(), &mut n));
+        (error, n)
+    };
+    assert_eq!(count(CL_DEVICE_TYPE_ACCELERATOR), (CL_SUCCESS, 1));
+    assert_eq!(count(CL_DEVICE_TYPE_DEFAULT), (CL_SUCCESS, 1));
+    assert_eq!(count(CL_DEVICE_TYPE_ALL), (CL_SUCCESS, 1));
+    assert_eq!(count(CL_DEVICE_TYPE_GPU).0, CL_DEVICE_NOT_FOUND);
 }
 
 #[test]
 fn every_way_of_writing_empties_it() {
     let said = report("a_table_that_is_written", &[("MARGAY_CONST_CACHE_BYTES", "16384")]);
-    let row = "(1024 bytes): 1024 lines read in 4 launches, 93.8 % hits; the host wrote it 3 times between";
+    let row =
+        "(1024 bytes): 1024 reads in 4 launches, 93.8 % hits; the host wrote it 3 times between";
     assert!(said.contains(row), "{said}");
     let hint = "hint: the host writes it before every launch, and each write throws the cache away: `global const`";
     assert!(said.contains(hint), "{said}");
@@ -126,7 +162,7 @@ fn a_program_chooses_for_the_profile() {
     };
     assert!(said.contains("constant cache of 2048 bytes"), "{said}");
     // 8 KB go round in 2 KB: none of the 128 lines is there when it is asked for again, but for the words of a line.
-    assert!(said.contains("(8192 bytes): 8192 lines read in 4 launches, 93.8 % hits"), "{said}");
+    assert!(said.contains("(8192 bytes): 8192 reads in 4 launches, 93.8 % hits"), "{said}");
     assert_eq!(read()["constants"]["bytes"], 2048);
     let said = report(scenario, &[profile, ("MARGAY_CONST_CACHE_BYTES", "16384")]);
     assert!(
