@@ -55,6 +55,8 @@ pub struct Place {
     pub line: u32,
     pub column: u32,
     pub ptx_line: u32,
+    /// The line, of a source that may lie on no disk.
+    pub text: Option<String>,
     /// Name of the device function that holds the instruction.
     pub function: String,
     /// The instruction, as IR text.

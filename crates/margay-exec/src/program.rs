@@ -316,8 +316,12 @@ impl Program {
             Some(inst) => inst.to_string(),
             None => block.term.to_string(),
         };
+        let file = loc.file.and_then(|f| module.files.get(f as usize));
+        let source = file.and_then(|f| module.sources.get(f));
+        let text = source.and_then(|t| t.lines().nth(loc.line.checked_sub(1)? as usize));
         Place {
-            file: loc.file.and_then(|f| module.files.get(f as usize)).map(|f| f.to_string()),
+            file: file.map(|f| f.to_string()),
+            text: text.map(str::to_owned),
             line: loc.line,
             column: loc.column,
             ptx_line: loc.ptx_line,
@@ -333,13 +337,13 @@ fn is_header(file: &str) -> bool {
     ours || file.contains("/__clang_cuda_")
 }
 
-/// The handle that device code sees for a function (for tables of function pointers in initialisers).
-/// It is no address of anything: a load through it faults.
 /// Bytes of the static shared variables that a kernel can reach. Nothing is decoded.
 pub fn static_shared(module: &ir::Module, entry: ir::FuncId) -> Result<u32, LinkError> {
     crate::decode::static_shared(module, entry)
 }
 
+/// The handle that device code sees for a function (for tables of function pointers in initialisers).
+/// It is no address of anything: a load through it faults.
 pub fn function_handle(module_uid: u32, function: ir::FuncId) -> u64 {
     0x0c0d << 48 | (module_uid as u64 & 0xff_ffff) << 24 | ((function.0 as u64 + 1) & 0xf_ffff) << 4
 }

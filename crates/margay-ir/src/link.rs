@@ -112,6 +112,7 @@ impl Linker {
         }
         let files = out.files.len() as u32;
         out.files.extend(module.files);
+        out.sources.extend(module.sources);
         if out.locs.is_empty() {
             out.locs.push(SrcLoc::default());
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Modules, functions and variables.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::inst::{Block, CallArg};
@@ -29,6 +30,8 @@ pub struct Module {
     pub globals: Vec<Global>,
     /// File names that [`SrcLoc::file`] indexes.
     pub files: Vec<Arc<str>>,
+    /// Text of files that may lie on no disk, by name: sources that a program hands over as strings.
+    pub sources: BTreeMap<Arc<str>, Arc<str>>,
     /// Index 0 is "unknown".
     pub locs: Vec<SrcLoc>,
 }

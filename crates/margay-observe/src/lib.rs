@@ -13,5 +13,6 @@ pub mod profile;
 pub mod report;
 pub mod sanitize;
 pub mod tool;
+pub mod words;
 
 pub use tool::Tool;

@@ -12,6 +12,7 @@ use margay_observe::constant_cache::Row;
 use margay_observe::report::schema::{Access, ConstantCache, ConstantRow, GpuInfo};
 use margay_observe::report::{Report, html};
 use margay_observe::sanitize::finding::{Actor, Check, Finding, Severity, Source};
+use margay_observe::words::Words;
 
 fn chromium() -> Option<&'static str> {
     let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
@@ -185,6 +186,7 @@ fn findings_of_the_checks_and_the_constant_cache_are_shown() {
         address: Some(u64::MAX),
         bytes: Some(4),
         object: None,
+        words: Words::Cuda,
         actors: vec![actor("write", 8), actor("write", 12)],
         count: 1234,
     };

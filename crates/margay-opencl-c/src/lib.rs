@@ -20,7 +20,7 @@ mod range;
 mod recursion;
 mod stored;
 
-pub use compile::{Executable, Object, available, compile, link, warm};
+pub use compile::{Executable, Object, SOURCE_NAME, available, compile, link, warm};
 pub use metadata::{Argument, Kernel, Space};
 pub use options::{BadOption, Options, Standard};
 pub use range::Range;

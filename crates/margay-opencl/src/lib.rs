@@ -23,6 +23,7 @@ mod object;
 mod program;
 mod queue;
 mod sampler;
+mod sources;
 mod transfer;
 
 /// What every function returns inside: an OpenCL error code.

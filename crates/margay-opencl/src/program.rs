@@ -23,6 +23,7 @@ use crate::Result;
 use crate::context::Context;
 use crate::device::{Device, platform};
 use crate::object::{Id, Object, Table};
+use crate::sources;
 
 const MAGIC: &[u8; 12] = b"MARGAYCL\x01\0\0\0";
 
@@ -200,7 +201,13 @@ impl Program {
         };
         let context = self.context.on(device).map_err(|_| "no such device".to_owned())?;
         let compiled = margay_runtime::image::compile(executable.ptx.as_bytes(), device.sm());
-        let module = compiled.and_then(|ir| context.load_ir(ir));
+        let module = compiled.and_then(|mut ir| {
+            let watched = platform().is_some_and(|p| p.runtime.is_watched());
+            if let Some(source) = self.source.as_ref().filter(|_| watched) {
+                sources::attach(Arc::make_mut(&mut ir), source);
+            }
+            context.load_ir(ir)
+        });
         let module = module.map_err(|failure| match failure.log.is_empty() {
             true => format!("error: {}\n", failure.error),
             false => failure.log.replace("error   : ", "error: "),

@@ -205,6 +205,7 @@ mod tests {
             ptx_line: 41,
             function: "add".into(),
             instruction: "st.global.i32".into(),
+            ..Place::default()
         };
         let fault =
             Fault { kind, kernel: "add".into(), block: [1, 0, 0], thread: [3, 0, 0], place };

@@ -221,6 +221,11 @@ impl Runtime {
         }
     }
 
+    /// Whether tools watch the program.
+    pub fn is_watched(&self) -> bool {
+        !self.tools.is_empty()
+    }
+
     /// Tells the tools of a copy (or, without `from`, a fill) that another API than CUDA's made.
     pub fn observed_copy(&self, to: u64, from: Option<u64>, bytes: u64) {
         watch::copied(self, to, from, bytes, 0);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! OpenCL C files on the command line: `margay ptx FILE.cl` and `margay launch FILE.cl`.
 
+use std::fs;
 use std::path::Path;
 
-use margay_opencl_c::{BuildError, Executable, Options};
+use margay_opencl_c::{BuildError, Executable, Options, SOURCE_NAME};
 
 use super::compiler::CompilerArgs;
 use super::gpu_name;
@@ -28,7 +29,7 @@ pub fn compile(
         Some(name) => gpu_name::find(name)?.cc().sm(),
         None => arch::native().number,
     };
-    let source = std::fs::read(file).at(file, "cannot read")?;
+    let source = fs::read(file).at(file, "cannot read")?;
     let name = file.display().to_string();
     let said = |log: &str| eprint!("{}", log.replace("program.cl:", &format!("{name}:")));
     let failed = |error: BuildError| match error {
@@ -41,8 +42,20 @@ pub fn compile(
     let source = String::from_utf8_lossy(&source);
     let (object, log) = margay_opencl_c::compile(&source, &[], &options, sm).map_err(failed)?;
     said(&log);
-    let (executable, log) = margay_opencl_c::link(&[object], &options, sm).map_err(failed)?;
+    let (mut executable, log) = margay_opencl_c::link(&[object], &options, sm).map_err(failed)?;
     said(&log);
+    // As clang has it for a file: its path, in every place that a tool shows.
+    let path = fs::canonicalize(file).at(file, "cannot read")?;
+    let path = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
+    let ours = format!("{SOURCE_NAME}\"");
+    let named = |line: &str| match line.trim_start().strip_prefix(".file") {
+        Some(rest) if rest.trim_end().ends_with(&ours) => {
+            let number = rest.split_whitespace().next().unwrap_or("1");
+            format!("\t.file\t{number} \"{path}\"")
+        }
+        Some(_) | None => line.to_owned(),
+    };
+    executable.ptx = executable.ptx.lines().map(named).collect::<Vec<_>>().join("\n");
     Ok(executable)
 }
 

@@ -2,6 +2,7 @@
 //! `--profile` of `margay run` and `margay launch`: the program runs as a child that writes its counts into a directory of
 //! ours; when it has ended, however that came, the reports are made of what is there.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{IsTerminal, Write};
@@ -140,6 +141,8 @@ impl Profile {
             return Ok(false);
         }
         profiles.sort_by_key(|p| p.pid);
+        let mut known = BTreeMap::new();
+        profiles.iter_mut().for_each(|p| p.tell_apart(&mut known));
         let ended = match (status.code(), status.signal()) {
             (Some(code), _) => format!("exit {code}"),
             (None, signal) => format!("signal {}", signal.unwrap_or(0)),

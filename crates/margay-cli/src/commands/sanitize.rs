@@ -308,6 +308,8 @@ fn demangled(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use margay_observe::words::Words;
+
     use super::*;
 
     #[test]
@@ -330,6 +332,7 @@ mod tests {
             address: None,
             bytes: None,
             object: None,
+            words: Words::Cuda,
             actors: Vec::new(),
             count: 1,
         };

@@ -210,6 +210,7 @@ fn a_module_round_trips() {
         target: "sm_90a".to_string(),
         address_bits: 64,
         files: vec!["a \"b\".cu".into(), "c.h".into()],
+        sources: Default::default(),
         locs: vec![
             SrcLoc::default(),
             SrcLoc {

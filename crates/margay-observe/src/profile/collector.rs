@@ -2,7 +2,7 @@
 //! The profile of a process: workers hand their counts in, and a file always has what there was a
 //! second ago, so that a killed program loses little.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -59,6 +59,8 @@ struct State {
     split: HashMap<u32, u32>,
     split_changes: u64,
     streams: HashSet<u64>,
+    /// Text by name.
+    sources: BTreeMap<String, String>,
     /// Of launches that run.
     running: HashMap<u64, LaunchTotals>,
 }
@@ -227,6 +229,7 @@ impl Profiler {
             // With one stream nothing runs beside anything.
             split_changes: if state.streams.len() > 1 { state.split_changes } else { 0 },
             constants: self.constants.constants(),
+            sources: state.sources.clone(),
         }
     }
 
@@ -455,6 +458,8 @@ impl Tool for Profiler {
         let same = |k: &Kernel| k.uid == uid && k.program.name() == view.program.name();
         let kernel = state.kernels.iter().position(same).unwrap_or_else(|| {
             let n = view.program.code_len() as usize;
+            let sources = view.program.module().ir.sources.iter();
+            state.sources.extend(sources.map(|(name, text)| (name.to_string(), text.to_string())));
             state.kernels.push(Kernel {
                 program: view.program.clone(),
                 uid,

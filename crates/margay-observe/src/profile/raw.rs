@@ -3,6 +3,8 @@
 //!
 //! This format is between margay's own parts of one version; the report's JSON is the public one.
 
+use std::collections::BTreeMap;
+
 use margay_arch::Counts;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +37,27 @@ pub struct RawProfile {
     /// What a constant cache of a chosen size did, if one was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constants: Option<Constants>,
+    /// Text of sources that the process handed over as strings, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sources: BTreeMap<String, String>,
+}
+
+impl RawProfile {
+    /// Gives sources whose names another process has for another text a name with this process's number. `known`:
+    /// the sources of the processes before.
+    pub fn tell_apart(&mut self, known: &mut BTreeMap<String, String>) {
+        for (name, text) in std::mem::take(&mut self.sources) {
+            let mut own = name.clone();
+            if known.get(&name).is_some_and(|other| *other != text) {
+                own = format!("process {}: {name}", self.pid);
+                let code = self.kernels.iter_mut().flat_map(|k| &mut k.code);
+                let places = code.flat_map(|i| &mut i.places);
+                places.filter(|p| p.file == name).for_each(|p| p.file.clone_from(&own));
+            }
+            known.insert(own.clone(), text.clone());
+            self.sources.insert(own, text);
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -151,6 +151,11 @@ impl<'a> Variables<'a> {
     }
 }
 
+/// A variable's name without its function's: LLVM's back end writes OpenCL's `f.tile` as `f_$_tile`.
+pub fn plain(name: &str) -> &str {
+    name.split_once("_$_").map_or(name, |(_, own)| own)
+}
+
 fn named(kind: VariableKind, name: &str, size: u64) -> RawVariable {
     RawVariable { kind, name: name.to_owned(), argument: None, size, home: Home::Device }
 }

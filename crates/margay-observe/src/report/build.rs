@@ -12,6 +12,7 @@ use crate::profile::raw::{
     CacheCounts, RawBranch, RawInstruction, RawKernel, RawLaunch, RawPattern, RawPlace, RawProfile,
     RawSite, RawTexture, Sums,
 };
+use crate::profile::variables::plain;
 
 /// A symbol's name in the source, with and without parameters.
 pub type Demangle = fn(&str) -> Option<(String, String)>;
@@ -44,7 +45,10 @@ pub fn build(profiles: &[RawProfile], run: &Run) -> Report {
             files.insert(place.file.clone());
         }
     }
-    let sources = source::read(files.into_iter());
+    let handed_over: BTreeMap<String, String> =
+        profiles.iter().flat_map(|p| p.sources.clone()).collect();
+    let mut sources = source::read(files.into_iter().filter(|f| !handed_over.contains_key(f)));
+    sources.extend(handed_over);
     let mut order = Vec::new();
     let mut kernels = Vec::new();
     for (p, profile) in profiles.iter().enumerate() {
@@ -320,7 +324,7 @@ fn add_branch(to: &mut RawBranch, from: &RawBranch) {
 /// A variable's name in the source: clang calls a kernel's `tile` `_ZZ6kernelPfE4tile`.
 fn plain_variable(name: &str, run: &Run) -> String {
     // A variable of a function has the function's symbol before its own.
-    let name = name.rsplit("::").next().unwrap_or(name);
+    let name = plain(name.rsplit("::").next().unwrap_or(name));
     let demangled = run.demangle.and_then(|f| f(name)).map(|(full, _)| full);
     let Some(full) = demangled else { return name.to_owned() };
     let mut depth = 0;

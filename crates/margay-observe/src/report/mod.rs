@@ -14,7 +14,6 @@ pub mod shape;
 pub mod source;
 pub mod text;
 pub mod textures;
-pub mod words;
 
 pub use build::build;
 pub use schema::Report;

@@ -4,7 +4,6 @@
 //! Invariant: fields are only ever added while [`VERSION`] stays the same. Lists "by GPU" have one
 //! entry for each of [`Report::gpus`], in that order.
 
-use super::words::Words;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::cures::Change;
 use crate::constant_cache::Row;
 use crate::profile::raw::{CacheCounts, Home, RawBranch, RawTexel, Sums, TextureUse, VariableKind};
+use crate::words::Words;
 
 /// The value of [`Report::schema`].
 pub const SCHEMA: &str = "margay-profile";

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::causes::number;
 use super::schema::*;
-use super::words::Words;
+use crate::words::Words;
 
 /// How much to print.
 #[derive(Clone, Copy, Debug)]

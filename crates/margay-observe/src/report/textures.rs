@@ -5,8 +5,8 @@
 //! other layout.
 
 use super::schema::{Cure, Finding, Variable};
-use super::words::Words;
 use crate::profile::raw::{RawSite, RawTexel, RawTexture};
+use crate::words::Words;
 
 /// Sectors that move at least this often what the texels need are worth a finding. A row of an array moves twice as
 /// much, and the warps of the rows beside it find the rest in the cache.

@@ -6,6 +6,8 @@ use std::collections::{BTreeSet, HashMap};
 use margay_exec::fault::Place;
 use serde::{Deserialize, Serialize};
 
+use crate::words::Words;
+
 /// The four checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -75,14 +77,17 @@ pub struct Source {
     pub column: u32,
     /// Line in the PTX text, from 1; 0 if unknown.
     pub ptx_line: u32,
+    /// The line's text, of a source that the program handed over as a string.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
     /// The device function.
     pub function: String,
 }
 
 impl From<Place> for Source {
     fn from(place: Place) -> Source {
-        let Place { file, line, column, ptx_line, function, .. } = place;
-        Source { file, line, column, ptx_line, function }
+        let Place { file, line, column, ptx_line, text, function, .. } = place;
+        Source { file, line, column, ptx_line, text, function }
     }
 }
 
@@ -121,6 +126,9 @@ pub struct Finding {
     /// The variable or allocation: "`tile` + 128", "the 4096 bytes of cudaMalloc".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
+    /// The kernel's language, if it is not CUDA.
+    #[serde(default, skip_serializing_if = "Words::are_cuda")]
+    pub words: Words,
     /// The one at fault, then the other side if there is one.
     pub actors: Vec<Actor>,
     pub count: u64,
@@ -133,7 +141,9 @@ impl Finding {
         for actor in &self.actors {
             let s = &actor.source;
             let file = s.file.as_deref().unwrap_or("");
-            site += &format!("|{}:{file}:{}:{}", actor.action, s.line, s.ptx_line);
+            // A loop that is unrolled makes several instructions of one place.
+            let within = if s.line == 0 { s.ptx_line } else { s.column };
+            site += &format!("|{}:{file}:{}:{within}", actor.action, s.line);
         }
         if self.actors.is_empty() {
             // What has no place is told apart by what it is about.

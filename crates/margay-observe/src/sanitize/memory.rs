@@ -10,13 +10,16 @@ use margay_exec::mem::{AllocKind, AllocationInfo};
 use margay_ir::Space;
 
 use super::finding::{Actor, Check, Finding, Severity};
+use super::view::space_name;
 use crate::tool::{Refusal, Wanted};
+use crate::words::Words;
 
 /// The finding for a launch that ended in a fault of memory. `freed` tells which allocation was at an
 /// address before it was freed.
 pub fn failure(
     failure: &LaunchFailure,
     freed: &dyn Fn(u64) -> Option<AllocationInfo>,
+    words: Words,
 ) -> Option<Finding> {
     let LaunchFailure::Fault(fault) = failure else { return None };
     let (code, action, space, address, bytes, cure) = match &fault.kind {
@@ -64,7 +67,12 @@ pub fn failure(
             Some(Space::Local),
             None,
             None,
-            "raise cudaLimitStackSize, or make the recursion or the arrays smaller".to_owned(),
+            words
+                .say(
+                    "raise cudaLimitStackSize, or make the recursion or the arrays smaller",
+                    "make the private arrays smaller",
+                )
+                .to_owned(),
         ),
         FaultKind::InvalidAddressSpace { address, .. } => (
             "memory/address-space",
@@ -88,10 +96,11 @@ pub fn failure(
         kernel: fault.kernel.clone(),
         message: fault.kind.to_string(),
         cure,
-        space: space.map(|s| format!("{s:?}").to_lowercase()),
+        space: space.map(|s| space_name(words, s).to_owned()),
         address,
         bytes,
         object: None,
+        words,
         actors: vec![actor(action, fault)],
         count: 1,
     })
@@ -188,6 +197,7 @@ pub fn refused(refusal: &Refusal, freed: Option<&AllocationInfo>) -> Finding {
         bytes: u32::try_from(bytes).ok().filter(|b| *b > 0),
         // The message tells one site from another.
         object: None,
+        words: Words::default(),
         actors: Vec::new(),
         count: 1,
     }
@@ -220,6 +230,7 @@ pub fn leak(allocation: &AllocationInfo) -> Option<Finding> {
         address: Some(allocation.base),
         bytes: None,
         object: Some(format!("{}, {} bytes", allocation.label, allocation.size)),
+        words: Words::default(),
         actors: Vec::new(),
         count: 1,
     })

@@ -32,6 +32,7 @@ use self::promises::Promises;
 use self::streams::Streams;
 use self::view::{Sink, View};
 use crate::tool::{CopyEvent, LaunchView, Promise, Refusal, Tool, together};
+use crate::words::Words;
 
 /// What a process hands over, as JSON in a file of the check directory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -200,9 +201,10 @@ impl Tool for Checks {
         let watched = self.watched.lock().remove(&(std::ptr::from_ref(launch) as usize));
         if watched && let Err(failure) = outcome {
             let freed = |address| self.freed_at(address);
+            let words = Words::of_module(&launch.program.module().ir);
             let found = [
-                (Check::Memory, memory::failure(failure, &freed)),
-                (Check::Sync, sync::failure(failure)),
+                (Check::Memory, memory::failure(failure, &freed, words)),
+                (Check::Sync, sync::failure(failure, words)),
             ];
             for (check, finding) in found {
                 if let Some(finding) = finding

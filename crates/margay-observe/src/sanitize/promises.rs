@@ -106,6 +106,7 @@ impl PromiseObserver<'_> {
             address: Some(event.addresses[lane]),
             bytes: Some(event.bytes),
             object: view.object(event.space, event.addresses[lane]),
+            words: view.words,
             actors: vec![Actor {
                 action: verb(event.access).to_owned(),
                 block: event.at.ctaid,

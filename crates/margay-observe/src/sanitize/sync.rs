@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 
 use super::finding::{Actor, Check, Finding, Severity};
 use super::view::View;
+use crate::words::Words;
 
 /// Watches one launch.
 pub struct SyncObserver<'a> {
@@ -90,6 +91,7 @@ impl<'a> SyncObserver<'a> {
             address: None,
             bytes: None,
             object: None,
+            words: self.view.words,
             actors,
             count: 1,
         };
@@ -106,15 +108,19 @@ impl<'a> SyncObserver<'a> {
     }
 
     fn divergent(&self, arrival: &Arrival, passed: u32) {
-        let name = self.barrier_name();
+        let (name, words) = (self.barrier_name(), self.view.words);
         let message = format!(
-            "{} of a warp's {} running threads reach {name}, while {} others go past it",
+            "{} of a {}'s {} running {} reach {name}, while {} others go past it",
             arrival.mask.count_ones(),
+            words.say("warp", "sub-group"),
             arrival.alive.count_ones(),
+            words.say("threads", "work-items"),
             passed.count_ones(),
         );
-        let cure = "move the barrier out of the condition, or make the condition the same for the \
-                    whole block";
+        let cure = words.say(
+            "move the barrier out of the condition, or make the condition the same for the whole block",
+            "move the barrier out of the condition, or make the condition the same for the whole work-group",
+        );
         let here = self.actor("barrier", arrival.at, lowest(arrival.mask));
         self.report("sync/divergent-barrier", message, cure, vec![here]);
     }
@@ -131,20 +137,24 @@ impl<'a> SyncObserver<'a> {
         *before |= arrival.mask;
         drop(regulars);
         if gone != 0 {
-            let name = self.barrier_name();
+            let (name, words) = (self.barrier_name(), self.view.words);
             let message = format!(
-                "{} threads of a warp have ended that waited at this {name} before, while {} wait at it again",
+                "{} {} have ended that waited at this {name} before, while {} wait at it again",
                 gone.count_ones(),
+                words.say("threads of a warp", "work-items of a sub-group"),
                 arrival.mask.count_ones(),
             );
-            let cure = "let all threads of the block take part in every round of the barrier";
+            let cure = words.say(
+                "let all threads of the block take part in every round of the barrier",
+                "let all work-items of the work-group take part in every round of the barrier",
+            );
             let here = self.actor("barrier", arrival.at, lowest(arrival.mask));
             self.report("sync/divergent-barrier", message, cure, vec![here]);
         }
     }
 
     fn barrier_name(&self) -> &'static str {
-        if self.view.opencl { "barrier()" } else { "__syncthreads()" }
+        self.view.words.say("__syncthreads()", "barrier()")
     }
 }
 
@@ -205,8 +215,15 @@ impl Watch for SyncWatch<'_, '_> {
         drop(rounds);
         if !all.same_barrier(first, event.at) {
             let name = all.barrier_name();
-            let message = format!("threads of a block wait at two different {name}s together");
-            let cure = "let all threads of the block reach the same barrier";
+            let words = all.view.words;
+            let message = format!(
+                "{} wait at two different {name}s together",
+                words.say("threads of a block", "work-items of a work-group")
+            );
+            let cure = words.say(
+                "let all threads of the block reach the same barrier",
+                "let all work-items of the work-group reach the same barrier",
+            );
             let here = all.actor("barrier", event.at, lowest(event.mask));
             let actors = vec![here, all.actor("barrier", first, 0)];
             all.report("sync/different-barriers", message, cure, actors);
@@ -270,7 +287,7 @@ impl Watch for SyncWatch<'_, '_> {
 }
 
 /// The finding for a launch that nothing could end.
-pub fn failure(failure: &LaunchFailure) -> Option<Finding> {
+pub fn failure(failure: &LaunchFailure, words: Words) -> Option<Finding> {
     let LaunchFailure::Fault(fault) = failure else { return None };
     let FaultKind::Deadlock { who } = &fault.kind else { return None };
     Some(Finding {
@@ -279,13 +296,18 @@ pub fn failure(failure: &LaunchFailure) -> Option<Finding> {
         code: "sync/deadlock".to_owned(),
         kernel: fault.kernel.clone(),
         message: format!("deadlock: {who}"),
-        cure: "let every thread that a barrier counts reach it, and no block wait for one that is \
-               not resident"
+        cure: words
+            .say(
+                "let every thread that a barrier counts reach it, and no block wait for one that is not resident",
+                "let every work-item of a work-group reach its barriers, and no work-group wait for one that is not \
+                 resident",
+            )
             .to_owned(),
         space: None,
         address: None,
         bytes: None,
         object: None,
+        words,
         actors: vec![Actor {
             action: "barrier".to_owned(),
             block: fault.block,

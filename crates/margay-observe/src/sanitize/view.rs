@@ -9,8 +9,10 @@ use margay_ir::Space;
 use parking_lot::Mutex;
 
 use super::finding::{Check, Finding, Findings, Source};
-use crate::profile::variables::Variables;
+use crate::profile::raw::VariableKind;
+use crate::profile::variables::{Variables, plain};
 use crate::tool::LaunchView;
+use crate::words::Words;
 
 /// Findings of a process; shared by the checks.
 #[derive(Debug, Default)]
@@ -49,6 +51,18 @@ impl Sink {
     }
 }
 
+/// A space as the kernel's language names it.
+pub fn space_name(words: Words, space: Space) -> &'static str {
+    match space {
+        Space::Shared => words.say("shared", "local"),
+        Space::Local => words.say("local", "private"),
+        Space::Global => "global",
+        Space::Const => "constant",
+        Space::Param => words.say("parameter", "argument"),
+        Space::Generic => "generic",
+    }
+}
+
 /// A launch, as the checks see it.
 pub struct View<'a> {
     pub program: &'a Arc<Program>,
@@ -56,8 +70,8 @@ pub struct View<'a> {
     pub sm: u32,
     /// Bytes of a block's shared memory.
     pub shared_bytes: u32,
-    /// The kernel was written in OpenCL C.
-    pub opencl: bool,
+    /// Of the kernel's language.
+    pub words: Words,
     pub sink: &'a Sink,
     grid: [u32; 3],
     block: [u32; 3],
@@ -72,7 +86,7 @@ impl<'a> View<'a> {
             program: launch.program,
             sm: launch.machine.sm,
             shared_bytes: launch.program.info().static_shared + launch.config.dynamic_shared,
-            opencl: module.target.contains("nvcl"),
+            words: Words::of_module(module),
             sink,
             grid: launch.config.grid,
             block: launch.config.block,
@@ -120,16 +134,7 @@ impl<'a> View<'a> {
     }
 
     pub fn space_name(&self, space: Space) -> &'static str {
-        match (space, self.opencl) {
-            (Space::Shared, false) => "shared",
-            (Space::Local, false) => "local",
-            (Space::Shared, true) => "local",
-            (Space::Local, true) => "private",
-            (Space::Global, _) => "global",
-            (Space::Const, _) => "constant",
-            (Space::Param, _) => "parameter",
-            (Space::Generic, _) => "generic",
-        }
+        space_name(self.words, space)
     }
 
     /// The variable or allocation at an address: "`tile`, byte 128 of 4096".
@@ -145,7 +150,10 @@ impl<'a> View<'a> {
         let found = self.variables.lock().find(space, address);
         let what = match found.variable.argument {
             Some(n) => format!("argument {} (`{}`)", n + 1, found.variable.name),
-            None => format!("`{}`", found.variable.name),
+            None if found.variable.kind == VariableKind::DynamicShared => {
+                self.words.say("dynamic shared memory", "a local argument").to_owned()
+            }
+            None => format!("`{}`", plain(&found.variable.name)),
         };
         Some(match found.hi.checked_sub(found.lo) {
             Some(size) if found.hi != u64::MAX => {

@@ -14,7 +14,7 @@ impl Case<'_> {
         let (executions, all) = (self.site.executions, self.in_unit(&self.total));
         let cause = match self.shape {
             Shape::Uniform | Shape::Single => format!(
-                "a {} array or spilled register lives in {} memory: {} of {unit} in {}",
+                "a {} array or spilled register lives in {} memory: {} {unit} in {}",
                 self.words.say("thread's", "work-item's"),
                 self.words.space("local"),
                 number(all),

@@ -13,8 +13,8 @@ use super::build::{exists, in_sectors, weight};
 use super::cures::{Change, cost, total};
 use super::schema::{Cure, Finding, Kernel, Variable};
 use super::shape::Shape;
-use super::words::Words;
 use crate::profile::raw::{RawKernel, RawPattern, RawSite, Sums, VariableKind};
+use crate::words::Words;
 
 /// Cures that gain less than this part of the cost are not worth a change.
 const LEAST_GAIN: f64 = 0.05;

@@ -387,7 +387,7 @@ function checkSection() {
     make("td", { class: "left" }, who(a, opencl)), make("td", { class: "left code" }, sourceLine(a.source.file, a.source.line).trim()));
   const card = (f) => {
     const kernel = report.kernels.find((k) => k.symbol === f.kernel);
-    const opencl = kernel ? isOpenCl(kernel) : false;
+    const opencl = f.words === "opencl";
     return make("article", { class: `card check ${f.severity}`, "data-check": f.code, "data-severity": f.severity },
       make("h3", {}, make("span", { class: `badge ${f.severity}` }, f.severity), " ", make("code", {}, f.code), " in ",
         make("code", {}, kernel ? kernel.name : f.kernel), f.count > 1 ? make("span", { class: "soft" }, ` · ${thousands(f.count)} times`) : null),

@@ -176,18 +176,18 @@ impl InitWatch<'_, '_> {
         };
         let view = &all.view;
         let space = view.space_name(origin.space);
-        let cure = match (origin.space, view.opencl) {
-            (Space::Shared, _) => {
+        let cure = match origin.space {
+            Space::Shared => {
                 format!("write the {space} memory before it is read, and put a barrier between")
             }
-            (Space::Global, false) => {
-                "fill the allocation first: cudaMemset, cudaMemcpy or a kernel".to_owned()
-            }
-            (Space::Global, true) => {
-                "fill the buffer first: clEnqueueFillBuffer, clEnqueueWriteBuffer or a kernel"
-                    .to_owned()
-            }
-            (Space::Local | Space::Const | Space::Param | Space::Generic, _) => {
+            Space::Global => view
+                .words
+                .say(
+                    "fill the allocation first: cudaMemset, cudaMemcpy or a kernel",
+                    "fill the buffer first: clEnqueueFillBuffer, clEnqueueWriteBuffer or a kernel",
+                )
+                .to_owned(),
+            Space::Local | Space::Const | Space::Param | Space::Generic => {
                 "give the variable a value on every path that leads to the use".to_owned()
             }
         };
@@ -209,6 +209,7 @@ impl InitWatch<'_, '_> {
             address: Some(origin.address),
             bytes: None,
             object: view.object(origin.space, origin.address),
+            words: view.words,
             actors: vec![actor(action, pc), actor("read of memory never written", origin.pc)],
             count: 1,
         };

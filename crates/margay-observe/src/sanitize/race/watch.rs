@@ -305,13 +305,14 @@ impl<'a> RaceObserver<'a> {
             "race/read-write"
         };
         let (a, b) = (me.thread(), other.thread());
+        let words = self.view.words;
         // A widened mark's own thread may be any of several, this one too.
         let place = if a.block != b.block || other.width() == Width::Blocks {
-            "two blocks"
+            words.say("two blocks", "two work-groups")
         } else if a.warp != b.warp || other.width() == Width::Warps {
-            "two warps of a block"
+            words.say("two warps of a block", "two sub-groups of a work-group")
         } else {
-            "two lanes of a warp"
+            words.say("two lanes of a warp", "two work-items of a sub-group")
         };
         let actor = |mark: Mark, thread: Thread, known: bool| Actor {
             action: name(mark.kind()).to_owned(),
@@ -338,6 +339,7 @@ impl<'a> RaceObserver<'a> {
                 address: Some(address),
                 bytes: Some(event.bytes),
                 object: self.view.object(event.space, address),
+                words,
                 actors: vec![actor(me, a, true), actor(other, b, other.width() == Width::Thread)],
                 count: 1,
             },
@@ -366,6 +368,7 @@ impl<'a> RaceObserver<'a> {
                 address: None,
                 bytes: None,
                 object: None,
+                words: self.view.words,
                 actors: Vec::new(),
                 count: 1,
             },
@@ -382,45 +385,48 @@ impl<'a> RaceObserver<'a> {
         mine: Kind,
         theirs: Kind,
     ) -> String {
-        let words = if self.view.opencl {
-            [
-                "barrier(CLK_LOCAL_MEM_FENCE)",
-                "sub_group_barrier",
-                "a kernel boundary",
-                "atomic_add and its like",
-            ]
-        } else {
-            [
-                "__syncthreads()",
-                "__syncwarp()",
-                "a kernel boundary or grid.sync()",
-                "atomicAdd and its like",
-            ]
+        let words = self.view.words;
+        let barrier = match space {
+            Space::Global => words.say("__syncthreads()", "barrier(CLK_GLOBAL_MEM_FENCE)"),
+            _ => words.say("__syncthreads()", "barrier(CLK_LOCAL_MEM_FENCE)"),
         };
         if narrow {
-            return "the atomics' scope is a block, and the threads are in different blocks: use the \
-                    device scope (without `_block`)"
+            return words
+                .say(
+                    "the atomics' scope is a block, and the threads are in different blocks: use the device scope \
+                     (without `_block`)",
+                    "the atomics' scope is a work-group, and the work-items are in different ones: use \
+                     memory_scope_device",
+                )
                 .to_owned();
         }
         if mine == Kind::Atomic || theirs == Kind::Atomic {
-            return format!("make the plain access atomic too, or put {} between", words[0]);
+            return format!("make the plain access atomic too, or put {barrier} between");
         }
         if a.block != b.block {
-            return format!(
-                "let each block write its own part, or order them by {}, or by __threadfence() and an \
-                 atomic flag of device scope",
-                words[2]
-            );
+            return words
+                .say(
+                    "let each block write its own part, or order them by a kernel boundary or grid.sync(), or by \
+                     __threadfence() and an atomic flag of device scope",
+                    "let each work-group write its own part, or order them by a kernel boundary, or by \
+                     mem_fence(CLK_GLOBAL_MEM_FENCE) and an atomic flag of device scope",
+                )
+                .to_owned();
         }
         if a.warp == b.warp {
-            return format!(
-                "put {} between: from compute capability 7.0 on the lanes of a warp run apart",
-                words[1]
-            );
+            return words
+                .say(
+                    "put __syncwarp() between: from compute capability 7.0 on the lanes of a warp run apart",
+                    "put barrier() or sub_group_barrier() between: work-items of a sub-group need not run in step",
+                )
+                .to_owned();
         }
         match space {
-            Space::Shared => format!("put {} between the two accesses", words[0]),
-            _ => format!("put {} between the two accesses, or use {}", words[0], words[3]),
+            Space::Shared => format!("put {barrier} between the two accesses"),
+            _ => format!(
+                "put {barrier} between the two accesses, or use {} and its like",
+                words.say("atomicAdd", "atomic_add")
+            ),
         }
     }
 }

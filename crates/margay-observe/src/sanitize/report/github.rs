@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Findings as GitHub's workflow commands, which annotate the lines of a change.
 
-use super::who;
 use crate::sanitize::finding::{Finding, Severity};
 
 /// One line a finding.
@@ -24,7 +23,7 @@ pub fn github(findings: &[Finding]) -> String {
                 properties.push(format!("line={}", s.line));
             }
             let file = s.file.as_deref().unwrap_or(&s.function);
-            let thread = who(actor.block, actor.thread);
+            let thread = finding.words.who(actor.block, actor.thread);
             message += &format!("\n{} by {thread} at {file}:{}", actor.action, s.line);
         }
         message += &format!("\n{}", finding.cure);

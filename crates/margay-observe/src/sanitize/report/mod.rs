@@ -16,12 +16,3 @@ pub fn json(launches: u64, findings: &[Finding]) -> String {
     let whole = serde_json::json!({ "launches": launches, "findings": findings });
     format!("{whole:#}\n")
 }
-
-/// A thread as the programmer counts it.
-fn who(block: [u32; 3], thread: Option<[u32; 3]>) -> String {
-    let [bx, by, bz] = block;
-    match thread {
-        Some([x, y, z]) => format!("block ({bx},{by},{bz}), thread ({x},{y},{z})"),
-        None => format!("block ({bx},{by},{bz})"),
-    }
-}

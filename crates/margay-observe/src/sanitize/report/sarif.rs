@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::who;
 use crate::sanitize::finding::{Actor, Finding, Severity};
+use crate::words::Words;
 
 /// One run.
 pub fn sarif(findings: &[Finding]) -> String {
@@ -28,10 +28,10 @@ pub fn sarif(findings: &[Finding]) -> String {
     format!("{log:#}\n")
 }
 
-fn location(actor: &Actor) -> Option<Value> {
+fn location(actor: &Actor, words: Words) -> Option<Value> {
     let s = &actor.source;
     let file = s.file.as_ref()?;
-    let message = format!("{} by {}", actor.action, who(actor.block, actor.thread));
+    let message = format!("{} by {}", actor.action, words.who(actor.block, actor.thread));
     let mut region = json!({ "startLine": s.line.max(1) });
     if s.column > 0 {
         region["startColumn"] = s.column.into();
@@ -48,7 +48,7 @@ fn result(finding: &Finding) -> Value {
         Severity::Warning => "warning",
         Severity::Note => "note",
     };
-    let mut places = finding.actors.iter().filter_map(location);
+    let mut places = finding.actors.iter().filter_map(|a| location(a, finding.words));
     let first: Vec<Value> = places.next().into_iter().collect();
     json!({
         "ruleId": finding.code,

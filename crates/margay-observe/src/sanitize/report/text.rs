@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-use super::who;
 use crate::sanitize::finding::{Actor, Finding, Severity};
+use crate::words::Words;
 
 /// Sources by path; empty where a file cannot be read.
 type Sources = BTreeMap<String, String>;
@@ -16,7 +16,7 @@ pub fn text(findings: &[Finding], colour: bool) -> String {
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
     let mut sources = Sources::new();
     for actor in findings.iter().flat_map(|f| &f.actors) {
-        if let Some(file) = &actor.source.file {
+        if let Some(file) = actor.source.file.as_ref().filter(|_| actor.source.text.is_none()) {
             let read = || std::fs::read_to_string(file).unwrap_or_default();
             sources.entry(file.clone()).or_insert_with(read);
         }
@@ -49,8 +49,8 @@ fn span(text: &str, line: u32, column: u32) -> Option<std::ops::Range<usize>> {
     None
 }
 
-fn label(actor: &Actor) -> String {
-    format!("{} by {}", actor.action, who(actor.block, actor.thread))
+fn label(actor: &Actor, words: Words) -> String {
+    format!("{} by {}", actor.action, words.who(actor.block, actor.thread))
 }
 
 fn place(actor: &Actor) -> String {
@@ -69,16 +69,22 @@ fn one(finding: &Finding, sources: &Sources, renderer: &Renderer) -> String {
         Severity::Note => Level::NOTE,
     };
     let title = level.primary_title(&finding.message).id(&finding.code);
-    let labels: Vec<String> = finding.actors.iter().map(label).collect();
+    let labels: Vec<String> = finding.actors.iter().map(|a| label(a, finding.words)).collect();
     let places: Vec<String> = finding.actors.iter().map(place).collect();
     let mut elements: Vec<(usize, Option<Snippet<'_, _>>)> = Vec::new();
     for (n, actor) in finding.actors.iter().enumerate() {
         let shown = actor.source.file.as_ref().and_then(|file| {
-            let text = sources.get(file).filter(|t| !t.is_empty())?;
-            let range = span(text, actor.source.line, actor.source.column)?;
+            // The whole file, or the one line that came with the finding.
+            let (text, first) = match &actor.source.text {
+                Some(line) => (line, actor.source.line),
+                None => (sources.get(file).filter(|t| !t.is_empty())?, 1),
+            };
+            let range =
+                span(text, (actor.source.line + 1).checked_sub(first)?, actor.source.column)?;
             let kind = if n == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
             let annotation = kind.span(range).label(&labels[n]);
-            Some(Snippet::source(text.as_str()).path(file.as_str()).annotation(annotation))
+            let snippet = Snippet::source(text.as_str()).line_start(first as usize);
+            Some(snippet.path(file.as_str()).annotation(annotation))
         });
         elements.push((n, shown));
     }

@@ -25,6 +25,7 @@ use self::footprint::{Clash, Footprint, Kind, PAGE, Page, Place, Touched};
 use super::finding::{Check, Finding, Severity};
 use super::view::{Sink, View};
 use crate::tool::{CopyEvent, LaunchView, Order};
+use crate::words::Words;
 
 /// Pages that all footprints have together, about: 512 MB that were touched, 200 MB of our own memory.
 const MOST_PAGES: usize = 1 << 17;
@@ -144,6 +145,7 @@ fn report(state: &State, new: &Footprint, old: &Footprint, clash: &Clash, sink: 
             object: state.allocation(address).map(|(base, end, label)| {
                 format!("`{label}`, byte {} of {}", address - base, end - base)
             }),
+            words: Words::default(),
             actors: actors.into_iter().flatten().collect(),
             count: 1,
         },

@@ -2,12 +2,17 @@
 //! The words of the language that a kernel is written in. Where OpenCL's word means another thing in CUDA (local
 //! memory), CUDA's stands behind it.
 
-use super::schema::Kernel;
+use margay_ir::Module;
+use serde::{Deserialize, Serialize};
+
 use crate::profile::raw::RawKernel;
+use crate::report::schema::Kernel;
 
 /// Whose words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Words {
+    #[default]
     Cuda,
     OpenCl,
 }
@@ -26,6 +31,27 @@ impl Words {
     /// Of a kernel of a profile.
     pub fn of_raw(kernel: &RawKernel) -> Words {
         Words::of_files(kernel.code.iter().flat_map(|i| &i.places).map(|place| &*place.file))
+    }
+
+    /// Of a module's kernels.
+    pub fn of_module(module: &Module) -> Words {
+        Words::of_files(module.files.iter().map(|file| &**file))
+    }
+
+    /// Whether they are CUDA's, as when nothing else is known.
+    pub fn are_cuda(&self) -> bool {
+        *self == Words::Cuda
+    }
+
+    /// A thread of a grid, or all of its block.
+    pub fn who(self, [bx, by, bz]: [u32; 3], thread: Option<[u32; 3]>) -> String {
+        let block = format!("{} ({bx},{by},{bz})", self.say("block", "work-group"));
+        match thread {
+            Some([x, y, z]) => {
+                format!("{block}, {} ({x},{y},{z})", self.say("thread", "work-item"))
+            }
+            None => block,
+        }
     }
 
     /// One of two ways to say the same.
