@@ -46,12 +46,13 @@ fn main() -> io::Result<()> {
     }
     table.push_str("];\n");
     // What compiles them is part of what the cache's keys tell apart.
-    let mut driver: Vec<PathBuf> =
-        fs::read_dir("src/toolchain")?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    let root = Path::new("src/toolchain");
+    let mut driver = Vec::new();
+    collect(root, root, &mut driver)?;
     driver.sort();
     println!("cargo::rerun-if-changed=src/toolchain");
-    for file in driver {
-        digest.update(fs::read(file)?);
+    for (_, text) in driver {
+        digest.update(text);
     }
     let hash: String = digest.finalize().iter().take(8).map(|b| format!("{b:02x}")).collect();
     let _ = writeln!(table, "pub static VERSIONS: &[u32] = &{VERSIONS:?};");

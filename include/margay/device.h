@@ -48,6 +48,7 @@ typedef uint64_t cuuint64_t;
 #include "atomics.h"
 #include "memory_hints.h"
 #include "device_runtime.h"
+#include "device_launch.h"
 #include "math_overloads.h"
 
 #include <__clang_cuda_cmath.h>

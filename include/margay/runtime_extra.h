@@ -7,8 +7,8 @@
 
 #if defined(__cplusplus)
 // `f<<<grid, block, shared, stream>>>` becomes a call of this, with the defaults from here.
-extern "C" unsigned int __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim,
-                                                    size_t sharedMem = 0, void *stream = 0);
+extern "C" __host__ __device__ unsigned int
+__cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem = 0, void *stream = 0);
 #if defined(MARGAY_CUDA_PASS)
 // With -default-stream per-thread clang's stubs call this one.
 extern "C" cudaError_t cudaLaunchKernel_ptsz(const void *func, dim3 gridDim, dim3 blockDim,

@@ -127,7 +127,9 @@ def cuda_samples(checkout):
             "quasirandomGenerator_kernel.cu"),
         one(intro, "simpleAWBarrier"),
         one(features, "globalToShmemAsyncCopy", arguments=["-wA=128", "-hA=128", "-wB=128", "-hB=128"]),
+        one(features, "cdpSimplePrint", extra=["-rdc=true"]),
         one(features, "cdpSimpleQuicksort", extra=["-rdc=true"]),
+        one(features, "cdpBezierTessellation", "BezierLineCDP.cu", extra=["-rdc=true"]),
         one(intro, "matrixMul", arguments=["-wA=64", "-hA=64", "-wB=64", "-hB=64"]),
     ]
 

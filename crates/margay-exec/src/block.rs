@@ -298,7 +298,7 @@ impl Group {
                 kernel: cx.env.program.name().to_owned(),
                 block: block.ctaid,
                 thread: warp.tid(lane),
-                place: cx.env.program.place(pc),
+                place: warp.place(cx.env.program, pc, lane),
             })
         })
     }

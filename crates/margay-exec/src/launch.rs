@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::buffer::Buffer;
 use crate::decode::LOCAL_START;
-use crate::fault::{Fault, Spot};
+use crate::fault::{Fault, FaultKind, Spot};
 use crate::interp::{Counter, Env};
 use crate::jit::Engine;
 use crate::mem::{AddressSpace, LOCAL_WINDOW};
@@ -69,6 +69,32 @@ pub trait Host: Sync {
     fn malloc(&self, bytes: u64) -> u64;
     /// Device `free`: false if the address is not a live device-heap block.
     fn free(&self, address: u64) -> bool;
+    /// A call of CUDA's device run time by one thread. Without one such calls are illegal instructions.
+    fn device_runtime(
+        &self,
+        function: u32,
+        _arguments: &[u64],
+        _caller: Caller,
+    ) -> Result<Reply, Box<FaultKind>> {
+        let why = format!("function {function} of the device run time, which is not there");
+        Err(Box::new(FaultKind::IllegalInstruction { why }))
+    }
+}
+
+/// The thread that calls the device run time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caller {
+    pub block: [u32; 3],
+    pub thread: [u32; 3],
+}
+
+/// What a call of the device run time gives its thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// What the function returns.
+    pub value: u64,
+    /// Bytes to store, each with a generic address of the guest's: a bad one is the guest's fault.
+    pub stores: Vec<(u64, Vec<u8>)>,
 }
 
 /// What a finished launch did. Accesses are counted a warp each, whatever the width; those that compiled

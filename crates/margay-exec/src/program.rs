@@ -347,3 +347,10 @@ pub fn static_shared(module: &ir::Module, entry: ir::FuncId) -> Result<u32, Link
 pub fn function_handle(module_uid: u32, function: ir::FuncId) -> u64 {
     0x0c0d << 48 | (module_uid as u64 & 0xff_ffff) << 24 | ((function.0 as u64 + 1) & 0xf_ffff) << 4
 }
+
+/// The low 24 bits of a module's number and the function in it that a handle stands for.
+pub fn function_of_handle(handle: u64) -> Option<(u32, ir::FuncId)> {
+    let function = (handle >> 4 & 0xf_ffff) as u32;
+    let is_one = handle >> 48 == 0x0c0d && handle & 0xf == 0 && function != 0;
+    is_one.then(|| ((handle >> 24 & 0xff_ffff) as u32, ir::FuncId(function - 1)))
+}

@@ -8,8 +8,11 @@ use crate::format::{self, Arguments};
 use crate::handlers::address::{read_bytes, resolve_lane};
 use crate::interp::Cx;
 use crate::lanes::{LaneFault, active};
+use crate::launch::Caller;
 use crate::mem::AllocKind;
 
+/// Arguments of a function of the device run time, a dimension being three.
+const MOST_ARGUMENTS: usize = 32;
 /// Longest string that is read from guest memory.
 const MAX_STRING: usize = 1 << 16;
 
@@ -39,6 +42,7 @@ pub fn run(cx: &mut Cx<'_>, site: usize) -> Result<(), Box<LaneFault>> {
                 Ok(env.host.malloc(args[0]))
             }
             Syscall::Free => release(cx, args[0]),
+            Syscall::Runtime => runtime(cx, l, [args[0], args[1]], args[2]),
             Syscall::AssertFail => {
                 let kind = assert_fail(cx, l, &args);
                 failed.get_or_insert_with(|| Box::new(LaneFault { lane: l as u32, kind }));
@@ -58,6 +62,35 @@ pub fn run(cx: &mut Cx<'_>, site: usize) -> Result<(), Box<LaneFault>> {
         }
     }
     failed.map_or(Ok(()), Err)
+}
+
+/// A call of CUDA's device run time: what it means is the host's matter, guest memory is ours.
+fn runtime(
+    cx: &mut Cx<'_>,
+    lane: usize,
+    [function, words]: [u64; 2],
+    arguments: u64,
+) -> Result<u64, Box<FaultKind>> {
+    let mut args = [0u64; MOST_ARGUMENTS];
+    let count = (words as usize).min(MOST_ARGUMENTS);
+    let mut at = Packed { cx, lane, at: arguments };
+    for arg in &mut args[..count] {
+        *arg = at.next(8)?;
+    }
+    // SAFETY: the running warp's planes of thread indices.
+    let thread = cx.view.tid.map(|plane| unsafe { (*plane)[lane] });
+    let caller = Caller { block: cx.view.ctaid, thread };
+    let host = cx.env.host;
+    let reply = host.device_runtime(function as u32, &args[..count], caller)?;
+    cx.changes += 1;
+    for (address, bytes) in &reply.stores {
+        let slot = cx.extents.len() - 1;
+        let size = bytes.len() as u64;
+        let to = resolve_lane(cx, slot, lane, Space::Generic, Access::Write, *address, size)?;
+        // SAFETY: resolved for writing so many bytes.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to as *mut u8, bytes.len()) };
+    }
+    Ok(reply.value)
 }
 
 fn release(cx: &mut Cx<'_>, address: u64) -> Result<u64, Box<FaultKind>> {

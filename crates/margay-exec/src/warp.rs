@@ -14,7 +14,7 @@ use margay_ir::Class;
 use crate::barrier::{BarKindExt, BlockBarrier, ClusterBarrier, unpack};
 use crate::buffer::{Buffer, Pool};
 use crate::decode::{CALL_OVERHEAD, LOCAL_START};
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, Place};
 use crate::handlers::address::resolve_lane;
 use crate::handlers::warp_ops;
 use margay_codegen::Reason;
@@ -23,7 +23,7 @@ use crate::interp::{self, Cx};
 use crate::jit;
 use crate::lanes::{FULL, Flow, LaneFault, WARP, active};
 use crate::observe::{BarrierEvent, Interest};
-use crate::program::{ArgPlace, Target};
+use crate::program::{ArgPlace, Program, Target};
 use crate::syscall;
 
 /// A digest of a state, to find out whether it comes back.
@@ -245,6 +245,27 @@ impl Warp {
             counted: [0; crate::barrier::BARRIERS],
             cluster_round: [0; WARP],
         }
+    }
+
+    /// Where a lane is: the innermost call that is known to be in a file, if the function at `pc` is in none.
+    pub fn place(&self, program: &Program, pc: u32, lane: usize) -> Place {
+        let here = program.place(pc);
+        let of_lane = self.fragments.iter().find(|f| f.mask >> lane & 1 != 0);
+        let mut frame = of_lane.and_then(|f| self.frames.get(f.frame as usize)?.as_ref());
+        if here.file.is_some() {
+            return here;
+        }
+        while let Some(inner) = frame {
+            let caller = self.frames.get(inner.parent as usize).and_then(Option::as_ref);
+            if caller.is_some() {
+                let there = program.place(inner.return_pc - 1);
+                if there.file.is_some() {
+                    return there;
+                }
+            }
+            frame = caller;
+        }
+        here
     }
 
     /// Gives the frames back.

@@ -272,6 +272,9 @@ pub enum Syscall {
     Free,
     /// `__assertfail(message, file, line, function, char_size)`.
     AssertFail,
+    /// `__margay_device_runtime(function, words, arguments)`: a function of CUDA's device run time by its
+    /// number, and the generic address of so many 64-bit arguments; returns what that function returns.
+    Runtime,
 }
 
 impl Syscall {
@@ -283,6 +286,7 @@ impl Syscall {
             Syscall::Malloc => (&[Ty::I64], Some(Ty::I64)),
             Syscall::Free => (&[Ty::I64], None),
             Syscall::AssertFail => (&[Ty::I64, Ty::I64, Ty::I32, Ty::I64, Ty::I64], None),
+            Syscall::Runtime => (&[Ty::I32, Ty::I32, Ty::I64], Some(Ty::I64)),
         }
     }
 }

@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use margay_exec::mem::AllocKind;
 use margay_observe::tool::Wanted;
 
 use crate::context::Context;
@@ -77,7 +78,7 @@ impl Extent {
 
 /// A checked copy.
 #[derive(Clone, Copy)]
-struct Plan {
+pub(crate) struct Plan {
     to: Side,
     from: Side,
     extent: Extent,
@@ -122,7 +123,7 @@ fn pageable(rt: &Runtime, side: &Side, extent: Extent) -> Result<bool> {
 
 impl Plan {
     /// Tells the tools of each row.
-    fn tell(&self, rt: &Runtime, stream: Handle) {
+    pub(crate) fn tell(&self, rt: &Runtime, stream: Handle) {
         if rt.tools.is_empty() {
             return;
         }
@@ -135,7 +136,7 @@ impl Plan {
         }
     }
 
-    fn run(&self) {
+    pub(crate) fn run(&self) {
         for z in 0..self.extent.depth {
             for y in 0..self.extent.height {
                 let to = self.to.address + z * self.to.slice + y * self.to.pitch;
@@ -149,6 +150,17 @@ impl Plan {
         }
     }
 
+    /// Fills the target's rows with bytes.
+    pub(crate) fn fill(&self, rt: &Runtime, stream: Handle, value: u8) {
+        for z in 0..self.extent.depth {
+            for y in 0..self.extent.height {
+                let row = self.to.address + z * self.to.slice + y * self.to.pitch;
+                watch::copied(rt, row, None, self.extent.width, stream);
+                Element::Byte(value).fill(row, self.extent.width);
+            }
+        }
+    }
+
     /// Whether the checked sides are still there (an asynchronous free may have come between).
     fn still_valid(&self, rt: &Runtime, pageable: (bool, bool)) -> bool {
         let holds = |side: &Side| {
@@ -157,6 +169,24 @@ impl Plan {
         };
         (pageable.0 || holds(&self.to)) && (pageable.1 || holds(&self.from))
     }
+}
+
+/// A copy that a kernel asks for, between allocations of the device; `None` if nothing is to be copied.
+pub(crate) fn planned(to: Side, from: Side, extent: Extent) -> Result<Option<Plan>> {
+    if extent.is_empty() {
+        return Ok(None);
+    }
+    let rt = runtime::get();
+    for side in [&to, &from] {
+        let heap = rt.memory.find(side.address).is_some_and(|info| {
+            info.kind == AllocKind::Heap
+                && extent.span(side).is_ok_and(|span| span <= info.base + info.size - side.address)
+        });
+        if !heap && check_side(rt, side, extent)? {
+            return Err(CudaError::InvalidValue);
+        }
+    }
+    Ok(Some(Plan { to, from, extent }))
 }
 
 impl Context {

@@ -4,18 +4,21 @@
 //! Invariant: what passes the checks is within the device's limits, so the engine makes none. Error
 //! codes are those that an H200 gave (`tests/contract/errors.h200.txt`).
 
-use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use margay_exec::launch::{Host, LaunchConfig, LaunchFailure, LaunchStats, Machine};
+use margay_exec::fault::FaultKind;
+use margay_exec::launch::{Caller, LaunchConfig, LaunchFailure, LaunchStats, Machine};
 use margay_exec::mem::AllocKind;
 use margay_exec::program::Program;
 
 use crate::context::Context;
+use crate::device_runtime::grid::{self, Grid};
 use crate::error::{CudaError, Result};
 use crate::function::Function;
 use crate::graph::NodeWork;
+use crate::handle::Handle;
 use crate::runtime::{self, CANCEL};
 use crate::stream::Stream;
 use crate::watch::{self, Launch, Resources};
@@ -37,25 +40,10 @@ pub struct LaunchRequest {
 }
 
 /// Device code's way to the outside.
-struct Services<'a>(&'a Context);
-
-impl Host for Services<'_> {
-    fn print(&self, text: &[u8]) {
-        self.0.fifo.push(text);
-    }
-
-    fn assert_failed(&self, text: &[u8]) {
-        // What the program's user asked for; nobody is left to tell if stderr is closed.
-        let _ = std::io::stderr().lock().write_all(text);
-    }
-
-    fn malloc(&self, bytes: u64) -> u64 {
-        self.0.heap.malloc(bytes)
-    }
-
-    fn free(&self, address: u64) -> bool {
-        self.0.heap.free(address)
-    }
+pub(crate) struct Services<'a> {
+    pub context: &'a Context,
+    /// The grid, where it may launch others.
+    pub grid: Option<&'a Grid<'a>>,
 }
 
 /// The product of three dimensions, which may exceed 32 bits.
@@ -93,6 +81,19 @@ fn check(function: &Function, request: &LaunchRequest) -> Result<[u32; 3]> {
     check_cluster(function, request)
 }
 
+impl Function {
+    /// Whether the device has such dimensions.
+    pub(crate) fn takes(&self, grid: [u32; 3], block: [u32; 3]) -> bool {
+        let limits = self.limits();
+        let within = |d: [u32; 3], most: [u32; 3]| {
+            d.iter().zip(most).all(|(n, most)| (1..=most).contains(n))
+        };
+        within(grid, limits.max_grid.value)
+            && within(block, limits.max_block.value)
+            && volume(block) <= u64::from(limits.max_threads_per_block.value)
+    }
+}
+
 fn check_cluster(function: &Function, request: &LaunchRequest) -> Result<[u32; 3]> {
     let limits = function.limits();
     let directives = &function.code().limits;
@@ -122,17 +123,37 @@ fn check_cluster(function: &Function, request: &LaunchRequest) -> Result<[u32; 3
     Ok(cluster)
 }
 
+/// Who launched a grid from device code.
+#[derive(Clone, Debug)]
+pub(crate) struct Parent {
+    pub kernel: String,
+    pub caller: Caller,
+}
+
 /// A launch that passed all checks.
-struct Ready {
-    program: Arc<Program>,
-    machine: Machine,
-    config: LaunchConfig,
-    resources: Resources,
+pub(crate) struct Ready {
+    pub program: Arc<Program>,
+    pub machine: Machine,
+    pub config: LaunchConfig,
+    pub resources: Resources,
+    /// The kernel's module.
+    pub module: Handle,
+    /// `None` if the host launched it.
+    pub parent: Option<Parent>,
+}
+
+/// Why a grid ended, as the fault of the thread that waited for it.
+pub(crate) fn fault_of(failure: LaunchFailure) -> FaultKind {
+    match failure {
+        LaunchFailure::Fault(fault) => fault.kind,
+        LaunchFailure::Cancelled { .. } => FaultKind::Timeout { after: Duration::ZERO },
+        LaunchFailure::Refused(why) => FaultKind::IllegalInstruction { why },
+    }
 }
 
 impl Context {
     /// Checks a launch and gathers what the engine needs for it.
-    fn prepare(
+    pub(crate) fn prepare(
         &self,
         function: &Arc<Function>,
         request: LaunchRequest,
@@ -187,7 +208,8 @@ impl Context {
         let device = self.device;
         let split = function.settings.lock().split();
         let resources = Resources { device, registers, registers_decided, likely_blocks, split };
-        Ok(Ready { program, machine, config, resources })
+        let module = function.module.handle;
+        Ok(Ready { program, machine, config, resources, module, parent: None })
     }
 
     /// Runs a grid on the calling thread, in no stream's order, with `envreg` in `%envreg0` … `%envreg31`.
@@ -202,8 +224,8 @@ impl Context {
         let ready = self.prepare(function, request, envreg)?;
         self.launched.store(true, Ordering::Release);
         let memory = &runtime::get().memory;
-        let services = Services(self);
-        let Ready { program, machine, config, resources } = &ready;
+        let services = Services { context: self, grid: None };
+        let Ready { program, machine, config, resources, .. } = &ready;
         let launch = Launch { program, machine, config, resources, stream: 0 };
         let run = || watch::launch(&launch, memory, &services, &CANCEL);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
@@ -247,8 +269,7 @@ impl Context {
             return Err(CudaError::InvalidHandle);
         }
         let captured = request.clone();
-        let Ready { program, machine, mut config, resources } =
-            self.prepare(function, request, [0; 32])?;
+        let mut ready = self.prepare(function, request, [0; 32])?;
         let node = || NodeWork::Kernel { function: function.clone(), request: captured };
         if stream.intercept(node)?.is_some() {
             return Ok(());
@@ -261,27 +282,20 @@ impl Context {
             if context.check().is_err() {
                 return;
             }
-            let services = Services(&context);
             let memory = &runtime::get().memory;
-            if config.cooperative {
+            if ready.config.cooperative {
                 let (kind, device) = (AllocKind::Device, context.device);
                 match memory.alloc(GRID_WORKSPACE, 64, kind, device, "grid workspace") {
-                    Ok(address) => config.grid_workspace = address,
+                    Ok(address) => ready.config.grid_workspace = address,
                     Err(_) => return context.fail(CudaError::OutOfMemory),
                 }
             }
-            let launch = Launch {
-                program: &program,
-                machine: &machine,
-                config: &config,
-                resources: &resources,
-                stream: stream_handle,
-            };
-            let run = || watch::launch(&launch, memory, &services, &CANCEL);
+            let workspace = ready.config.grid_workspace;
+            let run = || grid::run(&context, ready, stream_handle);
             let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
-            if config.grid_workspace != 0 {
+            if workspace != 0 {
                 // It came from `alloc` just now.
-                let _ = memory.free(config.grid_workspace);
+                let _ = memory.free(workspace);
             }
             match outcome {
                 Ok(Ok(_stats)) => {}

@@ -12,6 +12,7 @@ pub mod context;
 pub mod copy;
 pub mod device;
 mod device_heap;
+pub mod device_runtime;
 pub mod error;
 pub mod event;
 pub mod fatbin;

@@ -249,12 +249,14 @@ fn add_device_runtime(
     linker: &mut ir::link::Linker,
     sm: u32,
 ) -> std::result::Result<(), LoadFailure> {
+    let missing = linker.missing();
     let here = |name: &String| DEVICE_RUNTIME.contains(&format!(" {name}("));
-    if !linker.missing().iter().any(here) {
-        return Ok(());
+    let fixed = missing.iter().any(here).then(|| DEVICE_RUNTIME.to_owned());
+    for text in fixed.into_iter().chain(crate::device_runtime::ptx_of(&missing)) {
+        let module = image::lower_for(text.as_bytes(), sm, CompileOptions::default())?;
+        linker.add("the device run time", module).map_err(|e| failure(&[e]))?;
     }
-    let module = image::lower_for(DEVICE_RUNTIME.as_bytes(), sm, CompileOptions::default())?;
-    linker.add("the device run time", module).map_err(|e| failure(&[e]))
+    Ok(())
 }
 
 #[cfg(test)]

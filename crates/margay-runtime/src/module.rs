@@ -192,7 +192,8 @@ impl Module {
         self.function_by_id(id)
     }
 
-    fn function_by_id(self: &Arc<Self>, id: ir::FuncId) -> Result<Arc<Function>> {
+    /// A kernel by its number.
+    pub(crate) fn function_by_id(self: &Arc<Self>, id: ir::FuncId) -> Result<Arc<Function>> {
         let code = self.loaded.ir.functions.get(id.0 as usize).ok_or(CudaError::NotFound)?;
         if !code.is_entry || code.blocks.is_empty() {
             return Err(CudaError::NotFound);

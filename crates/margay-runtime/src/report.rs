@@ -46,6 +46,15 @@ pub fn opencl_failure(function: &Function, failure: &RunFailure) -> String {
     text
 }
 
+/// Who launched the kernel that ended badly, from device code.
+pub(crate) fn child(kernel: &str, parent: &crate::launch::Parent) {
+    let ([bx, by, bz], [tx, ty, tz]) = (parent.caller.block, parent.caller.thread);
+    warn(&format!(
+        "kernel {kernel} was launched by kernel {}, block ({bx},{by},{bz}), thread ({tx},{ty},{tz})",
+        parent.kernel
+    ));
+}
+
 fn space_name(space: Space) -> &'static str {
     match space {
         Space::Generic => "generic",

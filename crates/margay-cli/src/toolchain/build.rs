@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::arch::Arch;
 use super::cache::{self, Cache};
 use super::clang::Clang;
+use super::device_launch::Overlay;
 use super::options::{Kind, Options, Phase, kind_of};
 use super::{container, device, device_link, headers, libraries, resources};
 use crate::failure::{At, Failure};
@@ -67,11 +68,16 @@ impl Session {
 
     /// Runs a pass. Returns what it said; fails, having printed that, if it failed.
     pub fn run(&self, command: &mut Command, source: &Path) -> Result<String, Failure> {
+        self.attempt(command)?.map_err(|refused| refused.told(source))
+    }
+
+    /// Runs a pass that may fail. Returns what it said.
+    pub fn attempt(&self, command: &mut Command) -> Result<Result<String, Refused>, Failure> {
         if self.verbose || self.dry_run {
             eprintln!("{}{}", self.mark, shown(command));
         }
         if self.dry_run {
-            return Ok(String::new());
+            return Ok(Ok(String::new()));
         }
         let output = command
             .stdin(Stdio::inherit())
@@ -82,11 +88,24 @@ impl Session {
             .map_err(|error| Failure::Start { program: command.get_program().into(), error })?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         if output.status.success() {
-            return Ok(said);
+            return Ok(Ok(said));
         }
-        eprint!("{said}");
         let code = output.status.code().and_then(|c| u8::try_from(c).ok()).unwrap_or(1);
-        Err(Failure::Compile { source_file: source.to_path_buf(), code })
+        Ok(Err(Refused { said, code }))
+    }
+}
+
+/// What a pass said that failed.
+pub struct Refused {
+    pub said: String,
+    pub code: u8,
+}
+
+impl Refused {
+    /// Tells the user.
+    pub fn told(self, source: &Path) -> Failure {
+        eprint!("{}", self.said);
+        Failure::Compile { source_file: source.to_path_buf(), code: self.code }
     }
 }
 
@@ -251,7 +270,7 @@ fn device_outputs(
                 source.display()
             )));
         }
-        let modules = device_passes(session, options, source)?;
+        let modules = device_passes(session, options, source)?.modules;
         let (ending, bytes) = if options.phase == Phase::Ptx {
             if modules.len() > 1 {
                 return Err(Failure::Usage("-ptx takes one architecture".into()));
@@ -273,12 +292,19 @@ fn device_outputs(
     Ok(Built { outputs, cached: 0 })
 }
 
+/// What the device passes of a source made.
+struct DevicePasses {
+    modules: Vec<(Arch, device::DeviceCode)>,
+    /// What the host pass must read as well.
+    overlay: Option<Overlay>,
+}
+
 /// All architectures at once.
 fn device_passes(
     session: &Session,
     options: &Options,
     source: &Path,
-) -> Result<Vec<(Arch, device::DeviceCode)>, Failure> {
+) -> Result<DevicePasses, Failure> {
     let archs = options.architectures();
     for arch in &archs {
         let known = device::known_to_clang(session, *arch);
@@ -292,16 +318,33 @@ fn device_passes(
             eprintln!("margay: note: clang {} has no {arch}; {instead}", session.clang.major);
         }
     }
+    if let Some(modules) = passes_with(session, options, source, &archs, None)? {
+        return Ok(DevicePasses { modules, overlay: None });
+    }
+    let overlay = Overlay::of(session, options, source)?;
+    let modules = passes_with(session, options, source, &archs, Some(&overlay))?;
+    Ok(DevicePasses { modules: modules.unwrap_or_default(), overlay: Some(overlay) })
+}
+
+/// The passes, with or without the overlay; `None` if they need it.
+fn passes_with(
+    session: &Session,
+    options: &Options,
+    source: &Path,
+    archs: &[Arch],
+    overlay: Option<&Overlay>,
+) -> Result<Option<Vec<(Arch, device::DeviceCode)>>, Failure> {
     thread::scope(|scope| {
-        let passes: Vec<_> = archs
-            .iter()
-            .map(|arch| (*arch, scope.spawn(|| device::compile(session, options, source, *arch))))
-            .collect();
+        let pass = |arch| device::compile(session, options, source, arch, overlay);
+        let passes: Vec<_> =
+            archs.iter().map(|arch| (*arch, scope.spawn(move || pass(*arch)))).collect();
         let mut done = Vec::new();
         let mut failure = None;
+        let mut launches = false;
         for (arch, pass) in passes {
             match pass.join().expect("a pass does not panic") {
-                Ok(code) => {
+                Ok(None) => launches = true,
+                Ok(Some(code)) => {
                     // nvcc writes PTX without asking ptxas.
                     if options.phase != Phase::Ptx {
                         device_link::check_sizes(source, &code.ptx)?;
@@ -311,7 +354,7 @@ fn device_passes(
                 Err(e) => failure = failure.or(Some(e)),
             }
         }
-        failure.map_or(Ok(done), Err)
+        failure.map_or(Ok((!launches).then_some(done)), Err)
     })
 }
 
@@ -392,8 +435,10 @@ fn object(
     let mut diagnostics = String::new();
     let mut dependencies = Vec::new();
     let mut host = host_command(session, options, source);
+    // Its files must last until the host pass has read them.
+    let _overlay;
     if kind_of(source, options.language.as_deref()) == Kind::Cuda {
-        let modules = device_passes(session, options, source)?;
+        let DevicePasses { modules, overlay } = device_passes(session, options, source)?;
         for (_, module) in &modules {
             merge(&mut diagnostics, &module.diagnostics);
             dependencies.extend(module.dependencies.iter().cloned());
@@ -406,6 +451,8 @@ fn object(
         let fatbin = scratch.path().join("device.fatbin");
         fs::write(&fatbin, container::pack(&list)).at(&fatbin, "cannot write")?;
         host.args(["-Xclang", "-fcuda-include-gpubinary", "-Xclang"]).arg(&fatbin);
+        host.args(overlay.iter().flat_map(Overlay::flags));
+        _overlay = overlay;
     }
     let (out, deps) = (scratch.path().join("host.o"), scratch.path().join("host.d"));
     host.arg("-c").arg(source).arg("-o").arg(&out).arg("-MD").arg("-MF").arg(&deps);

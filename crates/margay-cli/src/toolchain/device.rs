@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::arch::Arch;
-use super::build::Session;
+use super::build::{Refused, Session};
+use super::device_launch::{self, Overlay};
 use super::options::Options;
 use super::ptx_edit::{self, Marks};
 use super::{cache, device_link, headers};
@@ -138,21 +139,53 @@ fn math_modes(options: &Options) -> Vec<String> {
     out
 }
 
-/// Compiles `source` for `arch`.
+/// The program's own files that a source consists of: not those of the system and of the toolkit.
+pub fn included(
+    session: &Session,
+    options: &Options,
+    source: &Path,
+) -> Result<Vec<PathBuf>, Failure> {
+    let scratch = session.scratch()?;
+    let list = scratch.path().join("list.d");
+    let mut pass = command(session, options, source, options.architectures()[0]);
+    pass.args(["-M", "-w", "-MF"]).arg(&list);
+    session.run(&mut pass, source)?;
+    let own = |file: &PathBuf| !file.starts_with(&session.include) && !file.starts_with("/usr");
+    Ok(read_dependencies(&list)?.into_iter().filter(own).collect())
+}
+
+/// Compiles `source` for `arch`; `None` if it launches kernels from device code and there is no overlay for that.
 pub fn compile(
     session: &Session,
     options: &Options,
     source: &Path,
     arch: Arch,
-) -> Result<DeviceCode, Failure> {
+    overlay: Option<&Overlay>,
+) -> Result<Option<DeviceCode>, Failure> {
     let sm = known_to_clang(session, arch);
     let scratch = session.scratch()?;
     let (out, deps) = (scratch.path().join("device.ptx"), scratch.path().join("device.d"));
     let mut pass = command(session, options, source, arch);
-    pass.arg("-o").arg(&out).arg("-MD").arg("-MF").arg(&deps);
-    let diagnostics = session.run(&mut pass, source)?;
+    pass.arg("-MD").arg("-MF").arg(&deps);
+    let diagnostics = if let Some(overlay) = overlay {
+        pass.args(overlay.flags());
+        with_launches(session, options, source, sm, pass, &out)?
+    } else {
+        match session.attempt(pass.arg("-o").arg(&out))? {
+            Ok(said) => said,
+            Err(mut refused) if device_launch::refused(&refused.said) => {
+                let Some(why) = device_launch::impossible(options, arch, &refused.said) else {
+                    return Ok(None);
+                };
+                refused.said = why;
+                return Err(refused.told(source));
+            }
+            Err(refused) => return Err(refused.told(source)),
+        }
+    };
     if options.dry_run {
-        return Ok(DeviceCode { ptx: String::new(), diagnostics, dependencies: Vec::new() });
+        let (ptx, dependencies) = Default::default();
+        return Ok(Some(DeviceCode { ptx, diagnostics, dependencies }));
     }
     let ptx = std::fs::read_to_string(&out).at(&out, "cannot read clang's output")?;
     let ptx = if arch.number < OLDEST_OF_CLANG { marked_as(&ptx, sm, arch) } else { ptx };
@@ -168,6 +201,7 @@ pub fn compile(
         let ir = scratch.path().join("device.ll");
         let mut pass = command(session, options, source, arch);
         pass.args(["-emit-llvm", "-w", "-o"]).arg(&ir);
+        pass.args(overlay.iter().flat_map(|overlay| overlay.flags()));
         session.run(&mut pass, source)?;
         Marks::from_ir(&std::fs::read_to_string(&ir).at(&ir, "cannot read clang's output")?)
     } else {
@@ -180,7 +214,51 @@ pub fn compile(
         Some(_) => ptx_edit::with_caching(&ptx, load, store),
         None => ptx,
     };
-    Ok(DeviceCode { ptx, diagnostics, dependencies })
+    Ok(Some(DeviceCode { ptx, diagnostics, dependencies }))
+}
+
+/// The pass in two steps, with launches put into the IR between them. Returns what clang said.
+fn with_launches(
+    session: &Session,
+    options: &Options,
+    source: &Path,
+    sm: Arch,
+    mut first: Command,
+    out: &Path,
+) -> Result<String, Failure> {
+    let failed = |what: String| Failure::Work(format!("{}: {what}", source.display()));
+    let ir = out.with_extension("ll");
+    first.args(["-emit-llvm", "-Xclang", "-disable-llvm-passes", "-o"]).arg(&ir);
+    let said = session.run(&mut first, source)?;
+    let mut second = Command::new(&session.clang.program);
+    second
+        .args(["-x", "ir", "--target=nvptx64-nvidia-cuda", "-nocudalib", "-w"])
+        .arg(format!("-march={sm}"))
+        .arg(format!("--cuda-feature={}", session.clang.ptx_feature()))
+        .arg(if options.debug_device && !options.optimize_debug_device { "-O0" } else { "-O2" })
+        // CUDA's default, which the language implies and IR does not.
+        .arg("-ffp-contract=fast")
+        .args(math_modes(options))
+        .arg("-S")
+        .arg(&ir)
+        .arg("-o")
+        .arg(out);
+    if options.dry_run {
+        return session.run(&mut second, source);
+    }
+    let text = std::fs::read_to_string(&ir).at(&ir, "cannot read clang's output")?;
+    let forbidden = device_launch::lowered::forbidden(&text);
+    if !forbidden.is_empty() {
+        eprint!("{said}");
+        return Err(Refused { said: forbidden, code: 1 }.told(source));
+    }
+    let (text, launchers) = device_launch::lowered::lowered(&text).map_err(failed)?;
+    std::fs::write(&ir, text).at(&ir, "cannot write")?;
+    session.run(&mut second, source)?;
+    let ptx = std::fs::read_to_string(out).at(out, "cannot read clang's output")?;
+    let ptx = device_launch::launchers::with_bodies(&ptx, &launchers).map_err(failed)?;
+    std::fs::write(out, ptx).at(out, "cannot write")?;
+    Ok(said)
 }
 
 fn marked_as(ptx: &str, compiled: Arch, wanted: Arch) -> String {

@@ -10,6 +10,7 @@ pub mod cache;
 pub mod clang;
 pub mod container;
 pub mod device;
+mod device_launch;
 pub mod device_link;
 pub mod flags;
 pub mod headers;

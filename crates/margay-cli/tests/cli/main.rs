@@ -8,6 +8,7 @@
 mod build_systems;
 mod check;
 mod compile;
+mod device_launch;
 mod embedded;
 mod explain;
 mod gpus;

@@ -15,6 +15,8 @@ pub unsafe fn cuInit(flags: c_uint) -> Result<()> {
     if flags != 0 {
         return Err(CudaError::InvalidValue);
     }
+    // Device code asks the device run time for what the driver API answers.
+    margay_runtime::device_runtime::set_driver(VERSION, super::attribute::value);
     margay_runtime::init().map(drop)
 }
 

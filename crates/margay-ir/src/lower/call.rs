@@ -71,6 +71,7 @@ fn service(name: &str) -> Option<Syscall> {
         "malloc" => Syscall::Malloc,
         "free" => Syscall::Free,
         "__assertfail" | "__assert_fail" => Syscall::AssertFail,
+        "__margay_device_runtime" => Syscall::Runtime,
         _ => return None,
     })
 }

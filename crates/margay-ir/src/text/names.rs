@@ -60,7 +60,10 @@ words! {
         Sync "sync" Arrive "arrive" Wait "wait"
         RedPopc "popc" RedAnd "and" RedOr "or"
     }
-    Syscall { Vprintf "vprintf" Printf "printf" Malloc "malloc" Free "free" AssertFail "assertfail" }
+    Syscall {
+        Vprintf "vprintf" Printf "printf" Malloc "malloc" Free "free" AssertFail "assertfail"
+        Runtime "runtime"
+    }
     Linkage {
         Internal "internal" Visible "visible" Weak "weak" Common "common" Extern "extern"
     }

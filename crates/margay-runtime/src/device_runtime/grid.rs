@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What one grid has asked of the device run time, and running it with all that follows from it.
+//!
+//! Invariant: whatever a grid asked for begins after the grid has ended (but for an explicit
+//! synchronisation), in the order of the calls; tail launches begin after all else that the grid asked
+//! for has ended, with its own descendants.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use margay_exec::launch::{Caller, Host, LaunchFailure, LaunchStats, Reply};
+use margay_exec::mem::AllocKind;
+use parking_lot::Mutex;
+
+use super::Error;
+use crate::context::Context;
+use crate::copy::Plan;
+use crate::function::Function;
+use crate::handle::Handle;
+use crate::launch::{LaunchRequest, Ready, Services};
+use crate::runtime::{self, CANCEL};
+use crate::watch::{self, Launch};
+
+/// Something that a grid asked for and that has not begun.
+pub(super) enum Pending {
+    Grid(Box<Ready>),
+    Copy(Plan),
+    Fill { plan: Plan, value: u8 },
+}
+
+/// What is left to do of a grid's requests.
+#[derive(Default)]
+pub(super) struct Children {
+    pub ordinary: VecDeque<Pending>,
+    pub tails: VecDeque<Pending>,
+}
+
+impl Children {
+    fn pop(&mut self) -> Option<Pending> {
+        self.ordinary.pop_front().or_else(|| self.tails.pop_front())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.ordinary.is_empty() && self.tails.is_empty()
+    }
+}
+
+/// A buffer that a thread fills with a child's parameters.
+pub(super) struct ParameterBuffer {
+    pub size: u64,
+    /// What is to be launched with them, where that is known already.
+    pub launch: Option<(Arc<Function>, LaunchRequest)>,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    pub children: Children,
+    pub buffers: HashMap<u64, ParameterBuffer>,
+    /// Buffers that were launched and may be used again: sizes and addresses.
+    pub spare: Vec<(u64, u64)>,
+    /// The last error of each thread, by the numbers of its block and of itself.
+    pub errors: HashMap<(u64, u64), u32>,
+    pub streams: HashSet<u64>,
+    pub events: HashSet<u64>,
+    /// Launches that have not begun, by the wave of resident blocks that asked.
+    pub waiting: HashMap<u64, u64>,
+    pub warned: bool,
+}
+
+/// A grid that runs.
+pub(crate) struct Grid<'a> {
+    pub context: &'a Arc<Context>,
+    /// The kernel's module, where its launches look for kernels first.
+    pub module: Handle,
+    pub stream: Handle,
+    pub ready: &'a Ready,
+    /// Launches between the host and this grid.
+    pub depth: u64,
+    pub(super) state: Mutex<State>,
+    /// Held while what was asked for is run before the grid's end.
+    draining: Mutex<()>,
+}
+
+impl<'a> Grid<'a> {
+    fn new(context: &'a Arc<Context>, ready: &'a Ready, stream: Handle, depth: u64) -> Grid<'a> {
+        Grid {
+            context,
+            module: ready.module,
+            stream,
+            ready,
+            depth,
+            state: Mutex::default(),
+            draining: Mutex::default(),
+        }
+    }
+
+    /// Runs all that was asked for up to now, but tail launches.
+    pub(super) fn drain(&self) -> Result<(), LaunchFailure> {
+        let _only = self.draining.lock();
+        loop {
+            let pending = {
+                let mut state = self.state.lock();
+                state.waiting.clear();
+                state.children.ordinary.pop_front()
+            };
+            let Some(pending) = pending else { return Ok(()) };
+            let mut children = Children::default();
+            children.ordinary.push_back(pending);
+            run_children(self.context, children, self.stream, self.depth + 1)?;
+        }
+    }
+
+    /// What remains to be done; the rest of what it had is freed.
+    fn end(self) -> Children {
+        let state = self.state.into_inner();
+        let buffers = state.buffers.keys().copied();
+        for address in buffers.chain(state.spare.iter().map(|(_, address)| *address)) {
+            // Each came from `alloc` and was not freed since.
+            let _ = runtime::get().memory.free(address);
+        }
+        state.children
+    }
+
+    pub(super) fn fail(&self, thread: (u64, u64), error: Error) {
+        self.state.lock().errors.insert(thread, error.0);
+    }
+
+    /// Memory for the parameters of a child.
+    pub(super) fn buffer(&self, size: u64, launch: Option<(Arc<Function>, LaunchRequest)>) -> u64 {
+        let room = size.max(1).next_power_of_two().max(64);
+        let mut state = self.state.lock();
+        let spare = state.spare.iter().position(|(has, _)| *has == room);
+        let address = match spare {
+            Some(at) => state.spare.swap_remove(at).1,
+            None => {
+                let (kind, device) = (AllocKind::Device, self.context.device);
+                let label = "parameters of a child grid";
+                match runtime::get().memory.alloc(room, 64, kind, device, label) {
+                    Ok(address) => address,
+                    Err(_) => return 0,
+                }
+            }
+        };
+        state.buffers.insert(address, ParameterBuffer { size, launch });
+        address
+    }
+
+    /// Takes a filled buffer's bytes; `None` if there is no such buffer.
+    pub(super) fn take(&self, address: u64) -> Option<(ParameterBuffer, Vec<u8>)> {
+        let mut state = self.state.lock();
+        let buffer = state.buffers.remove(&address)?;
+        let mut bytes = vec![0; buffer.size as usize];
+        // SAFETY: the buffer is an allocation of at least so many bytes, which only its thread writes.
+        unsafe {
+            std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len());
+        }
+        let room = buffer.size.max(1).next_power_of_two().max(64);
+        state.spare.push((room, address));
+        Some((buffer, bytes))
+    }
+}
+
+/// Runs a grid of the host and all that follows from it.
+pub(crate) fn run(
+    context: &Arc<Context>,
+    ready: Ready,
+    stream: Handle,
+) -> Result<LaunchStats, LaunchFailure> {
+    let (stats, children) = run_grid(context, &ready, stream, 0)?;
+    run_children(context, children, stream, 1)?;
+    Ok(stats)
+}
+
+fn run_grid(
+    context: &Arc<Context>,
+    ready: &Ready,
+    stream: Handle,
+    depth: u64,
+) -> Result<(LaunchStats, Children), LaunchFailure> {
+    let grid = Grid::new(context, ready, stream, depth);
+    let Ready { program, machine, config, resources, .. } = ready;
+    let launch = Launch { program, machine, config, resources, stream };
+    let services = Services { context, grid: Some(&grid) };
+    let stats = watch::launch(&launch, &runtime::get().memory, &services, &CANCEL);
+    let children = grid.end();
+    let stats = stats.inspect_err(|_| {
+        if let Some(parent) = &ready.parent {
+            crate::report::child(ready.program.name(), parent);
+        }
+    })?;
+    Ok((stats, children))
+}
+
+/// Runs what a grid asked for, and what follows from that. No call of a call: tail launches make chains
+/// of any length.
+fn run_children(
+    context: &Arc<Context>,
+    children: Children,
+    stream: Handle,
+    depth: u64,
+) -> Result<(), LaunchFailure> {
+    let mut open = vec![(children, depth)];
+    while let Some((top, depth)) = open.last_mut() {
+        let depth = *depth;
+        let pending = top.pop();
+        // Nothing waits for this level any more.
+        if top.is_empty() {
+            open.pop();
+        }
+        match pending {
+            None => {}
+            Some(Pending::Grid(ready)) => {
+                let (_, children) = run_grid(context, &ready, stream, depth)?;
+                if !children.is_empty() {
+                    open.push((children, depth + 1));
+                }
+            }
+            Some(Pending::Copy(plan)) => {
+                plan.tell(runtime::get(), stream);
+                plan.run();
+            }
+            Some(Pending::Fill { plan, value }) => plan.fill(runtime::get(), stream, value),
+        }
+    }
+    Ok(())
+}
+
+impl Host for Services<'_> {
+    fn print(&self, text: &[u8]) {
+        self.context.fifo.push(text);
+    }
+
+    fn assert_failed(&self, text: &[u8]) {
+        use std::io::Write;
+        // What the program's user asked for; nobody is left to tell if stderr is closed.
+        let _ = std::io::stderr().lock().write_all(text);
+    }
+
+    fn malloc(&self, bytes: u64) -> u64 {
+        self.context.heap.malloc(bytes)
+    }
+
+    fn free(&self, address: u64) -> bool {
+        self.context.heap.free(address)
+    }
+
+    fn device_runtime(
+        &self,
+        function: u32,
+        arguments: &[u64],
+        caller: Caller,
+    ) -> Result<Reply, Box<margay_exec::fault::FaultKind>> {
+        match self.grid {
+            Some(grid) => super::calls::answer(grid, function, arguments, caller),
+            None => Ok(Reply { value: Error::NOT_SUPPORTED.0.into(), stores: Vec::new() }),
+        }
+    }
+}
