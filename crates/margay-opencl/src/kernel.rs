@@ -10,11 +10,12 @@ use std::sync::{Arc, Weak};
 use margay_opencl_c::{Argument, Space};
 use margay_runtime::function::Function;
 use opencl_sys::{
-    CL_INVALID_ARG_INDEX, CL_INVALID_ARG_SIZE, CL_INVALID_ARG_VALUE, CL_INVALID_KERNEL,
-    CL_INVALID_KERNEL_ARGS, CL_INVALID_MEM_OBJECT, CL_INVALID_PROGRAM_EXECUTABLE,
-    CL_INVALID_SAMPLER, CL_MEM_OBJECT_IMAGE1D, CL_MEM_OBJECT_IMAGE1D_ARRAY,
-    CL_MEM_OBJECT_IMAGE1D_BUFFER, CL_MEM_OBJECT_IMAGE2D, CL_MEM_OBJECT_IMAGE2D_ARRAY,
-    CL_MEM_OBJECT_IMAGE3D, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY, cl_int,
+    CL_INVALID_ARG_INDEX, CL_INVALID_ARG_SIZE, CL_INVALID_ARG_VALUE, CL_INVALID_CONTEXT,
+    CL_INVALID_KERNEL, CL_INVALID_KERNEL_ARGS, CL_INVALID_MEM_OBJECT,
+    CL_INVALID_PROGRAM_EXECUTABLE, CL_INVALID_SAMPLER, CL_MEM_OBJECT_IMAGE1D,
+    CL_MEM_OBJECT_IMAGE1D_ARRAY, CL_MEM_OBJECT_IMAGE1D_BUFFER, CL_MEM_OBJECT_IMAGE2D,
+    CL_MEM_OBJECT_IMAGE2D_ARRAY, CL_MEM_OBJECT_IMAGE3D, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY,
+    cl_int,
 };
 use parking_lot::Mutex;
 
@@ -155,7 +156,7 @@ impl Kernel {
                 }
                 let sampler = object::get::<Sampler>(handle())?;
                 if sampler.context.handle() != self.program.context.handle() {
-                    return Err(CL_INVALID_SAMPLER);
+                    return Err(CL_INVALID_CONTEXT);
                 }
                 Value::Sampler(sampler.argument())
             }
@@ -165,13 +166,13 @@ impl Kernel {
                 }
                 if value.is_null() || handle().is_null() {
                     if argument.is_image() {
-                        return Err(CL_INVALID_ARG_VALUE);
+                        return Err(CL_INVALID_MEM_OBJECT);
                     }
                     Value::Null
                 } else {
                     let mem = object::get::<Mem>(handle())?;
                     if mem.context.handle() != self.program.context.handle() {
-                        return Err(CL_INVALID_MEM_OBJECT);
+                        return Err(CL_INVALID_CONTEXT);
                     }
                     fits(argument, &mem)?;
                     Value::Buffer(Arc::downgrade(&mem))

@@ -60,6 +60,17 @@ pub struct Mapping {
 }
 
 impl Mapping {
+    /// Whether both have bytes in common; of the same object.
+    fn meets(&self, other: &Mapping) -> bool {
+        let (a, b) = (self.layout.origin, other.layout.origin);
+        (0..3).all(|d| a[d] < b[d] + other.bytes[d] && b[d] < a[d] + self.bytes[d])
+    }
+
+    /// Whether it may be made beside those there are: what is mapped for writing is mapped once for that.
+    pub fn fits(&self, others: &[Mapping]) -> bool {
+        !self.writes || others.iter().all(|other| !other.writes || !self.meets(other))
+    }
+
     /// Copies what is mapped between two memories of the object's layout, which begin at these addresses.
     ///
     /// # Safety

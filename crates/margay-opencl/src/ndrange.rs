@@ -43,7 +43,8 @@ pub fn check(
     if !(1..=3).contains(&dimensions) {
         return Err(CL_INVALID_WORK_DIMENSION);
     }
-    let global = global.ok_or(CL_INVALID_GLOBAL_WORK_SIZE)?;
+    // A range that is not given is empty since OpenCL 2.1, as one with a size of zero.
+    let global = global.unwrap_or(&[0]);
     let wide = |list: Option<&[usize]>, rest: u64| {
         let mut out = [rest; 3];
         for (to, from) in out.iter_mut().zip(list.unwrap_or_default()) {

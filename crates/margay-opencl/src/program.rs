@@ -10,11 +10,12 @@ use std::sync::atomic::AtomicU32;
 use margay_opencl_c::{BuildError, Executable, Object as CompiledObject, Options};
 use margay_runtime::module::Module;
 use opencl_sys::{
-    CL_BUILD_ERROR, CL_BUILD_NONE, CL_BUILD_PROGRAM_FAILURE, CL_BUILD_SUCCESS,
-    CL_COMPILE_PROGRAM_FAILURE, CL_COMPILER_NOT_AVAILABLE, CL_INVALID_BINARY, CL_INVALID_DEVICE,
-    CL_INVALID_PROGRAM, CL_LINK_PROGRAM_FAILURE, CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
-    CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_PROGRAM_BINARY_TYPE_LIBRARY, CL_PROGRAM_BINARY_TYPE_NONE,
-    cl_int, cl_uint,
+    CL_BUILD_ERROR, CL_BUILD_IN_PROGRESS, CL_BUILD_NONE, CL_BUILD_PROGRAM_FAILURE,
+    CL_BUILD_SUCCESS, CL_COMPILE_PROGRAM_FAILURE, CL_COMPILER_NOT_AVAILABLE, CL_INVALID_BINARY,
+    CL_INVALID_DEVICE, CL_INVALID_KERNEL_DEFINITION, CL_INVALID_KERNEL_NAME, CL_INVALID_OPERATION,
+    CL_INVALID_PROGRAM, CL_INVALID_PROGRAM_EXECUTABLE, CL_LINK_PROGRAM_FAILURE,
+    CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
+    CL_PROGRAM_BINARY_TYPE_LIBRARY, CL_PROGRAM_BINARY_TYPE_NONE, cl_int, cl_uint,
 };
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -94,6 +95,8 @@ pub struct Program {
     pub source: Option<String>,
     /// One for each device.
     pub builds: Mutex<Vec<Build>>,
+    /// Made by `clLinkProgram`, and so never built.
+    pub linked: bool,
     /// Kernel objects of it: while there are any, it cannot be built again.
     pub kernels: AtomicU32,
 }
@@ -128,6 +131,25 @@ impl Step {
     }
 }
 
+/// A call that builds, until it is dropped.
+pub struct Building<'a> {
+    program: &'a Program,
+    /// Places of devices, and the state of their builds before.
+    before: Vec<(usize, cl_int)>,
+}
+
+impl Drop for Building<'_> {
+    fn drop(&mut self) {
+        let mut builds = self.program.builds.lock();
+        // What has been built says so itself.
+        for (i, status) in &self.before {
+            if builds[*i].status == CL_BUILD_IN_PROGRESS {
+                builds[*i].status = *status;
+            }
+        }
+    }
+}
+
 impl Program {
     pub fn new(
         id: Id,
@@ -137,7 +159,32 @@ impl Program {
         builds: Vec<Build>,
     ) -> Program {
         let (builds, kernels) = (Mutex::new(builds), AtomicU32::new(0));
-        Program { id, context, devices, source, builds, kernels }
+        Program { id, context, devices, source, linked: false, builds, kernels }
+    }
+
+    /// As what `clLinkProgram` makes.
+    pub fn into_linked(mut self) -> Program {
+        self.linked = true;
+        self
+    }
+
+    /// Whether a call has not ended that builds it for one of the devices.
+    pub fn is_building(&self, devices: &[Arc<Device>]) -> bool {
+        let builds = self.builds.lock();
+        let mut indices = devices.iter().filter_map(|d| self.index(d).ok());
+        indices.any(|i| builds[i].status == CL_BUILD_IN_PROGRESS)
+    }
+
+    /// Begins to build for the devices; CL_INVALID_OPERATION if another call has not ended that does so.
+    pub fn begin(&self, devices: &[Arc<Device>]) -> Result<Building<'_>> {
+        let mut builds = self.builds.lock();
+        let indices = devices.iter().map(|d| self.index(d)).collect::<Result<Vec<_>>>()?;
+        if indices.iter().any(|i| builds[*i].status == CL_BUILD_IN_PROGRESS) {
+            return Err(CL_INVALID_OPERATION);
+        }
+        let begin = |i: usize| (i, std::mem::replace(&mut builds[i].status, CL_BUILD_IN_PROGRESS));
+        let before = indices.into_iter().map(begin).collect();
+        Ok(Building { program: self, before })
     }
 
     /// The place of a device among the program's.
@@ -265,6 +312,30 @@ impl Program {
         }
         let options = Options::parse(&binary.options).map_err(|_| CL_INVALID_BINARY)?;
         Ok(Build { options, code: binary.code, ..Build::default() })
+    }
+
+    /// A kernel, which must be the same on all devices that there is an executable for.
+    pub fn kernel_info(&self, name: &str) -> Result<margay_opencl_c::Kernel> {
+        let builds = self.builds.lock();
+        let built = builds.iter().filter_map(|b| match &b.code {
+            Code::Executable(e) if b.status == CL_BUILD_SUCCESS => Some(&e.kernels),
+            Code::Executable(_) | Code::None | Code::Object(_) | Code::Library(_) => None,
+        });
+        let found: Vec<_> = built.map(|all| all.iter().find(|k| k.name == name)).collect();
+        let first = found.iter().copied().flatten().next();
+        let first = match (found.is_empty(), first) {
+            (true, _) => return Err(CL_INVALID_PROGRAM_EXECUTABLE),
+            (false, None) => return Err(CL_INVALID_KERNEL_NAME),
+            (false, Some(first)) => first,
+        };
+        let kind = |a: &margay_opencl_c::Argument| (a.space, a.access.clone(), a.type_name.clone());
+        let same = |k: &Option<&margay_opencl_c::Kernel>| {
+            k.is_some_and(|k| k.arguments.iter().map(kind).eq(first.arguments.iter().map(kind)))
+        };
+        match found.iter().all(same) {
+            true => Ok(first.clone()),
+            false => Err(CL_INVALID_KERNEL_DEFINITION),
+        }
     }
 
     /// The kernels of the first device that has an executable, or none.

@@ -216,11 +216,11 @@ pub unsafe fn clEnqueueFillBuffer(
     let mem = self::buffer(&queue, buffer)?;
     let to = range(&mem, offset, cb)?;
     let sizes = pattern_size.is_power_of_two() && pattern_size <= 128;
-    // SAFETY: the caller keeps the contract.
-    let pattern = unsafe { list(pattern.cast::<u8>(), pattern_size) }.ok_or(CL_INVALID_VALUE)?;
     if !sizes || !offset.is_multiple_of(pattern_size) || !cb.is_multiple_of(pattern_size) {
         return Err(CL_INVALID_VALUE);
     }
+    // SAFETY: the caller keeps the contract.
+    let pattern = unsafe { list(pattern.cast::<u8>(), pattern_size) }.ok_or(CL_INVALID_VALUE)?;
     let (to, pattern) = (End::of(mem, to), pattern.to_vec());
     let place = Place::new(command_queue, num_events_in_wait_list, event_wait_list, event);
     // SAFETY: the caller keeps the contract.

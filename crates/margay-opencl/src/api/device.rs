@@ -14,7 +14,6 @@ use crate::device::{Device, platform, platform_of};
 use crate::image;
 use crate::memory::ALIGNMENT;
 use crate::object::{self, Object};
-use crate::queue::Queue;
 
 /// What all devices have, and so the platform.
 pub const EXTENSIONS: &[(&str, cl_version)] = &[
@@ -118,10 +117,12 @@ pub unsafe fn clSetDefaultDeviceCommandQueue(
     device: cl_device_id,
     command_queue: cl_command_queue,
 ) -> Result<()> {
-    object::get::<crate::context::Context>(context)?;
-    object::get::<Device>(device)?;
-    object::get::<Queue>(command_queue)?;
-    // There are no queues on the device.
+    let context = object::get::<crate::context::Context>(context)?;
+    if !context.has(&*object::get::<Device>(device)?) {
+        return Err(CL_INVALID_DEVICE);
+    }
+    // There are no queues on the device, whichever this one is.
+    let _ = command_queue;
     Err(CL_INVALID_OPERATION)
 }
 

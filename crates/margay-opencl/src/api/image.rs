@@ -7,7 +7,7 @@ use std::sync::Arc;
 use opencl_sys::*;
 
 use super::device::most_allocation;
-use super::memory::{HOST_ACCESS, HOST_POINTER, KERNEL_ACCESS, check_flags};
+use super::memory::{HOST_ACCESS, HOST_POINTER, KERNEL_ACCESS, check_flags, check_inherited};
 use crate::Result;
 use crate::answer::{Answer, offer};
 use crate::context::Context;
@@ -131,27 +131,34 @@ fn over_memory(
     if !host_ptr.is_null() {
         return Err(CL_INVALID_HOST_PTR);
     }
-    if flags & HOST_POINTER != 0 {
-        return Err(CL_INVALID_VALUE);
-    }
+    check_inherited(parent.flags, flags)?;
     let shape = match &parent.image {
-        None => Shape::of(desc, format, true)?,
+        None => {
+            let (pitch, texel) = (desc.image_row_pitch as u64, format.bytes());
+            let fits = pitch.is_multiple_of(texel)
+                && (pitch == 0 || pitch >= (desc.image_width as u64).saturating_mul(texel));
+            // The specification names the format for a pitch that a 2D image over a buffer cannot have.
+            if desc.image_type == CL_MEM_OBJECT_IMAGE2D && !fits {
+                return Err(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+            }
+            Shape::of(desc, format, true)?
+        }
         // The same texels in another order, at the first image's pitch.
         Some(image) => {
-            let same = image.shape.kind == CL_MEM_OBJECT_IMAGE2D
-                && image.shape.format.ty == format.ty
-                && image.shape.format.bytes() == format.bytes()
-                && image.shape.width == desc.image_width as u64
-                && image.shape.height == desc.image_height as u64;
-            if !same || desc.image_type != CL_MEM_OBJECT_IMAGE2D {
-                return Err(CL_IMAGE_FORMAT_MISMATCH);
+            let (old, two) = (image.shape, CL_MEM_OBJECT_IMAGE2D);
+            if old.format.ty != format.ty || old.format.bytes() != format.bytes() {
+                return Err(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+            }
+            let sizes = [desc.image_width as u64, desc.image_height as u64];
+            if [old.kind, desc.image_type] != [two; 2] || [old.width, old.height] != sizes {
+                return Err(wrong);
             }
             Shape { format, ..image.shape }
         }
     };
     let size = shape.bytes().ok_or(CL_INVALID_IMAGE_SIZE)?;
     if size > parent.size {
-        return Err(wrong);
+        return Err(CL_INVALID_IMAGE_SIZE);
     }
     // What is not said is the parent's.
     let mut inherited = flags | parent.flags & HOST_POINTER;
@@ -181,7 +188,7 @@ pub unsafe fn clCreateImage2D(
     let sizes = [image_width, image_height, 0];
     let desc = plain(CL_MEM_OBJECT_IMAGE2D, sizes, [image_row_pitch, 0]);
     // SAFETY: the caller keeps the contract.
-    unsafe { clCreateImage(context, flags, image_format, &desc, host_ptr) }
+    unsafe { clCreateImage(context, flags, image_format, &desc, host_ptr) }.map_err(of_size)
 }
 
 pub unsafe fn clCreateImage3D(
@@ -195,10 +202,16 @@ pub unsafe fn clCreateImage3D(
     image_slice_pitch: usize,
     host_ptr: *mut c_void,
 ) -> Result<cl_mem> {
-    let sizes = [image_width, image_height, image_depth];
+    // `clCreateImage` takes one slice, this function two or more.
+    let sizes = [image_width, image_height, if image_depth == 1 { 0 } else { image_depth }];
     let desc = plain(CL_MEM_OBJECT_IMAGE3D, sizes, [image_row_pitch, image_slice_pitch]);
     // SAFETY: the caller keeps the contract.
-    unsafe { clCreateImage(context, flags, image_format, &desc, host_ptr) }
+    unsafe { clCreateImage(context, flags, image_format, &desc, host_ptr) }.map_err(of_size)
+}
+
+/// The functions of OpenCL 1.1 call a wrong pitch a wrong size.
+fn of_size(error: cl_int) -> cl_int {
+    if error == CL_INVALID_IMAGE_DESCRIPTOR { CL_INVALID_IMAGE_SIZE } else { error }
 }
 
 fn plain(kind: cl_mem_object_type, size: [usize; 3], pitch: [usize; 2]) -> cl_image_desc {

@@ -23,6 +23,15 @@ fn image(queue: &Queue, handle: cl_mem) -> Result<(Arc<Mem>, Shape)> {
     Ok((mem, shape))
 }
 
+/// CL_INVALID_MEM_OBJECT for a copy between a 1D image and the buffer that it is made of.
+fn apart(image: &Mem, buffer: &Mem) -> Result<()> {
+    let over = |p: &Arc<Mem>| std::ptr::eq(&**p, buffer);
+    match image.kind() == CL_MEM_OBJECT_IMAGE1D_BUFFER && image.parent.as_ref().is_some_and(over) {
+        true => Err(CL_INVALID_MEM_OBJECT),
+        false => Ok(()),
+    }
+}
+
 /// The part of a buffer that holds a region's texels without gaps.
 fn packed(mem: &Mem, offset: usize, bytes: [u64; 3]) -> Result<Layout> {
     let mut layout = Layout::new([0; 3], bytes, 0, 0)?;
@@ -121,6 +130,7 @@ pub unsafe fn clEnqueueCopyImageToBuffer(
     let queue = object::get::<Queue>(command_queue)?;
     let (source, shape) = image(&queue, src_image)?;
     let target = buffer(&queue, dst_buffer)?;
+    apart(&source, &target)?;
     // SAFETY: the caller keeps the contract.
     let (origin, region) = unsafe { (triple(src_origin)?, triple(region)?) };
     let (bytes, from) = shape.place(origin, region)?;
@@ -145,6 +155,7 @@ pub unsafe fn clEnqueueCopyBufferToImage(
     let queue = object::get::<Queue>(command_queue)?;
     let source = buffer(&queue, src_buffer)?;
     let (target, shape) = image(&queue, dst_image)?;
+    apart(&target, &source)?;
     // SAFETY: the caller keeps the contract.
     let (origin, region) = unsafe { (triple(dst_origin)?, triple(region)?) };
     let (bytes, to) = shape.place(origin, region)?;

@@ -29,9 +29,7 @@ pub unsafe fn clCreateKernel(program: cl_program, kernel_name: *const c_char) ->
     let program = object::get::<Program>(program)?;
     // SAFETY: the caller keeps the contract.
     let name = unsafe { text(kernel_name) }.ok_or(CL_INVALID_VALUE)?;
-    let kernels = program.kernel_infos().ok_or(CL_INVALID_PROGRAM_EXECUTABLE)?;
-    let info = kernels.into_iter().find(|k| k.name == name).ok_or(CL_INVALID_KERNEL_NAME)?;
-    make(&program, info)
+    make(&program, program.kernel_info(&name)?)
 }
 
 pub unsafe fn clCreateKernelsInProgram(
@@ -41,7 +39,9 @@ pub unsafe fn clCreateKernelsInProgram(
     num_kernels_ret: *mut cl_uint,
 ) -> Result<()> {
     let program = object::get::<Program>(program)?;
-    let infos = program.kernel_infos().ok_or(CL_INVALID_PROGRAM_EXECUTABLE)?;
+    let mut infos = program.kernel_infos().ok_or(CL_INVALID_PROGRAM_EXECUTABLE)?;
+    // Those that differ from device to device are left out.
+    infos.retain(|k| program.kernel_info(&k.name).is_ok());
     if !kernels.is_null() && (num_kernels as usize) < infos.len() {
         return Err(CL_INVALID_VALUE);
     }
@@ -100,17 +100,17 @@ pub unsafe fn clSetKernelExecInfo(
     param_value: *const c_void,
 ) -> Result<()> {
     let kernel = object::get::<Kernel>(kernel)?;
-    if param_value.is_null() {
+    if param_value.is_null() && param_value_size > 0 {
         return Err(CL_INVALID_VALUE);
     }
     match param_name {
         CL_KERNEL_EXEC_INFO_SVM_PTRS => {
             let pointer = size_of::<*const c_void>();
-            if param_value_size == 0 || !param_value_size.is_multiple_of(pointer) {
+            if !param_value_size.is_multiple_of(pointer) {
                 return Err(CL_INVALID_VALUE);
             }
             let count = param_value_size / pointer;
-            // SAFETY: not null, and the caller keeps the contract.
+            // SAFETY: null, or the caller keeps the contract.
             let pointers = unsafe { list(param_value.cast::<usize>(), count) }.unwrap_or_default();
             let found: Option<Vec<_>> =
                 pointers.iter().map(|p| Svm::find(*p as u64).map(|s| s.storage)).collect();
@@ -337,7 +337,11 @@ pub unsafe fn clGetKernelSuggestedLocalWorkSizeKHR(
 ) -> Result<()> {
     let queue = object::get::<Queue>(command_queue)?;
     let kernel = object::get::<Kernel>(kernel)?;
+    if kernel.program.context.handle() != queue.context.handle() {
+        return Err(CL_INVALID_CONTEXT);
+    }
     let on = kernel.on(&queue.device)?;
+    drop(kernel.capture(on)?);
     if suggested_local_work_size.is_null() {
         return Err(CL_INVALID_VALUE);
     }

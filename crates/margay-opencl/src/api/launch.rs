@@ -114,6 +114,9 @@ pub unsafe fn clEnqueueNativeKernel(
             continue;
         }
         let mem = object::get::<Mem>(*handle)?;
+        if mem.image.is_some() {
+            return Err(CL_INVALID_MEM_OBJECT);
+        }
         to.copy_from_slice(&mem.address().to_le_bytes());
         mems.push(mem);
     }

@@ -32,6 +32,25 @@ pub fn check_flags(flags: cl_mem_flags) -> Result<()> {
     }
 }
 
+/// Whether an object over another's memory asks for what that one denies (sub-buffers, and images over memory).
+pub fn check_inherited(parent: cl_mem_flags, flags: cl_mem_flags) -> Result<()> {
+    let denied = match (parent & KERNEL_ACCESS, flags & KERNEL_ACCESS) {
+        (CL_MEM_WRITE_ONLY, wanted) => wanted & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY) != 0,
+        (CL_MEM_READ_ONLY, wanted) => wanted & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY) != 0,
+        _ => false,
+    };
+    let host_denied = match (parent & HOST_ACCESS, flags & HOST_ACCESS) {
+        (_, 0) | (0, _) => false,
+        (CL_MEM_HOST_NO_ACCESS, wanted) => wanted != CL_MEM_HOST_NO_ACCESS,
+        (CL_MEM_HOST_WRITE_ONLY, wanted) => wanted == CL_MEM_HOST_READ_ONLY,
+        (_, wanted) => wanted == CL_MEM_HOST_WRITE_ONLY,
+    };
+    match denied || host_denied || flags & HOST_POINTER != 0 {
+        true => Err(CL_INVALID_VALUE),
+        false => Ok(()),
+    }
+}
+
 /// Memory for an object, with the program's bytes if it gave some.
 ///
 /// # Safety
@@ -87,15 +106,16 @@ pub unsafe fn clCreateBufferWithProperties(
     check_flags(flags)?;
     let kept = if flags & KERNEL_ACCESS == 0 { flags | CL_MEM_READ_WRITE } else { flags };
     let host = host_ptr.addr();
+    let from_host = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0;
+    let shared = if from_host { Svm::find(host as u64) } else { None };
+    if let Some(Svm { storage }) = &shared {
+        let end = (host as u64 - storage.address).saturating_add(size as u64);
+        if size == 0 || end > storage.size {
+            return Err(CL_INVALID_BUFFER_SIZE);
+        }
+    }
     // SVM memory as a buffer is the same memory.
-    let shared = match flags & CL_MEM_USE_HOST_PTR {
-        0 => None,
-        _ => Svm::find(host as u64).filter(|s| {
-            let Storage { address, size: held } = *s.storage;
-            size > 0 && (host as u64 - address).saturating_add(size as u64) <= held
-        }),
-    };
-    if let Some(Svm { storage }) = shared {
+    if let Some(Svm { storage }) = shared.filter(|_| flags & CL_MEM_USE_HOST_PTR != 0) {
         let build = |id| {
             let at = host as u64 - storage.address;
             let mut mem = Mem::buffer(id, context, kept, storage, size as u64, host, listed);
@@ -126,22 +146,8 @@ pub unsafe fn clCreateSubBuffer(
         return Err(CL_INVALID_MEM_OBJECT);
     }
     check_flags(flags)?;
-    if flags & HOST_POINTER != 0 {
-        return Err(CL_INVALID_VALUE);
-    }
-    let access = (parent.flags & KERNEL_ACCESS, flags & KERNEL_ACCESS);
-    let denied = match access {
-        (CL_MEM_WRITE_ONLY, wanted) => wanted & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY) != 0,
-        (CL_MEM_READ_ONLY, wanted) => wanted & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY) != 0,
-        _ => false,
-    };
-    let host_denied = match (parent.flags & HOST_ACCESS, flags & HOST_ACCESS) {
-        (_, 0) | (0, _) => false,
-        (CL_MEM_HOST_NO_ACCESS, wanted) => wanted != CL_MEM_HOST_NO_ACCESS,
-        (CL_MEM_HOST_WRITE_ONLY, wanted) => wanted == CL_MEM_HOST_READ_ONLY,
-        (_, wanted) => wanted == CL_MEM_HOST_WRITE_ONLY,
-    };
-    if denied || host_denied || buffer_create_type != CL_BUFFER_CREATE_TYPE_REGION {
+    check_inherited(parent.flags, flags)?;
+    if buffer_create_type != CL_BUFFER_CREATE_TYPE_REGION {
         return Err(CL_INVALID_VALUE);
     }
     // SAFETY: null, or a region, which this type of creation says.

@@ -42,7 +42,9 @@ pub unsafe fn clGetPlatformIDs(
 ) -> Result<()> {
     let all: Vec<cl_platform_id> = platform().iter().map(|p| p.handle()).collect();
     // SAFETY: the caller keeps the contract.
-    unsafe { give_list(&all, num_entries, platforms, num_platforms) }
+    unsafe { give_list(&all, num_entries, platforms, num_platforms)? };
+    // With cl_khr_icd, none is an error.
+    if all.is_empty() { Err(CL_PLATFORM_NOT_FOUND_KHR) } else { Ok(()) }
 }
 
 pub unsafe fn clIcdGetPlatformIDsKHR(
@@ -50,9 +52,6 @@ pub unsafe fn clIcdGetPlatformIDsKHR(
     platforms: *mut cl_platform_id,
     num_platforms: *mut cl_uint,
 ) -> Result<()> {
-    if platform().is_none() {
-        return Err(CL_PLATFORM_NOT_FOUND_KHR);
-    }
     // SAFETY: the caller keeps the contract.
     unsafe { clGetPlatformIDs(num_entries, platforms, num_platforms) }
 }

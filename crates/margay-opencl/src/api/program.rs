@@ -72,6 +72,9 @@ unsafe fn options(
         if let Some((program, devices)) = program {
             let mut builds = program.builds.lock();
             for index in devices.iter().filter_map(|d| program.index(d).ok()) {
+                if builds[index].status == CL_BUILD_IN_PROGRESS {
+                    continue;
+                }
                 let log = format!("error: build option {bad}\n");
                 builds[index] = Build { status: CL_BUILD_ERROR, log, ..Build::default() };
             }
@@ -244,6 +247,10 @@ pub unsafe fn clBuildProgram(
         return Err(CL_INVALID_BUILD_OPTIONS);
     }
     without_kernels(&program)?;
+    if program.linked {
+        return Err(CL_INVALID_OPERATION);
+    }
+    let building = program.begin(&devices)?;
     let mut result = Ok(());
     for device in &devices {
         let built = match &program.source {
@@ -275,6 +282,7 @@ pub unsafe fn clBuildProgram(
             result = built;
         }
     }
+    drop(building);
     notify(&program, pfn_notify, user_data);
     result
 }
@@ -302,6 +310,9 @@ pub unsafe fn clCompileProgram(
     let mut headers = Vec::new();
     for (handle, name) in handles.unwrap_or_default().iter().zip(names.unwrap_or_default()) {
         let header = object::get::<Program>(*handle)?;
+        if header.context.handle() != program.context.handle() {
+            return Err(CL_INVALID_CONTEXT);
+        }
         // SAFETY: the caller keeps the contract.
         let name = unsafe { text(*name) }.ok_or(CL_INVALID_VALUE)?;
         headers.push((name, header.source.clone().ok_or(CL_INVALID_OPERATION)?));
@@ -316,6 +327,7 @@ pub unsafe fn clCompileProgram(
         return Err(CL_INVALID_COMPILER_OPTIONS);
     }
     without_kernels(&program)?;
+    let building = program.begin(&devices)?;
     let mut result = Ok(());
     for device in &devices {
         let built = program.build_for(device, &options, Step::Compile, || {
@@ -325,6 +337,7 @@ pub unsafe fn clCompileProgram(
             result = built;
         }
     }
+    drop(building);
     notify(&program, pfn_notify, user_data);
     result
 }
@@ -348,14 +361,21 @@ pub unsafe fn clLinkProgram(
     }
     let inputs: Vec<Arc<Program>> =
         inputs.iter().map(|h| object::get::<Program>(*h)).collect::<Result<_>>()?;
+    if inputs.iter().any(|i| i.context.handle() != context.handle()) {
+        return Err(CL_INVALID_CONTEXT);
+    }
     // SAFETY: the caller keeps the contract.
     let devices = unsafe { devices(num_devices, device_list, &context.devices)? };
     // SAFETY: the caller keeps the contract.
     let options = unsafe { self::options(None, options, CL_INVALID_LINKER_OPTIONS)? };
+    if inputs.iter().any(|i| i.is_building(&devices)) {
+        return Err(CL_INVALID_OPERATION);
+    }
     let mut jobs = Vec::new();
     for device in &devices {
         let mut modules = Vec::new();
         let mut standard = None;
+        let mut without = 0;
         for input in &inputs {
             let builds = input.builds.lock();
             let build = input.index(device).ok().and_then(|i| builds.get(i));
@@ -364,11 +384,14 @@ pub unsafe fn clLinkProgram(
                     modules.extend(object.modules.iter().cloned());
                     standard = standard.max(Some(how.standard));
                 }
-                Some((Code::Executable(_) | Code::None, _)) | None => {}
+                Some((Code::Executable(_) | Code::None, _)) | None => without += 1,
             }
         }
-        if modules.is_empty() {
-            return Err(CL_INVALID_OPERATION);
+        // All have something to link for a device, or none has.
+        match without {
+            0 => {}
+            all if all == inputs.len() => continue,
+            _ => return Err(CL_INVALID_OPERATION),
         }
         let mut how = options.clone();
         how.standard = standard.unwrap_or(how.standard);
@@ -376,8 +399,12 @@ pub unsafe fn clLinkProgram(
             inputs.iter().any(|i| i.builds.lock().iter().any(|b| b.options.argument_info));
         jobs.push((device.clone(), CompiledObject { modules }, how));
     }
+    if jobs.is_empty() {
+        return Err(CL_INVALID_OPERATION);
+    }
     let builds = vec![Build::default(); devices.len()];
-    let program = object::publish(|id| Program::new(id, context, devices, None, builds));
+    let build = |id| Program::new(id, context, devices, None, builds).into_linked();
+    let program = object::publish(build);
     let mut code = 0;
     for (device, object, how) in jobs {
         let built = program.build_for(&device, &how, Step::Link, || {
@@ -451,6 +478,7 @@ pub unsafe fn clGetProgramInfo(
             answer.text(&kernels.iter().map(|k| k.name.as_str()).collect::<Vec<_>>().join(";"))
         }
         CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT | CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT => {
+            program.kernel_infos().ok_or(CL_INVALID_PROGRAM_EXECUTABLE)?;
             answer.flag(false)
         }
         _ => Err(CL_INVALID_VALUE),

@@ -97,8 +97,11 @@ pub unsafe fn clSetCommandQueueProperty(
     old_properties: *mut cl_command_queue_properties,
 ) -> Result<()> {
     let queue = object::get::<Queue>(command_queue)?;
-    if properties & !ON_HOST != 0 {
+    if properties & !(ON_HOST | ON_DEVICE) != 0 {
         return Err(CL_INVALID_VALUE);
+    }
+    if properties & ON_DEVICE != 0 {
+        return Err(CL_INVALID_QUEUE_PROPERTIES);
     }
     // SAFETY: null or writable.
     unsafe { offer(old_properties, queue.properties()) };

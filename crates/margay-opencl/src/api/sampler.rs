@@ -13,10 +13,14 @@ use crate::sampler::Sampler;
 
 fn create(
     context: cl_context,
-    how: (bool, cl_addressing_mode, cl_filter_mode),
+    (normalized, addressing, filter): (cl_bool, cl_addressing_mode, cl_filter_mode),
     listed: Vec<u64>,
 ) -> Result<cl_sampler> {
     let context = object::get::<Context>(context)?;
+    if !matches!(normalized, CL_FALSE | CL_TRUE) {
+        return Err(CL_INVALID_VALUE);
+    }
+    let how = (normalized == CL_TRUE, addressing, filter);
     Sampler::check(how.0, how.1, how.2)?;
     Ok(object::publish(|id| Sampler::new(id, context, how, listed)).handle())
 }
@@ -27,14 +31,14 @@ pub unsafe fn clCreateSampler(
     addressing_mode: cl_addressing_mode,
     filter_mode: cl_filter_mode,
 ) -> Result<cl_sampler> {
-    create(context, (normalized_coords != 0, addressing_mode, filter_mode), Vec::new())
+    create(context, (normalized_coords, addressing_mode, filter_mode), Vec::new())
 }
 
 pub unsafe fn clCreateSamplerWithProperties(
     context: cl_context,
     sampler_properties: *const cl_sampler_properties,
 ) -> Result<cl_sampler> {
-    let mut how = (true, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST);
+    let mut how = (CL_TRUE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST);
     let mut listed: Vec<u64> = Vec::new();
     let mut at = sampler_properties;
     while !at.is_null() {
@@ -51,7 +55,7 @@ pub unsafe fn clCreateSamplerWithProperties(
         }
         let small = u32::try_from(value).map_err(|_| CL_INVALID_VALUE)?;
         match u32::try_from(name) {
-            Ok(CL_SAMPLER_NORMALIZED_COORDS) => how.0 = small != 0,
+            Ok(CL_SAMPLER_NORMALIZED_COORDS) => how.0 = small,
             Ok(CL_SAMPLER_ADDRESSING_MODE) => how.1 = small,
             Ok(CL_SAMPLER_FILTER_MODE) => how.2 = small,
             _ => return Err(CL_INVALID_VALUE),

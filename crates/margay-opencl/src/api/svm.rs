@@ -73,11 +73,12 @@ pub unsafe fn clEnqueueSVMFree(
     let queue = object::get::<Queue>(command_queue)?;
     // SAFETY: the caller keeps the contract.
     let pointers = unsafe { list(svm_pointers.cast_const(), num_svm_pointers as usize) };
-    let pointers: Vec<UserData> =
-        pointers.unwrap_or_default().iter().map(|p| UserData(*p)).collect();
-    if pointers.is_empty() || pointers.iter().any(|p| p.get().is_null()) {
+    // No pointers at all are nothing to free.
+    if (num_svm_pointers == 0) != svm_pointers.is_null() {
         return Err(CL_INVALID_VALUE);
     }
+    let pointers: Vec<UserData> =
+        pointers.unwrap_or_default().iter().map(|p| UserData(*p)).collect();
     // SAFETY: the caller keeps the contract.
     let enqueue =
         unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
@@ -146,8 +147,6 @@ pub unsafe fn clEnqueueSVMMemFill(
     let enqueue =
         unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
     let to = svm_ptr.expose_provenance() as u64;
-    // SAFETY: the caller keeps the contract.
-    let pattern = unsafe { list(pattern.cast::<u8>(), pattern_size) }.ok_or(CL_INVALID_VALUE)?;
     let sizes = pattern_size.is_power_of_two() && pattern_size <= 128;
     if to == 0 || !sizes || !to.is_multiple_of(pattern_size as u64) {
         return Err(CL_INVALID_VALUE);
@@ -155,6 +154,8 @@ pub unsafe fn clEnqueueSVMMemFill(
     if !size.is_multiple_of(pattern_size) {
         return Err(CL_INVALID_VALUE);
     }
+    // SAFETY: the caller keeps the contract.
+    let pattern = unsafe { list(pattern.cast::<u8>(), pattern_size) }.ok_or(CL_INVALID_VALUE)?;
     let (keep, pattern) = (kept(to, size as u64)?, pattern.to_vec());
     let work = move || {
         let _keep = keep;

@@ -180,7 +180,7 @@ pub unsafe fn map(
     layout: Layout,
 ) -> Result<*mut c_void> {
     // SAFETY: the caller promises it.
-    let enqueue = unsafe { place.enqueue()? };
+    let enqueue = unsafe { place.enqueue()? }.blocking(blocking);
     let writes = flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) != 0;
     if writes {
         host_may(&mem, CL_MEM_HOST_READ_ONLY)?;
@@ -193,15 +193,29 @@ pub unsafe fn map(
     let offset = layout.offset().ok_or(CL_INVALID_VALUE)?;
     let pointer = (base + offset) as usize;
     let mapping = Mapping { pointer, writes, bytes, layout };
-    mem.maps.lock().push(mapping);
-    let work = move || {
+    enqueue.check_blocking()?;
+    {
+        let mut maps = mem.maps.lock();
+        if !mapping.fits(&maps) {
+            return Err(CL_INVALID_OPERATION);
+        }
+        maps.push(mapping);
+    }
+    let (kept, work) = (mem.clone(), move || {
         if !mem.is_direct() {
             // SAFETY: inside the object and the memory that the program gave for it.
             unsafe { mapping.copy(mem.address(), base) };
         }
         Ok(())
-    };
-    enqueue.blocking(blocking).push(kind, Box::new(work))?;
+    });
+    if let Err(error) = enqueue.push(kind, Box::new(work)) {
+        // The program has no pointer to unmap it by.
+        let mut maps = kept.maps.lock();
+        if let Some(at) = maps.iter().rposition(|m| *m == mapping) {
+            maps.remove(at);
+        }
+        return Err(error);
+    }
     Ok(std::ptr::with_exposed_provenance_mut(pointer))
 }
 
