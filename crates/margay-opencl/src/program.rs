@@ -14,8 +14,9 @@ use opencl_sys::{
     CL_BUILD_SUCCESS, CL_COMPILE_PROGRAM_FAILURE, CL_COMPILER_NOT_AVAILABLE, CL_INVALID_BINARY,
     CL_INVALID_DEVICE, CL_INVALID_KERNEL_DEFINITION, CL_INVALID_KERNEL_NAME, CL_INVALID_OPERATION,
     CL_INVALID_PROGRAM, CL_INVALID_PROGRAM_EXECUTABLE, CL_LINK_PROGRAM_FAILURE,
-    CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
-    CL_PROGRAM_BINARY_TYPE_LIBRARY, CL_PROGRAM_BINARY_TYPE_NONE, cl_int, cl_uint,
+    CL_LINKER_NOT_AVAILABLE, CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
+    CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_PROGRAM_BINARY_TYPE_LIBRARY, CL_PROGRAM_BINARY_TYPE_NONE,
+    cl_int, cl_uint,
 };
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -122,6 +123,14 @@ pub enum Step {
 }
 
 impl Step {
+    /// Clang is both the compiler and the linker.
+    fn unavailable(self) -> cl_int {
+        match self {
+            Step::Build | Step::Compile => CL_COMPILER_NOT_AVAILABLE,
+            Step::Link => CL_LINKER_NOT_AVAILABLE,
+        }
+    }
+
     fn failure(self) -> cl_int {
         match self {
             Step::Build => CL_BUILD_PROGRAM_FAILURE,
@@ -228,7 +237,7 @@ impl Program {
             Err(BuildError::Setup(text)) => {
                 margay_runtime::report::warn(&text);
                 build.log = text;
-                Err(CL_COMPILER_NOT_AVAILABLE)
+                Err(step.unavailable())
             }
         };
         build.status = if result.is_ok() { CL_BUILD_SUCCESS } else { CL_BUILD_ERROR };

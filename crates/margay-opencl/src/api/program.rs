@@ -414,8 +414,11 @@ pub unsafe fn clLinkProgram(
             let (executable, log) = margay_opencl_c::link(&[object], &how, device.sm())?;
             Ok((Code::Executable(executable), log))
         });
-        if let Err(error) = built {
-            code = error;
+        match built {
+            // The link did not begin, and so made no program.
+            Err(CL_LINKER_NOT_AVAILABLE) => return Err(CL_LINKER_NOT_AVAILABLE),
+            Err(error) => code = error,
+            Ok(()) => {}
         }
     }
     notify(&program, pfn_notify, user_data);

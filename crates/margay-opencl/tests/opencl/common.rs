@@ -69,49 +69,75 @@ macro_rules! cl {
 /// Function types under the functions' names.
 #[allow(non_camel_case_types)]
 pub mod types {
+    use opencl_sys::cl_function_types::*;
+    use opencl_sys::*;
+
     macro_rules! names {
-        ($($name:ident $ty:ident;)*) => { $(pub type $name = opencl_sys::cl_function_types::$ty;)* };
+        ($($name:ident $ty:ident;)*) => { $(pub type $name = $ty;)* };
     }
     names! {
-    clGetPlatformIDs clGetPlatformIDs_t; clGetDeviceIDs clGetDeviceIDs_t; clGetDeviceInfo clGetDeviceInfo_t;
-    clCreateContext clCreateContext_t;
-            clReleaseContext clReleaseContext_t;                 clCreateCommandQueue clCreateCommandQueue_t; clReleaseCommandQueue clReleaseCommandQueue_t;
-    clFinish clFinish_t; clCreatePipe clCreatePipe_t; clCreateProgramWithIL clCreateProgramWithIL_t;
-    clCreateProgramWithBuiltInKernels clCreateProgramWithBuiltInKernels_t; clCreateSubDevices clCreateSubDevices_t;
-    clCreateCommandQueueWithProperties clCreateCommandQueueWithProperties_t; clCreateBuffer clCreateBuffer_t;
-    clCreateSubBuffer clCreateSubBuffer_t; clReleaseMemObject clReleaseMemObject_t;
-    clGetMemObjectInfo clGetMemObjectInfo_t;
-            clCreateProgramWithSource clCreateProgramWithSource_t;
-    clCreateProgramWithBinary clCreateProgramWithBinary_t;
-    clBuildProgram clBuildProgram_t; clCompileProgram clCompileProgram_t;
-    clLinkProgram clLinkProgram_t; clReleaseProgram clReleaseProgram_t;
-    clGetProgramInfo clGetProgramInfo_t; clGetProgramBuildInfo clGetProgramBuildInfo_t;
-    clCreateKernel clCreateKernel_t; clReleaseKernel clReleaseKernel_t;
-    clSetKernelArg clSetKernelArg_t;         clGetKernelArgInfo clGetKernelArgInfo_t;
-    clGetKernelWorkGroupInfo clGetKernelWorkGroupInfo_t;
-    clEnqueueNDRangeKernel clEnqueueNDRangeKernel_t;
-            clEnqueueReadBuffer clEnqueueReadBuffer_t; clEnqueueWriteBuffer clEnqueueWriteBuffer_t;
-    clEnqueueCopyBuffer clEnqueueCopyBuffer_t; clEnqueueFillBuffer clEnqueueFillBuffer_t;
-    clEnqueueReadBufferRect clEnqueueReadBufferRect_t;
-    clEnqueueMapBuffer clEnqueueMapBuffer_t; clEnqueueUnmapMemObject clEnqueueUnmapMemObject_t;
-    clEnqueueMarkerWithWaitList clEnqueueMarkerWithWaitList_t;
-            clCreateImage clCreateImage_t; clGetImageInfo clGetImageInfo_t;
-    clGetSupportedImageFormats clGetSupportedImageFormats_t;
-    clEnqueueReadImage clEnqueueReadImage_t; clEnqueueWriteImage clEnqueueWriteImage_t;
-    clEnqueueCopyImage clEnqueueCopyImage_t; clEnqueueFillImage clEnqueueFillImage_t;
-    clEnqueueCopyImageToBuffer clEnqueueCopyImageToBuffer_t;
-    clEnqueueCopyBufferToImage clEnqueueCopyBufferToImage_t;
-    clEnqueueMapImage clEnqueueMapImage_t;
-    clCreateSampler clCreateSampler_t; clReleaseSampler clReleaseSampler_t;
-    clGetSamplerInfo clGetSamplerInfo_t; clSVMAlloc clSVMAlloc_t; clSVMFree clSVMFree_t;
-    clSetKernelArgSVMPointer clSetKernelArgSVMPointer_t;
-    clCreateUserEvent clCreateUserEvent_t; clSetUserEventStatus clSetUserEventStatus_t;
-    clSetEventCallback clSetEventCallback_t; clWaitForEvents clWaitForEvents_t;
-    clReleaseEvent clReleaseEvent_t; clRetainEvent clRetainEvent_t;
-    clGetEventProfilingInfo clGetEventProfilingInfo_t; clRetainMemObject clRetainMemObject_t;
-    clSetMemObjectDestructorCallback clSetMemObjectDestructorCallback_t;
-    clGetEventInfo clGetEventInfo_t; clFlush clFlush_t; clEnqueueBarrierWithWaitList clEnqueueBarrierWithWaitList_t; clCloneKernel clCloneKernel_t; clEnqueueCopyBufferRect clEnqueueCopyBufferRect_t; clEnqueueMigrateMemObjects clEnqueueMigrateMemObjects_t; clEnqueueNativeKernel clEnqueueNativeKernel_t; clGetContextInfo clGetContextInfo_t; clGetCommandQueueInfo clGetCommandQueueInfo_t; clGetKernelInfo clGetKernelInfo_t; clEnqueueSVMMemFill clEnqueueSVMMemFill_t; clEnqueueSVMMemcpy clEnqueueSVMMemcpy_t;
-                }
+        clBuildProgram clBuildProgram_t; clCloneKernel clCloneKernel_t; clCompileProgram clCompileProgram_t;
+        clCreateBuffer clCreateBuffer_t; clCreateBufferWithProperties clCreateBufferWithProperties_t;
+        clCreateCommandQueue clCreateCommandQueue_t;
+        clCreateCommandQueueWithProperties clCreateCommandQueueWithProperties_t;
+        clCreateCommandQueueWithPropertiesKHR clCreateCommandQueueWithPropertiesKHR_t;
+        clCreateContext clCreateContext_t; clCreateContextFromType clCreateContextFromType_t;
+        clCreateImage clCreateImage_t; clCreateImage2D clCreateImage2D_t; clCreateImage3D clCreateImage3D_t;
+        clCreateImageWithProperties clCreateImageWithProperties_t; clCreateKernel clCreateKernel_t;
+        clCreateKernelsInProgram clCreateKernelsInProgram_t; clCreatePipe clCreatePipe_t;
+        clCreateProgramWithBinary clCreateProgramWithBinary_t;
+        clCreateProgramWithBuiltInKernels clCreateProgramWithBuiltInKernels_t;
+        clCreateProgramWithIL clCreateProgramWithIL_t; clCreateProgramWithSource clCreateProgramWithSource_t;
+        clCreateSampler clCreateSampler_t; clCreateSamplerWithProperties clCreateSamplerWithProperties_t;
+        clCreateSubBuffer clCreateSubBuffer_t; clCreateSubDevices clCreateSubDevices_t;
+        clCreateUserEvent clCreateUserEvent_t; clEnqueueBarrier clEnqueueBarrier_t;
+        clEnqueueBarrierWithWaitList clEnqueueBarrierWithWaitList_t; clEnqueueCopyBuffer clEnqueueCopyBuffer_t;
+        clEnqueueCopyBufferRect clEnqueueCopyBufferRect_t; clEnqueueCopyBufferToImage clEnqueueCopyBufferToImage_t;
+        clEnqueueCopyImage clEnqueueCopyImage_t; clEnqueueCopyImageToBuffer clEnqueueCopyImageToBuffer_t;
+        clEnqueueFillBuffer clEnqueueFillBuffer_t; clEnqueueFillImage clEnqueueFillImage_t;
+        clEnqueueMapBuffer clEnqueueMapBuffer_t; clEnqueueMapImage clEnqueueMapImage_t;
+        clEnqueueMarker clEnqueueMarker_t; clEnqueueMarkerWithWaitList clEnqueueMarkerWithWaitList_t;
+        clEnqueueMigrateMemObjects clEnqueueMigrateMemObjects_t; clEnqueueNDRangeKernel clEnqueueNDRangeKernel_t;
+        clEnqueueNativeKernel clEnqueueNativeKernel_t; clEnqueueReadBuffer clEnqueueReadBuffer_t;
+        clEnqueueReadBufferRect clEnqueueReadBufferRect_t; clEnqueueReadImage clEnqueueReadImage_t;
+        clEnqueueSVMFree clEnqueueSVMFree_t; clEnqueueSVMMap clEnqueueSVMMap_t;
+        clEnqueueSVMMemFill clEnqueueSVMMemFill_t; clEnqueueSVMMemcpy clEnqueueSVMMemcpy_t;
+        clEnqueueSVMMigrateMem clEnqueueSVMMigrateMem_t; clEnqueueSVMUnmap clEnqueueSVMUnmap_t;
+        clEnqueueTask clEnqueueTask_t; clEnqueueUnmapMemObject clEnqueueUnmapMemObject_t;
+        clEnqueueWaitForEvents clEnqueueWaitForEvents_t; clEnqueueWriteBuffer clEnqueueWriteBuffer_t;
+        clEnqueueWriteBufferRect clEnqueueWriteBufferRect_t; clEnqueueWriteImage clEnqueueWriteImage_t;
+        clFinish clFinish_t; clFlush clFlush_t; clGetCommandQueueInfo clGetCommandQueueInfo_t;
+        clGetContextInfo clGetContextInfo_t; clGetDeviceAndHostTimer clGetDeviceAndHostTimer_t;
+        clGetDeviceIDs clGetDeviceIDs_t; clGetDeviceInfo clGetDeviceInfo_t; clGetEventInfo clGetEventInfo_t;
+        clGetEventProfilingInfo clGetEventProfilingInfo_t;
+
+        clGetHostTimer clGetHostTimer_t; clGetImageInfo clGetImageInfo_t; clGetKernelArgInfo clGetKernelArgInfo_t;
+        clGetKernelInfo clGetKernelInfo_t; clGetKernelSubGroupInfo clGetKernelSubGroupInfo_t;
+        clGetKernelSubGroupInfoKHR clGetKernelSubGroupInfoKHR_t;
+        clGetKernelSuggestedLocalWorkSizeKHR clGetKernelSuggestedLocalWorkSizeKHR_t;
+        clGetKernelWorkGroupInfo clGetKernelWorkGroupInfo_t; clGetMemObjectInfo clGetMemObjectInfo_t;
+        clGetPipeInfo clGetPipeInfo_t; clGetPlatformIDs clGetPlatformIDs_t; clGetPlatformInfo clGetPlatformInfo_t;
+        clGetProgramBuildInfo clGetProgramBuildInfo_t; clGetProgramInfo clGetProgramInfo_t;
+        clGetSamplerInfo clGetSamplerInfo_t; clGetSupportedImageFormats clGetSupportedImageFormats_t;
+        clIcdGetPlatformIDsKHR clIcdGetPlatformIDsKHR_t; clLinkProgram clLinkProgram_t;
+        clReleaseCommandQueue clReleaseCommandQueue_t; clReleaseContext clReleaseContext_t;
+        clReleaseDevice clReleaseDevice_t; clReleaseEvent clReleaseEvent_t; clReleaseKernel clReleaseKernel_t;
+        clReleaseMemObject clReleaseMemObject_t; clReleaseProgram clReleaseProgram_t;
+        clReleaseSampler clReleaseSampler_t; clRetainCommandQueue clRetainCommandQueue_t;
+        clRetainContext clRetainContext_t; clRetainDevice clRetainDevice_t; clRetainEvent clRetainEvent_t;
+        clRetainKernel clRetainKernel_t; clRetainMemObject clRetainMemObject_t; clRetainProgram clRetainProgram_t;
+        clRetainSampler clRetainSampler_t; clSVMAlloc clSVMAlloc_t; clSVMFree clSVMFree_t;
+        clSetCommandQueueProperty clSetCommandQueueProperty_t;
+        clSetContextDestructorCallback clSetContextDestructorCallback_t;
+        clSetDefaultDeviceCommandQueue clSetDefaultDeviceCommandQueue_t; clSetEventCallback clSetEventCallback_t;
+        clSetKernelArg clSetKernelArg_t; clSetKernelArgSVMPointer clSetKernelArgSVMPointer_t;
+        clSetKernelExecInfo clSetKernelExecInfo_t;
+        clSetMemObjectDestructorCallback clSetMemObjectDestructorCallback_t;
+        clSetProgramReleaseCallback clSetProgramReleaseCallback_t;
+        clSetProgramSpecializationConstant clSetProgramSpecializationConstant_t;
+        clSetUserEventStatus clSetUserEventStatus_t;
+        clUnloadPlatformCompiler clUnloadPlatformCompiler_t; clWaitForEvents clWaitForEvents_t;
+    }
 }
 
 /// A context with a queue on the first device.

@@ -15,6 +15,7 @@ mod calls;
 mod common;
 mod constants;
 mod devices;
+mod error_codes;
 mod errors;
 mod faults;
 mod fuzz;
