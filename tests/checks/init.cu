@@ -109,6 +109,13 @@ __global__ void far_bug(const int *in, int *out) {
     __syncwarp();
 }
 
+// A structure by value, to a function that is called.
+struct Point {
+    int x, y, z;
+};
+__device__ __noinline__ int element(Point point, int i) { return (&point.x)[i]; }
+__global__ void by_value_good(int *out, int i) { out[threadIdx.x] = element(Point{1, 2, 3}, i); }
+
 int main() {
     int *out = zeros<int>(64), *in = zeros<int>(64), *fresh;
     cudaMalloc(&fresh, 256);
@@ -126,6 +133,7 @@ int main() {
     RUN(sum_good, 1, 32, out);
     RUN(local_bug, 1, 32, out, 7);
     RUN(local_good, 1, 32, out, 8);
+    RUN(by_value_good, 1, 32, out, 1);
     Padded *p, *q;
     float4 *v;
     cudaMalloc(&p, 32 * sizeof(Padded)), cudaMalloc(&q, 32 * sizeof(Padded)), cudaMalloc(&v, 32 * sizeof(float4));

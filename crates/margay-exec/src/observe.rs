@@ -37,6 +37,8 @@ bitflags::bitflags! {
         const WARP_SYNCS = 1 << 7;
         /// [`Watch::texture`].
         const TEXTURES = 1 << 8;
+        /// [`Watch::argument`].
+        const ARGUMENTS = 1 << 9;
     }
 }
 
@@ -178,6 +180,8 @@ pub trait Watch {
     fn warp_sync(&mut self, _event: &WarpSyncEvent<'_>) {}
     /// Lanes `mask` of a warp have met at `bar.warp.sync`.
     fn warp_barrier(&mut self, _at: EventPlace, _mask: u32) {}
+    /// A call or a return has put an argument or a result into a lane's local memory: no instruction stores it.
+    fn argument(&mut self, _at: EventPlace, _lane: u32, _address: u64, _bytes: u32) {}
     fn fence(&mut self, _at: EventPlace, _mask: u32) {}
     fn block_begins(&mut self, _block: &BlockEvent) {}
     /// Every thread of the block has exited.

@@ -11,7 +11,7 @@ use crate::lanes::{LaneFault, active};
 use crate::launch::Caller;
 use crate::mem::AllocKind;
 
-/// Arguments of a function of the device run time, a dimension being three.
+/// Arguments of a function of the device run time, each word of a structure being one.
 const MOST_ARGUMENTS: usize = 32;
 /// Longest string that is read from guest memory.
 const MAX_STRING: usize = 1 << 16;
@@ -23,7 +23,7 @@ pub fn run(cx: &mut Cx<'_>, site: usize) -> Result<(), Box<LaneFault>> {
     let site = &env.program.syscalls[site];
     let mut failed = None;
     for l in active(cx.mask) {
-        let mut args = [0u64; 5];
+        let mut args = [0u64; 11];
         for (value, &(operand, class)) in args.iter_mut().zip(&site.args) {
             // SAFETY: operands were decoded for this frame with these classes.
             *value = unsafe {
@@ -42,7 +42,7 @@ pub fn run(cx: &mut Cx<'_>, site: usize) -> Result<(), Box<LaneFault>> {
                 Ok(env.host.malloc(args[0]))
             }
             Syscall::Free => release(cx, args[0]),
-            Syscall::Runtime => runtime(cx, l, [args[0], args[1]], args[2]),
+            Syscall::Runtime => runtime(cx, l, &args),
             Syscall::AssertFail => {
                 let kind = assert_fail(cx, l, &args);
                 failed.get_or_insert_with(|| Box::new(LaneFault { lane: l as u32, kind }));
@@ -65,23 +65,25 @@ pub fn run(cx: &mut Cx<'_>, site: usize) -> Result<(), Box<LaneFault>> {
 }
 
 /// A call of CUDA's device run time: what it means is the host's matter, guest memory is ours.
-fn runtime(
-    cx: &mut Cx<'_>,
-    lane: usize,
-    [function, words]: [u64; 2],
-    arguments: u64,
-) -> Result<u64, Box<FaultKind>> {
-    let mut args = [0u64; MOST_ARGUMENTS];
-    let count = (words as usize).min(MOST_ARGUMENTS);
-    let mut at = Packed { cx, lane, at: arguments };
-    for arg in &mut args[..count] {
-        *arg = at.next(8)?;
+fn runtime(cx: &mut Cx<'_>, lane: usize, passed: &[u64; 11]) -> Result<u64, Box<FaultKind>> {
+    let (function, words) = (passed[0] as u32 & 0xffff, (passed[0] as u32 >> 16) as usize);
+    let (mut args, mut count) = ([0u64; MOST_ARGUMENTS], 0);
+    if words != 0 {
+        count = words.min(MOST_ARGUMENTS - 9);
+        let mut at = Packed { cx, lane, at: passed[1] };
+        for arg in &mut args[..count] {
+            *arg = at.next(8)?;
+        }
+    }
+    for arg in &passed[1 + usize::from(words != 0)..] {
+        args[count] = *arg;
+        count += 1;
     }
     // SAFETY: the running warp's planes of thread indices.
     let thread = cx.view.tid.map(|plane| unsafe { (*plane)[lane] });
     let caller = Caller { block: cx.view.ctaid, thread };
     let host = cx.env.host;
-    let reply = host.device_runtime(function as u32, &args[..count], caller)?;
+    let reply = host.device_runtime(function, &args[..count], caller)?;
     cx.changes += 1;
     for (address, bytes) in &reply.stores {
         let slot = cx.extents.len() - 1;
@@ -127,7 +129,7 @@ fn release(cx: &mut Cx<'_>, address: u64) -> Result<u64, Box<FaultKind>> {
     }))
 }
 
-fn assert_fail(cx: &mut Cx<'_>, lane: usize, args: &[u64; 5]) -> FaultKind {
+fn assert_fail(cx: &mut Cx<'_>, lane: usize, args: &[u64; 11]) -> FaultKind {
     let mut text = |address: u64| match read_bytes(cx, lane, address, MAX_STRING, |b| b == 0) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         // A bad string must not hide the assertion.

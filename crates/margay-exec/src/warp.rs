@@ -700,7 +700,7 @@ impl Warp {
             Side { regs: regs.as_ptr(), local_base: callee.local_base },
         );
         for (&source, &target) in site.args.iter().zip(&callee.params) {
-            if let Err(fault) = copy_argument(cx, mask, from, source, to, target) {
+            if let Err(fault) = copy_argument(cx, pc, mask, from, source, to, target) {
                 return Err(WarpFault { fault, pc });
             }
         }
@@ -741,7 +741,7 @@ impl Warp {
         let from = Side { regs: frame.regs.as_ptr(), local_base: callee.local_base };
         let to = Side { regs: caller_frame.regs.as_ptr(), local_base: caller.local_base };
         for (&source, &target) in callee.rets.iter().zip(&site.rets) {
-            if let Err(fault) = copy_argument(cx, f.mask, from, source, to, target) {
+            if let Err(fault) = copy_argument(cx, f.pc, f.mask, from, source, to, target) {
                 return Err(WarpFault { fault, pc: f.pc });
             }
         }
@@ -956,6 +956,7 @@ struct Side {
 /// Copies one argument or result for the lanes of `mask`.
 fn copy_argument(
     cx: &mut Cx<'_>,
+    pc: u32,
     mask: u32,
     from: Side,
     source: ArgPlace,
@@ -1040,6 +1041,22 @@ fn copy_argument(
                 }
             }
         }
+    }
+    if cx.interest.contains(Interest::ARGUMENTS)
+        && let ArgPlace::Frame { offset, size } = target
+        && let Some(mut watch) = cx.watch.take()
+    {
+        for l in active(mask) {
+            // SAFETY: as above.
+            let base = unsafe { *(plane(to, to.local_base) as *const u32).add(l) };
+            let bytes = match source {
+                ArgPlace::Plane { bytes, .. } => bytes.min(size),
+                ArgPlace::Frame { size: passed, .. } => passed.min(size),
+            };
+            let address = u64::from(base) + u64::from(offset);
+            watch.argument(cx.event_at(pc), l as u32, address, bytes);
+        }
+        cx.watch = Some(watch);
     }
     Ok(())
 }

@@ -272,8 +272,9 @@ pub enum Syscall {
     Free,
     /// `__assertfail(message, file, line, function, char_size)`.
     AssertFail,
-    /// `__margay_device_runtime(function, words, arguments)`: a function of CUDA's device run time by its
-    /// number, and the generic address of so many 64-bit arguments; returns what that function returns.
+    /// `__margay_device_runtime(function, …)`: a function of CUDA's device run time by its number, with its arguments
+    /// as ten 64-bit words, of which the last may mean nothing; returns what that function returns. With `n` in
+    /// the upper half of `function`, the first argument is the generic address of `n` words that stand in its place.
     Runtime,
 }
 
@@ -286,7 +287,10 @@ impl Syscall {
             Syscall::Malloc => (&[Ty::I64], Some(Ty::I64)),
             Syscall::Free => (&[Ty::I64], None),
             Syscall::AssertFail => (&[Ty::I64, Ty::I64, Ty::I32, Ty::I64, Ty::I64], None),
-            Syscall::Runtime => (&[Ty::I32, Ty::I32, Ty::I64], Some(Ty::I64)),
+            Syscall::Runtime => {
+                const I64: Ty = Ty::I64;
+                (&[Ty::I32, I64, I64, I64, I64, I64, I64, I64, I64, I64, I64], Some(I64))
+            }
         }
     }
 }

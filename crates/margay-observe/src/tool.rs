@@ -32,6 +32,8 @@ pub struct LaunchView<'a> {
     pub blocks_per_sm: u32,
     /// How the program wants shared memory and L1 to divide their store.
     pub split: SplitPreference,
+    /// The kernel whose device code launched it; `None` if the host did.
+    pub parent: Option<&'a str>,
     /// Kept if a tool [wants it](Tool::wants_order) and the program has several streams.
     pub order: Option<Order>,
 }
@@ -175,6 +177,9 @@ impl Watch for SeveralWatches<'_> {
     }
     fn warp_barrier(&mut self, at: EventPlace, mask: u32) {
         self.tell(Interest::WARP_SYNCS, |w| w.warp_barrier(at, mask));
+    }
+    fn argument(&mut self, at: EventPlace, lane: u32, address: u64, bytes: u32) {
+        self.tell(Interest::ARGUMENTS, |w| w.argument(at, lane, address, bytes));
     }
     fn fence(&mut self, at: EventPlace, mask: u32) {
         self.tell(Interest::FENCES, |w| w.fence(at, mask));

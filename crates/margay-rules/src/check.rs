@@ -258,7 +258,11 @@ fn is_dropped(diagnostic: &Diagnostic, environment: &Environment, path: &Path, t
     };
     if environment.relocatable
         && environment.capability.sm() >= 35
-        && message.starts_with("reference to __global__ function")
+        && (message.starts_with("reference to __global__ function")
+            || diagnostic
+                .notes
+                .iter()
+                .any(|n| n.message.contains("call to __global__ function from")))
         && launches()
     {
         return true;

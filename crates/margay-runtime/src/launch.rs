@@ -226,7 +226,7 @@ impl Context {
         let memory = &runtime::get().memory;
         let services = Services { context: self, grid: None };
         let Ready { program, machine, config, resources, .. } = &ready;
-        let launch = Launch { program, machine, config, resources, stream: 0 };
+        let launch = Launch { program, machine, config, resources, stream: 0, parent: None };
         let run = || watch::launch(&launch, memory, &services, &CANCEL);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
         self.fifo.flush();

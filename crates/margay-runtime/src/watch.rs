@@ -69,6 +69,8 @@ pub struct Launch<'a> {
     pub config: &'a LaunchConfig,
     pub resources: &'a Resources,
     pub stream: Handle,
+    /// The kernel whose device code launched it.
+    pub parent: Option<&'a str>,
 }
 
 /// Runs the grid, watched by the tools that want to.
@@ -79,7 +81,7 @@ pub fn launch(
     cancel: &AtomicBool,
 ) -> Result<LaunchStats, LaunchFailure> {
     let rt = runtime::get();
-    let Launch { program, machine, config, resources, stream } = *launch;
+    let Launch { program, machine, config, resources, stream, parent } = *launch;
     if rt.tools.is_empty() {
         return engine::launch(program, machine, config, memory, host, cancel);
     }
@@ -95,6 +97,7 @@ pub fn launch(
         registers_decided: resources.registers_decided,
         blocks_per_sm: resources.likely_blocks,
         split: resources.split,
+        parent,
         order: order::now(),
     };
     let observers = rt.tools.iter().filter_map(|tool| tool.launch(&view)).collect();

@@ -160,6 +160,13 @@ fn a_profile_and_the_checks_see_child_grids() {
     for kernel in ["child(int*)", "any<int>(int*, char)", "parent(int*)"] {
         assert!(report.contains(&format!("\"name\":\"{kernel}\"")), "{kernel}");
     }
-    let got = run(&place, &["--check=memory,race", "a.cu"]);
-    assert_eq!(got.code, 0, "{}", got.stderr);
+    assert!(report.contains("\"launched_by\":[\"parent(int*)\"]"));
+    let by_value = "struct Shape { char tag; double factor; short last; };\n\
+                    __global__ void child(int *p, Shape s) { *p += s.tag * s.factor + s.last; }\n\
+                    __global__ void parent(int *p) {\n  child<<<1, 1>>>(p, Shape{2, 2.5, short(threadIdx.x)});\n  \
+                    child<<<1, 1, 0, cudaStreamTailLaunch>>>(p, Shape{1, 1, 0});\n}\n";
+    place.write("b.cu", format!("{by_value}{}", main_of("*p = 0, parent<<<2, 2>>>(p)")));
+    let got = run(&place, &["--check=memory,race,init", "b.cu"]);
+    assert_eq!((got.code, got.stdout.as_str()), (0, "cudaSuccess 26\n"), "{}", got.stderr);
+    assert!(got.stderr.contains("0 errors, 0 warnings"), "{}", got.stderr);
 }

@@ -558,7 +558,10 @@ fn syscall(d: &mut Decoder<'_>, f: &Frame<'_>, inst: &IrInst) -> Result<Inst, Li
         ir::Syscall::Vprintf | ir::Syscall::Printf => &[Class::D, Class::D],
         ir::Syscall::Malloc | ir::Syscall::Free => &[Class::D],
         ir::Syscall::AssertFail => &[Class::D, Class::D, Class::W, Class::D, Class::D],
-        ir::Syscall::Runtime => &[Class::W, Class::W, Class::D],
+        ir::Syscall::Runtime => {
+            const D: Class = Class::D;
+            &[Class::W, D, D, D, D, D, D, D, D, D, D]
+        }
     };
     if inst.srcs.len() != classes.len() {
         return d.malformed(f, format!("`{inst}` takes {} arguments", classes.len()));

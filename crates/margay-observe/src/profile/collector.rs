@@ -2,7 +2,7 @@
 //! The profile of a process: workers hand their counts in, and a file always has what there was a
 //! second ago, so that a killed program loses little.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -70,6 +70,8 @@ struct Kernel {
     uid: u32,
     registers: (u32, bool),
     launches: u64,
+    /// Kernels whose device code launched it.
+    parents: BTreeSet<String>,
     l1_bytes: u32,
     texture_bytes: u32,
     warps: Vec<u64>,
@@ -429,6 +431,7 @@ impl Kernel {
         RawKernel {
             name: self.program.name().to_owned(),
             launches: self.launches,
+            launched_by: self.parents.iter().cloned().collect(),
             registers: self.registers.0,
             registers_decided: self.registers.1,
             static_shared: info.static_shared,
@@ -465,6 +468,7 @@ impl Tool for Profiler {
                 uid,
                 registers: (view.registers, view.registers_decided),
                 launches: 0,
+                parents: BTreeSet::new(),
                 l1_bytes: 0,
                 texture_bytes: 0,
                 warps: vec![0; n],
@@ -483,6 +487,7 @@ impl Tool for Profiler {
         state.split_changes += u64::from(before.is_some_and(|b| b != caches.shared_bytes()));
         state.streams.insert(view.stream);
         state.kernels[kernel].launches += 1;
+        state.kernels[kernel].parents.extend(view.parent.map(str::to_owned));
         state.kernels[kernel].l1_bytes = caches.l1_bytes();
         state.kernels[kernel].texture_bytes = caches.texture_bytes();
         state.running.insert(launch, LaunchTotals::default());

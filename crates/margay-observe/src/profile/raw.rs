@@ -65,6 +65,9 @@ pub struct RawKernel {
     /// As in the PTX.
     pub name: String,
     pub launches: u64,
+    /// Kernels whose device code launched it.
+    #[serde(default)]
+    pub launched_by: Vec<String>,
     pub registers: u32,
     pub registers_decided: bool,
     pub static_shared: u32,

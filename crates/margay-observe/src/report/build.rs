@@ -190,6 +190,11 @@ fn kernel(
         name,
         symbol: raw.name.clone(),
         launches: raw.launches,
+        launched_by: raw
+            .launched_by
+            .iter()
+            .map(|name| run.demangle.and_then(|f| f(name)).map_or(name.clone(), |(full, _)| full))
+            .collect(),
         resources: resources(raw, main),
         caches: caches(raw),
         totals: vec![Totals::default(); gpus.len()],

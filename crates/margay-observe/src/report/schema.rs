@@ -83,6 +83,9 @@ pub struct Kernel {
     /// As in the PTX.
     pub symbol: String,
     pub launches: u64,
+    /// Kernels whose device code launched it, as in the source.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub launched_by: Vec<String>,
     pub warp_instructions: u64,
     /// Lanes that executed them, summed.
     pub thread_instructions: u64,

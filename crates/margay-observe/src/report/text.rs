@@ -105,6 +105,10 @@ fn kernel_text(
         let _ = write!(out, ", {} of {word}", number(r.local_bytes.into()));
     }
     out.push('\n');
+    if !kernel.launched_by.is_empty() {
+        let _ =
+            writeln!(out, "  launched from device code by {}", kernel.launched_by.join(" and "));
+    }
     let _ = write!(
         out,
         "  {} warp instructions, {:.1} of 32 lanes active",

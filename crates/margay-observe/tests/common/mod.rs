@@ -188,6 +188,7 @@ impl Bench {
             registers_decided: false,
             blocks_per_sm: 2,
             split: self.split,
+            parent: None,
             order: None,
         };
         let observer = tool.and_then(|tool| tool.launch(&view));

@@ -3,4 +3,11 @@
 // rdc
 extern __device__ int elsewhere;
 __global__ void child(int *p) { p[0] = elsewhere; }
-__global__ void parent(int *p) { child<<<1, 1>>>(p); }
+template <class T> __global__ void any(T *p) { p[0] = 1; }
+__global__ void parent(int *p) {
+  child<<<1, 1>>>(p);
+  any<<<1, 1, 0, cudaStreamTailLaunch>>>(p);
+  cudaStream_t stream;
+  cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  cudaStreamDestroy(stream);
+}

@@ -2,8 +2,7 @@
 //! The functions of the device run time (CUDA C++ Programming Guide, "CUDA Dynamic Parallelism", "API
 //! Reference" and "Device-side Launch from PTX"), and the PTX that linked code gets for each.
 //!
-//! A function packs its arguments into 64-bit words in local memory and calls the engine. It has several
-//! names: the guide's; that with `__cudaCDP2` in place of `cuda`, which NVIDIA's headers of CUDA 12 give it;
+//! A function widens its arguments to 64-bit words and calls the engine. It has several names: the guide's; that with `__cudaCDP2` in place of `cuda`, which NVIDIA's headers of CUDA 12 give it;
 //! and both with `_ptsz`. Limit: in the last ones stream 0 should be each thread's own; here it stays its
 //! block's, which is an order that a program may see as well.
 
@@ -21,16 +20,16 @@ enum Pass {
     D,
     /// A structure of so many 64-bit words, by value.
     Value(u32),
-    /// A pointer to a structure of so many 64-bit words, which the callee reads.
+    /// A pointer to a structure of so many 64-bit words, which the engine reads: the first argument only.
     Points(u32),
 }
 
 impl Pass {
     fn words(self) -> u32 {
         match self {
-            Pass::W | Pass::Q => 1,
+            Pass::W | Pass::Q | Pass::Points(_) => 1,
             Pass::D => 3,
-            Pass::Value(words) | Pass::Points(words) => words,
+            Pass::Value(words) => words,
         }
     }
 }
@@ -102,9 +101,8 @@ functions! {
     MaxActiveBlocksWithFlags "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags" (Q, Q, W, Q, W) -> W
 }
 
-/// The entry of the engine.
-const ENTRY: &str = ".extern .func (.param .b64 result) __margay_device_runtime(\
-    .param .b32 function, .param .b32 words, .param .b64 arguments);\n";
+/// Words that the engine is passed.
+const WORDS: u32 = 10;
 
 impl Call {
     /// The function that a program means by a name.
@@ -129,42 +127,40 @@ impl Call {
             Pass::Value(words) => format!(".param .align 8 .b8 a{at}[{}]", words * 8),
         };
         let parameters: Vec<String> = self.passes().iter().enumerate().map(types).collect();
-        let words: u32 = self.passes().iter().map(|pass| pass.words()).sum();
         let result = if self.result() == Pass::Q { "b64" } else { "b32" };
         let mut line = |text: String| {
             out.push_str(&text);
             out.push('\n');
         };
         line(format!(".visible .func (.param .{result} r) {name}({})\n{{", parameters.join(", ")));
-        line(format!("  .local .align 8 .b8 block[{}];", words.max(1) * 8));
-        line("  .reg .b64 %at, %value;\n  .reg .b32 %word;".to_owned());
-        let mut to = 0;
-        for (at, pass) in self.passes().iter().enumerate() {
-            if let Pass::Points(_) = pass {
-                line(format!("  ld.param.b64 %at, [a{at}];"));
-            }
-            for word in 0..pass.words() {
-                match pass {
-                    Pass::Q => line(format!("  ld.param.b64 %value, [a{at}];")),
-                    Pass::Value(_) => line(format!("  ld.param.b64 %value, [a{at}+{}];", word * 8)),
-                    Pass::Points(_) => line(format!("  ld.b64 %value, [%at+{}];", word * 8)),
-                    Pass::W | Pass::D => line(format!(
-                        "  ld.param.b32 %word, [a{at}+{}];\n  cvt.u64.u32 %value, %word;",
-                        word * 4
-                    )),
-                }
-                line(format!("  st.local.b64 [block+{}], %value;", to * 8));
-                to += 1;
-            }
-        }
-        line("  mov.u64 %at, block;\n  cvta.local.u64 %at, %at;\n  {".to_owned());
         line(
-            "    .param .b32 f;\n    .param .b32 w;\n    .param .b64 p;\n    .param .b64 q;"
+            "  .reg .b64 %value;\n  .reg .b32 %word;\n  {\n    .param .b32 f;\n    .param .b64 q;"
                 .to_owned(),
         );
-        line(format!("    st.param.b32 [f], {};\n    st.param.b32 [w], {words};", self as u32));
-        line("    st.param.b64 [p], %at;".to_owned());
-        line("    call (q), __margay_device_runtime, (f, w, p);".to_owned());
+        let mut number = self as u32;
+        let mut loads = Vec::new();
+        for (at, pass) in self.passes().iter().enumerate() {
+            if let Pass::Points(words) = pass {
+                number |= words << 16;
+            }
+            loads.extend((0..pass.words()).map(|word| match pass {
+                Pass::Q | Pass::Points(_) => format!("ld.param.b64 %value, [a{at}];"),
+                Pass::Value(_) => format!("ld.param.b64 %value, [a{at}+{}];", word * 8),
+                Pass::W | Pass::D => format!(
+                    "ld.param.b32 %word, [a{at}+{}];\n    cvt.u64.u32 %value, %word;",
+                    word * 4
+                ),
+            }));
+        }
+        for word in 0..WORDS as usize {
+            let load = loads.get(word).map_or("mov.b64 %value, 0;", String::as_str);
+            line(format!(
+                "    .param .b64 p{word};\n    {load}\n    st.param.b64 [p{word}], %value;"
+            ));
+        }
+        let words: Vec<String> = (0..WORDS).map(|word| format!("p{word}")).collect();
+        line(format!("    st.param.b32 [f], {number};"));
+        line(format!("    call (q), __margay_device_runtime, (f, {});", words.join(", ")));
         line("    ld.param.b64 %value, [q];\n  }".to_owned());
         match self.result() {
             Pass::Q => line("  st.param.b64 [r], %value;".to_owned()),
@@ -179,7 +175,12 @@ impl Call {
 /// PTX of those functions that are among the names; `None` if none is.
 pub fn ptx_of(names: &[String]) -> Option<String> {
     let mut out = String::from(".version 6.0\n.target sm_30\n.address_size 64\n");
-    out.push_str(ENTRY);
+    let words: Vec<String> = (0..WORDS).map(|word| format!(".param .b64 a{word}")).collect();
+    let _ = writeln!(
+        out,
+        ".extern .func (.param .b64 result) __margay_device_runtime(.param .b32 function, {});",
+        words.join(", ")
+    );
     let mut any = false;
     // Each file that needs one names it.
     let names: BTreeSet<&String> = names.iter().collect();

@@ -21,6 +21,9 @@ use crate::launch::{LaunchRequest, Ready, Services};
 use crate::runtime::{self, CANCEL};
 use crate::watch::{self, Launch};
 
+/// Bytes of the first memory for parameters.
+const SLAB: u64 = 4 << 10;
+
 /// Something that a grid asked for and that has not begun.
 pub(super) enum Pending {
     Grid(Box<Ready>),
@@ -56,8 +59,9 @@ pub(super) struct ParameterBuffer {
 pub(super) struct State {
     pub children: Children,
     pub buffers: HashMap<u64, ParameterBuffer>,
-    /// Buffers that were launched and may be used again: sizes and addresses.
-    pub spare: Vec<(u64, u64)>,
+    /// Memory that buffers are parts of: the end of what is used, and the end, of the last; and all.
+    room: (u64, u64),
+    slabs: Vec<u64>,
     /// The last error of each thread, by the numbers of its block and of itself.
     pub errors: HashMap<(u64, u64), u32>,
     pub streams: HashSet<u64>,
@@ -113,10 +117,11 @@ impl<'a> Grid<'a> {
     /// What remains to be done; the rest of what it had is freed.
     fn end(self) -> Children {
         let state = self.state.into_inner();
-        let buffers = state.buffers.keys().copied();
-        for address in buffers.chain(state.spare.iter().map(|(_, address)| *address)) {
-            // Each came from `alloc` and was not freed since.
-            let _ = runtime::get().memory.free(address);
+        let rt = runtime::get();
+        for address in state.slabs {
+            watch::freed(rt, address);
+            // It came from `alloc` and was not freed since.
+            let _ = rt.memory.free(address);
         }
         state.children
     }
@@ -125,22 +130,23 @@ impl<'a> Grid<'a> {
         self.state.lock().errors.insert(thread, error.0);
     }
 
-    /// Memory for the parameters of a child.
+    /// Memory for the parameters of a child. No part of it is used twice by one grid: the check of races would
+    /// take two launches for one.
     pub(super) fn buffer(&self, size: u64, launch: Option<(Arc<Function>, LaunchRequest)>) -> u64 {
-        let room = size.max(1).next_power_of_two().max(64);
+        let bytes = size.max(1).next_multiple_of(64);
         let mut state = self.state.lock();
-        let spare = state.spare.iter().position(|(has, _)| *has == room);
-        let address = match spare {
-            Some(at) => state.spare.swap_remove(at).1,
-            None => {
-                let (kind, device) = (AllocKind::Device, self.context.device);
-                let label = "parameters of a child grid";
-                match runtime::get().memory.alloc(room, 64, kind, device, label) {
-                    Ok(address) => address,
-                    Err(_) => return 0,
-                }
-            }
-        };
+        if state.room.1 - state.room.0 < bytes {
+            let slab = (SLAB << state.slabs.len().min(6)).max(bytes);
+            let (kind, device) = (AllocKind::Device, self.context.device);
+            let rt = runtime::get();
+            let label = "parameters of child grids";
+            let Ok(address) = rt.memory.alloc(slab, 64, kind, device, label) else { return 0 };
+            watch::allocated(rt, address);
+            state.slabs.push(address);
+            state.room = (address, address + slab);
+        }
+        let address = state.room.0;
+        state.room.0 += bytes;
         state.buffers.insert(address, ParameterBuffer { size, launch });
         address
     }
@@ -154,8 +160,6 @@ impl<'a> Grid<'a> {
         unsafe {
             std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len());
         }
-        let room = buffer.size.max(1).next_power_of_two().max(64);
-        state.spare.push((room, address));
         Some((buffer, bytes))
     }
 }
@@ -179,7 +183,8 @@ fn run_grid(
 ) -> Result<(LaunchStats, Children), LaunchFailure> {
     let grid = Grid::new(context, ready, stream, depth);
     let Ready { program, machine, config, resources, .. } = ready;
-    let launch = Launch { program, machine, config, resources, stream };
+    let parent = ready.parent.as_ref().map(|parent| parent.kernel.as_str());
+    let launch = Launch { program, machine, config, resources, stream, parent };
     let services = Services { context, grid: Some(&grid) };
     let stats = watch::launch(&launch, &runtime::get().memory, &services, &CANCEL);
     let children = grid.end();

@@ -471,6 +471,7 @@ function draw() {
     make("section", { "aria-labelledby": "kernel" },
       make("h2", { id: "kernel" }, make("code", {}, kernel.name)),
       make("p", { class: "soft" }, `${plural(kernel.launches, "launch", "launches")}, ${shapeWords(kernel)}; ` +
+        (kernel.launched_by ? `launched from device code by ${kernel.launched_by.join(" and ")}; ` : "") +
         `${thousands(kernel.warp_instructions)} warp instructions, ${kernel.active_lanes.toFixed(1)} of 32 lanes active.`),
       sideBySide(kernel), cacheSentence(kernel)),
     accessSection(kernel), sourceSection(kernel),

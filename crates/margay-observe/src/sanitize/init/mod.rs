@@ -7,7 +7,7 @@
 //! result. The finding names that use and where the value came from (after Memcheck: Seward and
 //! Nethercote, USENIX 2005).
 //!
-//! Limits: results of function calls count as defined; what the host program writes to managed and
+//! Limits: arguments and results of function calls count as defined; what the host program writes to managed and
 //! pinned memory cannot be seen, so both count as written; registers that a program never sets are
 //! not followed.
 

@@ -56,7 +56,7 @@ impl<'a> InitObserver<'a> {
 
 impl Observer for InitObserver<'_> {
     fn interest(&self) -> Interest {
-        Interest::ACCESSES | Interest::RUNS | Interest::BLOCKS
+        Interest::ACCESSES | Interest::RUNS | Interest::BLOCKS | Interest::ARGUMENTS
     }
 
     fn worker(&self) -> Box<dyn Watch + '_> {
@@ -533,6 +533,16 @@ impl Watch for InitWatch<'_, '_> {
         // What is left belongs to an instruction that will be tried again.
         self.pending.clear();
         self.done = 0;
+    }
+
+    /// What is passed counts as defined, as results do.
+    fn argument(&mut self, at: EventPlace, lane: u32, address: u64, bytes: u32) {
+        let state = self.state(self.all.view.linear(at.ctaid));
+        let state = &mut *state.lock();
+        for from in (0..bytes).step_by(8) {
+            let part = (bytes - from).min(8);
+            state.write_local(at.warp * 32 + lane, address + u64::from(from), part, 0);
+        }
     }
 
     fn block_ends(&mut self, block: &BlockEvent) {
