@@ -43,7 +43,6 @@ fn row(bytes: u32, launches: u32, written: bool) -> Row {
                 from: None,
                 bytes: 4,
                 stream: 0,
-                parent: None,
                 order: None,
             });
         }
