@@ -20,7 +20,7 @@ pub enum Failure {
     #[error("{}: {what}: {error}", .path.display())]
     File { path: PathBuf, what: &'static str, error: io::Error },
     /// A program could not be started.
-    #[error("{}: {error}", .program.display())]
+    #[error("{}: {error}{}", .program.display(), hint(.program, .error))]
     Start { program: PathBuf, error: io::Error },
     /// What is asked for is CUDA, and margay does not have it.
     #[error("unsupported: {0}")]
@@ -59,6 +59,28 @@ impl Failure {
             | Failure::Stopped(_)
             | Failure::Work(_) => eprintln!("margay: error: {self}"),
         }
+    }
+}
+
+/// What to do with a file that is no program, though it is a file.
+fn hint(program: &Path, error: &io::Error) -> String {
+    if !program.is_file() || error.kind() == io::ErrorKind::NotFound {
+        return String::new();
+    }
+    let file = program.display();
+    match program.extension().and_then(|e| e.to_str()) {
+        Some("c" | "cc" | "cpp" | "cxx" | "C") => {
+            format!(
+                ": a source and no program; compile it: margay cc {file} -o PROGRAM (with -x cu if it has kernels)"
+            )
+        }
+        Some("ptx" | "cl" | "fatbin") => {
+            format!(
+                ": kernels and no program; launch one: margay launch {file} KERNEL, or run the program that loads it"
+            )
+        }
+        Some("py") => format!(": a script and no program: margay run python3 {file}"),
+        _ => String::new(),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::decode::LOCAL_START;
 use crate::fault::{Fault, FaultKind, Spot};
 use crate::interp::{Counter, Env};
 use crate::jit::Engine;
-use crate::mem::{AddressSpace, LOCAL_WINDOW};
+use crate::mem::{AddressSpace, LOCAL_WINDOW, Reach};
 use crate::observe::Observer;
 use crate::program::Program;
 use crate::sched;
@@ -26,6 +26,8 @@ pub struct Machine {
     pub clock_khz: u32,
     /// Largest `malloc` heap, and so on, are the runtime's matter (see [`Host`]).
     pub reserved_shared: u32,
+    /// Which devices' memory kernels may touch.
+    pub reach: Reach,
 }
 
 /// One launch, already validated by the runtime against the device's limits.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use common::{Device, Run, kernel, module};
 use margay_exec::fault::FaultKind;
 use margay_exec::launch::{LaunchConfig, LaunchFailure, Machine, launch};
-use margay_exec::mem::AllocKind;
+use margay_exec::mem::{AllocKind, Reach};
 use margay_exec::program::Program;
 
 /// Every thread takes a spin lock at `[a0]`, adds 1 to `[a1]` with plain accesses, gives it back.
@@ -182,8 +182,14 @@ fn a_launch_can_be_cancelled() {
     let device = Device::new();
     let m = device.load(&kernel("LOOP: add.u32 %r1, %r1, 1;\nbra LOOP;"));
     let program = Program::link(&m, m.ir.function("k").unwrap()).unwrap();
-    let machine =
-        Machine { sm: 90, sm_count: 1, blocks_per_sm: 1, clock_khz: 1, reserved_shared: 0 };
+    let machine = Machine {
+        sm: 90,
+        sm_count: 1,
+        blocks_per_sm: 1,
+        clock_khz: 1,
+        reserved_shared: 0,
+        reach: Reach::EVERYTHING,
+    };
     let config = LaunchConfig {
         grid: [4, 1, 1],
         block: [32, 1, 1],

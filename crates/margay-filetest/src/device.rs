@@ -11,7 +11,7 @@ use margay_exec::launch::{Host, LaunchConfig, LaunchFailure, LaunchStats, Machin
 use margay_exec::mem::texture::{
     AddressMode, ChannelKind, Dimensions, Filter, Format, Image, Object, Sampler, Texture, View,
 };
-use margay_exec::mem::{AddressSpace, AllocKind, Bounds};
+use margay_exec::mem::{AddressSpace, AllocKind, Bounds, Reach};
 use margay_exec::program::{LinkError, LoadedModule, Program, function_handle};
 use margay_ir as ir;
 
@@ -259,6 +259,7 @@ pub fn run(
         blocks_per_sm: 2,
         clock_khz: 1_000_000,
         reserved_shared: if shape.sm >= 80 { 1024 } else { 0 },
+        reach: Reach::EVERYTHING,
     };
     let workspace = if shape.cooperative { allocate(&memory, 64, "grid workspace")? } else { 0 };
     let config = LaunchConfig {

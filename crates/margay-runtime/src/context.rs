@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use margay_arch::Gpu;
+use margay_exec::mem::{Devices, Reach};
 use parking_lot::Mutex;
 
 use crate::device_heap::DeviceHeap;
@@ -170,6 +171,19 @@ impl Context {
     /// Whether peer access to a context is enabled.
     pub(crate) fn reaches(&self, peer: Handle) -> bool {
         self.peers.lock().contains(&peer)
+    }
+
+    /// Whose memory kernels of this context may touch.
+    pub(crate) fn reach(&self) -> Reach {
+        let rt = runtime::get();
+        let devices = self
+            .peers
+            .lock()
+            .iter()
+            .filter_map(|&h| rt.contexts.get(h).map(|c| c.device))
+            .collect::<Vec<_>>();
+        let peers = devices.into_iter().map(Devices::one).fold(Devices::NONE, Devices::with);
+        Reach { own: Devices::one(self.device), peers }
     }
 
     pub fn disable_peer(&self, peer: &Context) -> Result<()> {

@@ -186,6 +186,7 @@ impl Context {
             blocks_per_sm,
             clock_khz: gpu.card.clock_khz.value,
             reserved_shared: gpu.limits.shared_reserved.value,
+            reach: self.reach(),
         };
         let config = LaunchConfig {
             grid: request.grid,

@@ -231,7 +231,13 @@ impl Context {
         self.check()?;
         match size {
             0 => Ok(0),
-            size => self.allocate(size, Origin::Pool(pool), 0, "cudaMallocAsync"),
+            size => {
+                let base = self.allocate(size, Origin::Pool(pool), 0, "cudaMallocAsync")?;
+                if let Some(pool) = runtime::get().pools.get(pool) {
+                    pool.let_in(base);
+                }
+                Ok(base)
+            }
         }
     }
 
@@ -600,6 +606,12 @@ impl Runtime {
             true => Ok(address),
             false => Err(CudaError::InvalidValue),
         }
+    }
+
+    /// Addresses of what lives in a pool.
+    pub(crate) fn pool_bases(&self, pool: Handle) -> Vec<u64> {
+        let map = self.records.map.read();
+        map.values().filter(|r| r.origin == Origin::Pool(pool)).map(|r| r.base).collect()
     }
 
     /// Bytes live in a pool.

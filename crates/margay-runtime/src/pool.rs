@@ -6,6 +6,8 @@
 //! Limit: a pool caches nothing, so its reserved memory is what is in use, and the attributes that
 //! steer reuse are only remembered.
 
+use margay_exec::mem::Devices;
+use margay_exec::mem::devices::Access;
 use std::collections::HashMap;
 use std::os::fd::{IntoRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
@@ -29,6 +31,8 @@ pub struct Pool {
     /// `CUmemPool_attribute` values that were set.
     pub attributes: Mutex<HashMap<u32, u64>>,
     high: Mutex<u64>,
+    /// Those that may touch its memory; peer access does not matter.
+    devices: Mutex<Devices>,
     shared: Option<PoolFile>,
 }
 
@@ -54,6 +58,29 @@ impl Pool {
         !self.shared.as_ref().is_some_and(|s| s.imported)
     }
 
+    /// Whether a device's kernels may touch its memory (`cuMemPoolGetAccess`).
+    pub fn lets_in(&self, device: u32) -> bool {
+        self.devices.lock().meets(Devices::one(device))
+    }
+
+    /// `cuMemPoolSetAccess`: gives a device access to all memory of the pool, also what it has given already, or takes it
+    /// away.
+    pub fn set_access(&self, device: u32, lets_in: bool) {
+        let mut devices = self.devices.lock();
+        *devices = match lets_in {
+            true => devices.with(Devices::one(device)),
+            false => devices.without(Devices::one(device)),
+        };
+        drop(devices);
+        runtime::get().pool_bases(self.handle).into_iter().for_each(|base| self.let_in(base));
+    }
+
+    /// Lets those in that may touch the pool's memory.
+    pub(crate) fn let_in(&self, base: u64) {
+        let devices = *self.devices.lock();
+        runtime::get().memory.allow(base, Access::granted(devices));
+    }
+
     fn file(&self) -> Result<&PoolFile> {
         self.shared.as_ref().ok_or(CudaError::InvalidValue)
     }
@@ -71,6 +98,7 @@ impl Pool {
             return Err(CudaError::MapFailed);
         }
         shared.places.lock().insert(base, offset);
+        self.let_in(base);
         let origin = Origin::Pool(self.handle);
         rt.records.insert_foreign(rt, base, size, origin, self.device, owner.handle);
         crate::watch::allocated(rt, base);
@@ -196,6 +224,7 @@ impl Runtime {
             device,
             is_default,
             attributes: Mutex::default(),
+            devices: Mutex::new(Devices::one(device)),
             high: Mutex::new(0),
             shared,
         });

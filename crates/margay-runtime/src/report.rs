@@ -196,6 +196,7 @@ mod tests {
             size: 400,
             kind: AllocKind::Device,
             device: 0,
+            access: margay_exec::mem::devices::Access::EVERYBODY,
             label: "cudaMalloc".into(),
             id: 7,
         };

@@ -5,8 +5,9 @@
 //! Invariant: a kernel reaches a mapped range only after `cuMemSetAccess` has granted it, and no longer
 //! than until it is unmapped; all else in a reservation is an illegal address. Memory lives as long as a
 //! handle or a mapping holds it.
-//! Limit: access is granted to devices, and what one device may touch, every device of the process may.
+//! Limit: a device that was granted reading may write as well if another was granted writing.
 
+use margay_exec::mem::{Devices, devices};
 use std::collections::BTreeMap;
 use std::os::fd::{IntoRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
@@ -66,6 +67,13 @@ struct Mapping {
 }
 
 impl Mapping {
+    /// The devices that may touch it.
+    fn lets_in(&self) -> devices::Access {
+        let granted = self.access.iter().filter(|(_, access)| **access != Access::None);
+        let all = granted.map(|(device, _)| Devices::one(*device));
+        devices::Access::granted(all.fold(Devices::NONE, Devices::with))
+    }
+
     /// What guests may do: the most that any device may.
     fn granted(&self) -> Access {
         self.access.values().copied().max().unwrap_or(Access::None)
@@ -249,6 +257,7 @@ impl VirtualMemory {
             mapping.access.extend(grants.iter().copied());
             let now = mapping.granted();
             if now == before {
+                rt.memory.allow(place, mapping.lets_in());
                 continue;
             }
             rt.ungrant_mapped(place);
@@ -262,6 +271,7 @@ impl VirtualMemory {
                     rt.grant_mapped(place, mapping.size, AllocKind::Mapped, device)?;
                 }
             }
+            rt.memory.allow(place, mapping.lets_in());
         }
         Ok(())
     }

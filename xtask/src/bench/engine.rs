@@ -135,6 +135,7 @@ impl Prepared {
             blocks_per_sm: 8,
             clock_khz: 1_980_000,
             reserved_shared: 1024,
+            reach: margay_exec::mem::Reach::EVERYTHING,
         };
         let configs: Vec<LaunchConfig> =
             (0..case.launches.len()).map(|i| self.config(case, i, threads)).collect();

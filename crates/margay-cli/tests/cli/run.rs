@@ -234,3 +234,80 @@ fn several_devices() {
     assert_eq!(run(&["--gpus", "3"], Some("1")).lines().count(), 1);
     assert_eq!(run(&[], None).lines().count(), 1);
 }
+
+/// A kernel reaches another device's memory only after that is allowed: by peer access, or by its pool.
+#[test]
+fn memory_of_another_device_needs_leave() {
+    const TEST: &str = "memory_of_another_device_needs_leave";
+    let place = Place::empty();
+    if !libraries(TEST) || !clang(TEST) {
+        return;
+    }
+    place.write(
+        "leave.cu",
+        "#include <cstdio>\n\
+         #include <cstdlib>\n\
+         __device__ int one = 1;\n\
+         __global__ void add(int *to) { atomicAdd(to, one); }\n\
+         int main(int argc, char **argv) {\n\
+           int how = atoi(argv[1]), *p = nullptr, host = 0;\n\
+           cudaMemPool_t pool;\n\
+           cudaMemAccessDesc leave = {{cudaMemLocationTypeDevice, 0}, cudaMemAccessFlagsProtReadWrite};\n\
+           cudaSetDevice(1);\n\
+           cudaDeviceGetDefaultMemPool(&pool, 1);\n\
+           if (how == 3) cudaMemPoolSetAccess(pool, &leave, 1);\n\
+           if (how < 2) cudaMalloc(&p, 4);\n\
+           else if (how < 5) cudaMallocAsync(&p, 4, 0);\n\
+           else cudaMallocManaged(&p, 4);\n\
+           cudaMemset(p, 0, 4);\n\
+           cudaDeviceSynchronize();\n\
+           if (how == 4) { cudaMemPoolSetAccess(pool, &leave, 1); leave.flags = cudaMemAccessFlagsProtNone; cudaMemPoolSetAccess(pool, &leave, 1); }\n\
+           cudaSetDevice(0);\n\
+           if (how == 1 || how == 2) cudaDeviceEnablePeerAccess(1, 0);\n\
+           add<<<1, 32>>>(p);\n\
+           int e = cudaDeviceSynchronize();\n\
+           if (e == 0) cudaMemcpy(&host, p, 4, cudaMemcpyDeviceToHost);\n\
+           cudaMemAccessFlags flags;\n\
+           cudaMemPoolGetAccess(&flags, pool, &leave.location);\n\
+           printf(\"%d %d %d\\n\", e, host, flags);\n\
+           return 0;\n\
+         }\n",
+    );
+    let built = place.margay(&["cc", "leave.cu", "-o", "leave"]);
+    assert_eq!(built.code, 0, "{}", built.stderr);
+    // Nothing, peer access, peer access to a pool, leave from the pool, taken back, and managed memory.
+    let told = ["700 0 0\n", "0 32 0\n", "700 0 0\n", "0 32 3\n", "700 0 0\n", "0 32 0\n"];
+    for engine in ["interp", "jit"] {
+        for (how, expected) in told.iter().enumerate() {
+            let how = how.to_string();
+            let got = place.margay(&["run", "--engine", engine, "--gpus", "2", "./leave", &how]);
+            assert_eq!((got.code, got.stdout.as_str()), (0, *expected), "{how}: {}", got.stderr);
+            if *expected == "700 0 0\n" {
+                let why = "memory of another device, to which this one has no access";
+                assert!(got.stderr.contains(why), "{}", got.stderr);
+            }
+        }
+    }
+}
+
+/// A source is not run; what to do with it is said.
+#[test]
+fn a_file_that_is_no_program() {
+    let place = Place::empty();
+    for (file, cure) in [
+        ("kernels.cpp", "margay cc ./kernels.cpp -o PROGRAM (with -x cu if it has kernels)"),
+        ("k.ptx", "margay launch ./k.ptx KERNEL"),
+        ("script.py", "margay run python3 ./script.py"),
+    ] {
+        place.write(file, "int main() {}\n");
+        let got = place.margay(&["run", &format!("./{file}")]);
+        assert_eq!(got.code, 126, "{}", got.stderr);
+        assert!(
+            got.stderr.contains("Permission denied") && got.stderr.contains(cure),
+            "{}",
+            got.stderr
+        );
+    }
+    let got = place.margay(&["run", "./missing.cpp"]);
+    assert!(got.code == 127 && !got.stderr.contains("PROGRAM"), "{}", got.stderr);
+}

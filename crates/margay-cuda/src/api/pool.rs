@@ -156,7 +156,7 @@ pub unsafe fn cuMemPoolSetAttribute(
     Ok(())
 }
 
-/// Every device reaches all memory, so that access can be given and is never missing.
+/// Access is given or taken as a whole: reading alone is not offered.
 pub unsafe fn cuMemPoolSetAccess(
     pool: CUmemoryPool,
     map: *const CUmemAccessDesc,
@@ -173,11 +173,9 @@ pub unsafe fn cuMemPoolSetAccess(
             CU_MEM_ACCESS_FLAGS_PROT_NONE if dev == pool.device as c_int => {
                 return Err(CudaError::InvalidDevice);
             }
-            CU_MEM_ACCESS_FLAGS_PROT_READWRITE => {}
-            CU_MEM_ACCESS_FLAGS_PROT_NONE | CU_MEM_ACCESS_FLAGS_PROT_READ => {
-                // Restrictions are not kept.
-                return Err(CudaError::NotSupported);
-            }
+            CU_MEM_ACCESS_FLAGS_PROT_READWRITE => pool.set_access(dev as u32, true),
+            CU_MEM_ACCESS_FLAGS_PROT_NONE => pool.set_access(dev as u32, false),
+            CU_MEM_ACCESS_FLAGS_PROT_READ => return Err(CudaError::NotSupported),
             _ => return Err(CudaError::InvalidValue),
         }
     }
@@ -189,12 +187,16 @@ pub unsafe fn cuMemPoolGetAccess(
     pool: CUmemoryPool,
     location: *mut CUmemLocation,
 ) -> Result<()> {
-    find(pool)?;
+    let pool = find(pool)?;
     required(flags)?;
     required(location)?;
     // SAFETY: not null, and the program's to read.
-    super::memory::location_device(&unsafe { location.read_unaligned() })?;
-    unsafe { give(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE) }
+    let dev = super::memory::location_device(&unsafe { location.read_unaligned() })?;
+    let access = match pool.lets_in(dev as u32) {
+        true => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        false => CU_MEM_ACCESS_FLAGS_PROT_NONE,
+    };
+    unsafe { give(flags, access) }
 }
 
 pub unsafe fn cuDeviceGetDefaultMemPool(to: *mut CUmemoryPool, dev: CUdevice) -> Result<()> {

@@ -234,11 +234,14 @@ fn global_pointer(
             let hi = params + cx.env.params_size;
             Extent { lo: params, hi, writable: false, constant: true, host: false }
         } else {
-            cx.env.memory.extent(address)
+            cx.env.memory.extent_for(address, cx.env.machine.reach)
         };
         if !holds(&found) {
             return Err(if address < 4096 {
                 "a null pointer"
+            } else if holds(&cx.env.memory.extent(address)) {
+                "memory of another device, to which this one has no access (cudaDeviceEnablePeerAccess; for memory of \
+                 pools cudaMemPoolSetAccess, for mapped memory cuMemSetAccess)"
             } else if found.lo <= address && address < found.hi {
                 "runs past the end of the allocation"
             } else {

@@ -314,7 +314,9 @@ fn find_rooms(cx: &mut Cx<'_>, kernel: &Kernel) {
                 Some(Root::Variable(id)) => env.program.module.addresses.get(id as usize).copied(),
                 None => None,
             };
-            address.map_or_else(Default::default, |a| as_codegen(&env.memory.extent(a)))
+            address.map_or_else(Default::default, |a| {
+                as_codegen(&env.memory.extent_for(a, env.machine.reach))
+            })
         })
         .collect();
     let room = |site: &RoomSite| site.of(&extents[site.group as usize]);

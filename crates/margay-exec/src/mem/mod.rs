@@ -7,10 +7,12 @@
 
 mod arena;
 mod backing;
+pub mod devices;
 pub mod space;
 pub mod texture;
 
 pub use backing::SharedFile;
+pub use devices::{Devices, Reach};
 pub use space::{
     AddressSpace, AllocError, AllocKind, AllocationInfo, Bounds, Extent, FreeError, LOCAL_WINDOW,
     SHARED_WINDOW,

@@ -2,7 +2,7 @@
 //! The table of allocations: who may touch which bytes.
 //!
 //! Invariant: an address that no entry covers is not dereferenced on behalf of a guest. Kernels
-//! look a range up once and keep it while [`AddressSpace::epoch`] stands still: only taking memory
+//! look a range up once and keep it while [`AddressSpace::epoch`] stands still: only taking memory or access
 //! away changes the epoch, since new entries cannot make a known range wrong.
 
 use std::collections::BTreeMap;
@@ -14,6 +14,7 @@ use parking_lot::RwLock;
 
 use super::arena::{Arena, CHUNK, HOST_PAGE, Reservation};
 use super::backing::SharedFile;
+use super::devices::{Access, Devices, Reach};
 use super::texture::Objects;
 use crate::fault::Fault;
 
@@ -59,6 +60,21 @@ impl AllocKind {
 }
 
 impl AllocKind {
+    /// Whom it lets in, as long as nothing else is said ([`AddressSpace::allow`]).
+    fn access(self, device: u32) -> Access {
+        match self {
+            AllocKind::Device | AllocKind::Constant => Access::home(device),
+            AllocKind::Heap => Access::granted(Devices::one(device)),
+            AllocKind::Managed
+            | AllocKind::HostPinned
+            | AllocKind::HostRegistered
+            | AllocKind::Param
+            | AllocKind::Buffer
+            | AllocKind::Mapped
+            | AllocKind::MappedReadOnly => Access::EVERYBODY,
+        }
+    }
+
     /// Whether the host program reaches it by plain loads and stores, also while kernels run.
     pub const fn host_visible(self) -> bool {
         match self {
@@ -88,6 +104,8 @@ pub struct AllocationInfo {
     pub kind: AllocKind,
     /// Device ordinal it belongs to.
     pub device: u32,
+    /// The devices that may touch it.
+    pub access: Access,
     /// The variable's or the API call's name, for messages ("`d_counter`", "cudaMalloc").
     pub label: Arc<str>,
     /// Increases with each allocation of the process.
@@ -196,7 +214,8 @@ impl AddressSpace {
         let Some(base) = table.arena.alloc(size, align.max(1).next_power_of_two()) else {
             return Err(AllocError::OutOfMemory { asked: size, free: table.arena.free_bytes() });
         };
-        let info = AllocationInfo { base, size, kind, device, label: label.into(), id };
+        let access = kind.access(device);
+        let info = AllocationInfo { base, size, kind, device, access, label: label.into(), id };
         table.entries.insert(base, info);
         Ok(base)
     }
@@ -241,7 +260,8 @@ impl AddressSpace {
         if before.is_some_and(|(&b, e)| b + e.size > base) {
             return Err(AllocError::AlreadyRegistered);
         }
-        let info = AllocationInfo { base, size, kind, device, label: label.into(), id };
+        let access = kind.access(device);
+        let info = AllocationInfo { base, size, kind, device, access, label: label.into(), id };
         table.entries.insert(base, info);
         Ok(())
     }
@@ -263,6 +283,17 @@ impl AddressSpace {
             Some(_) | None => return Err(io::Error::from(io::ErrorKind::InvalidInput)),
         };
         table.arena.share(base, size)
+    }
+
+    /// Says which devices may touch an allocation or a granted range from now on.
+    pub fn allow(&self, base: u64, access: Access) {
+        let mut table = self.table.write();
+        if let Some(info) = table.entries.get_mut(&base)
+            && info.access != access
+        {
+            info.access = access;
+            self.epoch.fetch_add(1, Ordering::AcqRel);
+        }
     }
 
     /// Frees what `alloc` gave.
@@ -301,9 +332,11 @@ impl AddressSpace {
             return Err(AllocError::AlreadyRegistered);
         }
         let kind = AllocKind::HostRegistered;
-        table
-            .entries
-            .insert(base, AllocationInfo { base, size, kind, device, label: label.into(), id });
+        let access = kind.access(device);
+        table.entries.insert(
+            base,
+            AllocationInfo { base, size, kind, device, access, label: label.into(), id },
+        );
         Ok(())
     }
 
@@ -362,17 +395,25 @@ impl AddressSpace {
         self.windows.base() + SHARED_WINDOW
     }
 
-    /// What a guest may touch round `address`; an empty extent if nothing.
+    /// What guests may touch round `address`, on whatever device; an empty extent if nothing.
     pub fn extent(&self, address: u64) -> Extent {
+        self.extent_for(address, Reach::EVERYTHING)
+    }
+
+    /// What a guest with this reach may touch round `address`; an empty extent if nothing.
+    pub fn extent_for(&self, address: u64, reach: Reach) -> Extent {
         let table = self.table.read();
         let page = self.page_bounds.load(Ordering::Acquire);
         let before = table.entries.range(..=address).next_back().map(|(_, info)| info);
         if let Some(info) = before
             && address - info.base < info.size
         {
+            if !info.access.lets_in(reach) {
+                return Extent::default();
+            }
             let mut extent = extent_of(info, page);
             if info.kind.joins() {
-                let same = |e: &AllocationInfo| e.kind == info.kind;
+                let same = |e: &AllocationInfo| e.kind == info.kind && e.access.lets_in(reach);
                 for (&b, e) in table.entries.range(info.base + 1..) {
                     if b != extent.hi || !same(e) {
                         break;
@@ -396,6 +437,7 @@ impl AddressSpace {
         [before, after]
             .into_iter()
             .flatten()
+            .filter(|info| info.access.lets_in(reach))
             .map(|info| extent_of(info, true))
             .find(|e| e.lo <= address && address < e.hi)
             .unwrap_or_default()

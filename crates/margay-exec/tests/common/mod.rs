@@ -11,7 +11,7 @@ use margay_exec::fault::Fault;
 use margay_exec::launch::{
     Host, LaunchConfig, LaunchFailure, LaunchStats, Machine, launch_observed,
 };
-use margay_exec::mem::{AddressSpace, AllocKind};
+use margay_exec::mem::{AddressSpace, AllocKind, Reach};
 use margay_exec::observe::Observer;
 use margay_exec::program::{LoadedModule, Program, function_handle};
 use margay_ir as ir;
@@ -186,6 +186,7 @@ impl Run {
             blocks_per_sm: self.blocks_per_sm,
             clock_khz: 1_000_000,
             reserved_shared: 1024,
+            reach: Reach::EVERYTHING,
         };
         let config = LaunchConfig {
             grid: self.grid,

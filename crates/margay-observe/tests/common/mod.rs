@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use margay_arch::caches::SplitPreference;
 use margay_exec::launch::{Host, LaunchConfig, Machine, launch_observed};
-use margay_exec::mem::{AddressSpace, AllocKind};
+use margay_exec::mem::{AddressSpace, AllocKind, Reach};
 use margay_exec::program::{LoadedModule, Program};
 use margay_ir as ir;
 use margay_observe::Tool;
@@ -159,6 +159,7 @@ impl Bench {
             blocks_per_sm: 2,
             clock_khz: 1_000_000,
             reserved_shared: 1024,
+            reach: Reach::EVERYTHING,
         };
         let config = LaunchConfig {
             grid,

@@ -53,11 +53,17 @@ pub struct Place {
 pub struct Page(pub [Option<Box<(Bits, Place)>>; 3]);
 
 impl Page {
+    /// `bytes` bytes (at least one) of the page from `from` on are touched.
     pub fn add(&mut self, kind: Kind, from: u64, bytes: u64, place: impl FnOnce() -> Place) {
         let empty = || Box::new(([0; (PAGE / 64) as usize], place()));
         let (bits, _) = &mut **self.0[kind as usize].get_or_insert_with(empty);
-        for byte in from..from + bytes {
-            bits[(byte / 64) as usize] |= 1 << (byte % 64);
+        let end = from + bytes;
+        let mut at = from;
+        while at < end {
+            let (word, bit) = (at / 64, at % 64);
+            let here = (end - at).min(64 - bit);
+            bits[word as usize] |= (u64::MAX >> (64 - here)) << bit;
+            at += here;
         }
     }
 

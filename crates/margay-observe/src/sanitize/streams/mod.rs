@@ -13,7 +13,7 @@ mod footprint;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use margay_exec::fault::Access;
 use margay_exec::mem::AllocationInfo;
@@ -167,7 +167,7 @@ impl Observer for StreamObserver<'_> {
     }
 
     fn worker(&self) -> Box<dyn Watch + '_> {
-        Box::new(StreamWatch { all: self, pages: BTreeMap::new() })
+        Box::new(StreamWatch { all: self, pages: HashMap::new(), near: None })
     }
 }
 
@@ -187,11 +187,23 @@ impl Drop for StreamObserver<'_> {
 /// A worker's part of the footprint.
 struct StreamWatch<'w, 'a> {
     all: &'w StreamObserver<'a>,
-    pages: BTreeMap<u64, Page>,
+    /// All pages but the near one.
+    pages: HashMap<u64, Page>,
+    /// The page that was touched last, as the next access mostly does.
+    near: Option<(u64, Page)>,
+}
+
+impl StreamWatch<'_, '_> {
+    fn put_back(&mut self) {
+        if let Some((number, page)) = self.near.take() {
+            self.pages.insert(number, page);
+        }
+    }
 }
 
 impl Drop for StreamWatch<'_, '_> {
     fn drop(&mut self) {
+        self.put_back();
         let mut all = self.all.pages.lock();
         for (number, page) in std::mem::take(&mut self.pages) {
             all.entry(number).or_default().join(page);
@@ -209,9 +221,14 @@ impl Watch for StreamWatch<'_, '_> {
             Access::Write => Kind::Write,
             Access::Atomic => Kind::Atomic,
         };
-        for lane in (0..32usize).filter(|l| event.mask >> l & 1 != 0) {
-            let (mut at, end) =
-                (event.addresses[lane], event.addresses[lane].saturating_add(event.bytes.into()));
+        let mut lanes = (0..32usize).filter(|l| event.mask >> l & 1 != 0).peekable();
+        while let Some(lane) = lanes.next() {
+            let mut at = event.addresses[lane];
+            let mut end = at.saturating_add(event.bytes.into());
+            // Lanes that go on where the one before ends are one piece.
+            while let Some(next) = lanes.next_if(|l| event.addresses[*l] == end) {
+                end = event.addresses[next].saturating_add(event.bytes.into());
+            }
             let place = || Place {
                 pc: event.at.pc,
                 block: event.at.ctaid,
@@ -219,8 +236,14 @@ impl Watch for StreamWatch<'_, '_> {
             };
             while at < end {
                 let bytes = (end - at).min(PAGE - at % PAGE);
-                let page = self.pages.entry(at / PAGE).or_default();
-                page.add(kind, at % PAGE, bytes, place);
+                let (number, from) = (at / PAGE, at % PAGE);
+                if self.near.as_ref().is_none_or(|near| near.0 != number) {
+                    self.put_back();
+                    self.near = Some((number, self.pages.remove(&number).unwrap_or_default()));
+                }
+                if let Some((_, page)) = &mut self.near {
+                    page.add(kind, from, bytes, place);
+                }
                 at += bytes;
             }
         }

@@ -70,3 +70,17 @@ fn freed_memory_is_forgotten() {
     let at = |bytes| launch(order(2, 1, &[]), Kind::Write, bytes).clash(&old).map(|c| c.address);
     assert_eq!((at(4096..4128), at(4095..4097), at(4120..4200)), (None, Some(4095), Some(4128)));
 }
+
+#[test]
+fn a_piece_is_its_bytes() {
+    let place = || Place { pc: 0, block: [0; 3], thread: [0; 3] };
+    for (from, bytes) in [(0, 1), (63, 2), (5, 59), (64, 64), (1, 4095), (0, PAGE), (100, 300)] {
+        let (mut whole, mut single) = (Page::default(), Page::default());
+        whole.add(Kind::Write, from, bytes, place);
+        (from..from + bytes).for_each(|byte| single.add(Kind::Write, byte, 1, place));
+        let bits = |page: &Page| page.0[Kind::Write as usize].as_ref().unwrap().0;
+        assert_eq!(bits(&whole), bits(&single), "{from} {bytes}");
+        let count: u32 = bits(&whole).iter().map(|word| word.count_ones()).sum();
+        assert_eq!(u64::from(count), bytes);
+    }
+}
