@@ -30,9 +30,9 @@ implemented! {
     memory: clCreateBuffer clCreateBufferWithProperties clCreateSubBuffer clRetainMemObject
         clReleaseMemObject clGetMemObjectInfo clSetMemObjectDestructorCallback;
     program: clCreateProgramWithSource clCreateProgramWithBinary clCreateProgramWithBuiltInKernels
-        clCreateProgramWithIL clRetainProgram clReleaseProgram clBuildProgram clCompileProgram clLinkProgram
-        clGetProgramInfo clGetProgramBuildInfo clSetProgramReleaseCallback
+        clCreateProgramWithIL clRetainProgram clReleaseProgram clGetProgramInfo clGetProgramBuildInfo clSetProgramReleaseCallback
         clSetProgramSpecializationConstant;
+    build: clBuildProgram clCompileProgram clLinkProgram;
     kernel: clCreateKernel clCreateKernelsInProgram clCloneKernel clRetainKernel clReleaseKernel
         clSetKernelArg clSetKernelArgSVMPointer clSetKernelExecInfo clGetKernelInfo clGetKernelArgInfo
         clGetKernelWorkGroupInfo clGetKernelSubGroupInfo clGetKernelSubGroupInfoKHR

@@ -9,8 +9,9 @@
 use std::sync::Arc;
 
 use opencl_sys::{
-    CL_INVALID_MEM_OBJECT, CL_MEM_COPY_HOST_PTR, CL_MEM_OBJECT_ALLOCATION_FAILURE,
-    CL_MEM_OBJECT_BUFFER, CL_MEM_USE_HOST_PTR, cl_bitfield, cl_int, cl_mem, cl_mem_object_type,
+    CL_INVALID_MEM_OBJECT, CL_INVALID_OPERATION, CL_MEM_COPY_HOST_PTR,
+    CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_MEM_OBJECT_BUFFER, CL_MEM_USE_HOST_PTR, cl_bitfield,
+    cl_int, cl_mem, cl_mem_object_type,
 };
 use parking_lot::Mutex;
 
@@ -60,15 +61,26 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// Whether both have bytes in common; of the same object.
-    fn meets(&self, other: &Mapping) -> bool {
-        let (a, b) = (self.layout.origin, other.layout.origin);
-        (0..3).all(|d| a[d] < b[d] + other.bytes[d] && b[d] < a[d] + self.bytes[d])
+    /// As a region of the memory that its object is a part of.
+    fn in_root(mut self, object: &Mem) -> Mapping {
+        self.layout.origin[0] += object.offset_in_storage;
+        self
     }
 
-    /// Whether it may be made beside those there are: what is mapped for writing is mapped once for that.
-    pub fn fits(&self, others: &[Mapping]) -> bool {
-        !self.writes || others.iter().all(|other| !other.writes || !self.meets(other))
+    /// Whether both have bytes in common; of the same memory, in which the rows of each ascend.
+    fn meets(&self, other: &Mapping) -> bool {
+        let (mut mine, mut others) =
+            (self.layout.rows(self.bytes).peekable(), other.layout.rows(other.bytes).peekable());
+        while let (Some(a), Some(b)) = (mine.peek(), others.peek()) {
+            if a + self.bytes[0] <= *b {
+                mine.next();
+            } else if b + other.bytes[0] <= *a {
+                others.next();
+            } else {
+                return true;
+            }
+        }
+        false
     }
 
     /// Copies what is mapped between two memories of the object's layout, which begin at these addresses.
@@ -121,6 +133,8 @@ pub struct Mem {
     pub host_pointer: usize,
     pub properties: Vec<u64>,
     pub maps: Mutex<Vec<Mapping>>,
+    /// Of an object that is no part of another: what is mapped for writing of it and its parts.
+    written: Mutex<Vec<Mapping>>,
     pub destructors: Mutex<Vec<Destructor>>,
 }
 
@@ -160,6 +174,7 @@ impl Mem {
             host_pointer: if flags & CL_MEM_USE_HOST_PTR != 0 { host_pointer } else { 0 },
             properties,
             maps: Mutex::default(),
+            written: Mutex::default(),
             destructors: Mutex::default(),
         }
     }
@@ -183,6 +198,7 @@ impl Mem {
             host_pointer,
             properties: Vec::new(),
             maps: Mutex::default(),
+            written: Mutex::default(),
             destructors: Mutex::default(),
         }
     }
@@ -191,6 +207,34 @@ impl Mem {
     pub fn with_image(mut self, shape: Shape, handle: u64) -> Mem {
         self.image = Some(ImagePart { shape, handle });
         self
+    }
+
+    /// Enters a mapping; CL_INVALID_OPERATION for writes to what is mapped for writing already, as a region of this
+    /// object or of another one over the same memory.
+    pub fn map(&self, mapping: Mapping) -> Result<()> {
+        if mapping.writes {
+            let mapping = mapping.in_root(self);
+            let mut written = self.root().written.lock();
+            if written.iter().any(|other| other.meets(&mapping)) {
+                return Err(CL_INVALID_OPERATION);
+            }
+            written.push(mapping);
+        }
+        self.maps.lock().push(mapping);
+        Ok(())
+    }
+
+    /// Takes out the last mapping that `which` says.
+    pub fn unmap(&self, which: impl Fn(&Mapping) -> bool) -> Option<Mapping> {
+        let mut maps = self.maps.lock();
+        let mapping = maps.iter().rposition(which).map(|at| maps.remove(at))?;
+        drop(maps);
+        let of_root = mapping.in_root(self);
+        let mut written = self.root().written.lock();
+        if let Some(at) = written.iter().position(|m| *m == of_root) {
+            written.remove(at);
+        }
+        Some(mapping)
     }
 
     /// What a kernel gets: an address, or an image's handle.

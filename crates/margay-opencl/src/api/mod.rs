@@ -10,6 +10,7 @@
 #![allow(clippy::too_many_arguments, reason = "Khronos's signatures")]
 
 pub mod buffer_transfer;
+pub mod build;
 pub mod context;
 pub mod device;
 pub mod event;

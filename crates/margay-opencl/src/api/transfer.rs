@@ -194,13 +194,7 @@ pub unsafe fn map(
     let pointer = (base + offset) as usize;
     let mapping = Mapping { pointer, writes, bytes, layout };
     enqueue.check_blocking()?;
-    {
-        let mut maps = mem.maps.lock();
-        if !mapping.fits(&maps) {
-            return Err(CL_INVALID_OPERATION);
-        }
-        maps.push(mapping);
-    }
+    mem.map(mapping)?;
     let (kept, work) = (mem.clone(), move || {
         if !mem.is_direct() {
             // SAFETY: inside the object and the memory that the program gave for it.
@@ -210,10 +204,7 @@ pub unsafe fn map(
     });
     if let Err(error) = enqueue.push(kind, Box::new(work)) {
         // The program has no pointer to unmap it by.
-        let mut maps = kept.maps.lock();
-        if let Some(at) = maps.iter().rposition(|m| *m == mapping) {
-            maps.remove(at);
-        }
+        kept.unmap(|m| *m == mapping);
         return Err(error);
     }
     Ok(std::ptr::with_exposed_provenance_mut(pointer))
@@ -240,11 +231,7 @@ pub unsafe fn clEnqueueUnmapMemObject(
     // SAFETY: the caller keeps the contract.
     let enqueue =
         unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    let mapping = {
-        let mut maps = mem.maps.lock();
-        let at = maps.iter().rposition(|m| m.pointer == mapped_ptr.addr());
-        maps.remove(at.ok_or(CL_INVALID_VALUE)?)
-    };
+    let mapping = mem.unmap(|m| m.pointer == mapped_ptr.addr()).ok_or(CL_INVALID_VALUE)?;
     let work = move || {
         if mapping.writes {
             match mem.is_direct() {

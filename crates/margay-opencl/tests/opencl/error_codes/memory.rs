@@ -45,6 +45,7 @@ fn buffers() {
         clCreateBufferWithProperties(context, null(), 0, 4, host),
         clCreateBufferWithProperties(context, null(), CL_MEM_USE_HOST_PTR, 4, none));
     sub_buffers(&w);
+    shared_memory(context);
     told("Buffers");
 }
 
@@ -86,6 +87,22 @@ fn sub_buffers(w: &World) {
     let askew = cl_buffer_region { origin: 4, size: 4 };
     let askew = std::ptr::from_ref(&askew).cast();
     refuses!(CL_MISALIGNED_SUB_BUFFER_OFFSET: clCreateSubBuffer(w.buffer, 0, kind, askew));
+}
+
+/// `clSVMAlloc` has no place for a code.
+fn shared_memory(context: cl_context) {
+    let alloc =
+        |context, flags, size, align| cl!(clSVMAlloc(context, flags, size, align)).is_null();
+    let both = CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
+    assert!(
+        alloc(null_mut(), 0, 4, 0) && alloc(context, 0, 0, 0) && alloc(context, 0, usize::MAX, 0)
+    );
+    assert!(alloc(context, CL_MEM_SVM_ATOMICS, 4, 0) && alloc(context, 1 << 40, 4, 0));
+    assert!(alloc(context, CL_MEM_SVM_FINE_GRAIN_BUFFER, 4, 0) && alloc(context, both, 4, 0));
+    assert!(alloc(context, 0, 4, 3) && alloc(context, 0, 4, 1 << 20));
+    let made = cl!(clSVMAlloc(context, 0, 4, 64));
+    assert!(!made.is_null());
+    cl!(clSVMFree(context, made));
 }
 
 #[test]

@@ -42,6 +42,14 @@ fn making() {
         clCreateProgramWithBuiltInKernels(context, 1, &context, name));
     refuses!(CL_INVALID_BINARY:
         clCreateProgramWithBinary(context, 1, &device, &length, &mut binary, status));
+    // The status is the device's own.
+    let mut status = 9;
+    refuses!(CL_INVALID_BINARY:
+        clCreateProgramWithBinary(context, 1, &device, &length, &mut binary, &mut status));
+    assert_eq!(status, CL_INVALID_BINARY);
+    refuses!(CL_INVALID_VALUE:
+        clCreateProgramWithBinary(context, 1, &device, &0, &mut binary, &mut status));
+    assert_eq!(status, CL_INVALID_VALUE);
     refuses!(CL_INVALID_OPERATION: clCreateProgramWithIL(context, bytes.as_ptr().cast(), 4));
     for junk in [none, device] {
         fails!(CL_INVALID_PROGRAM:

@@ -79,6 +79,7 @@ fn buffers() {
     }
     assert_eq!(cl!(clEnqueueUnmapMemObject(q, b, map, 0, l, e)), 0);
     makes!(clEnqueueMapBuffer(q, b, 1, CL_MAP_WRITE, 8, 8, 0, l, e));
+    mapped_parts(&w);
     rectangles(&mut w);
     told("Transfers of buffers");
 }
@@ -96,6 +97,36 @@ fn overlapping_parts(w: &World) {
     fails!(CL_MEM_COPY_OVERLAP:
         clEnqueueCopyBuffer(q, a, b, 256, 4, 8, 0, l, e),
         clEnqueueCopyBufferRect(q, a, b, [256, 0, 0].as_ptr(), o, r, 16, 0, 16, 0, 0, l, e));
+}
+
+/// Parts of a buffer, and images over it, share what is mapped for writing.
+fn mapped_parts(w: &World) {
+    let (q, l, e, write) = (w.setup.queue, null(), null_mut(), CL_MAP_WRITE);
+    let whole = w.setup.buffer(&[0u8; 1024]);
+    let region = cl_buffer_region { origin: 256, size: 256 };
+    let region = std::ptr::from_ref(&region).cast::<c_void>();
+    let part = makes!(clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, region));
+    let map = makes!(clEnqueueMapBuffer(q, part, 1, write, 0, 256, 0, l, e));
+    refuses!(CL_INVALID_OPERATION: clEnqueueMapBuffer(q, whole, 1, write, 500, 100, 0, l, e));
+    let other = makes!(clEnqueueMapBuffer(q, whole, 1, write, 512, 100, 0, l, e));
+    // Rows of the image are 128 bytes apart: the part begins with the third.
+    let desc = cl_image_desc {
+        buffer: whole,
+        image_row_pitch: 128,
+        ..shape(CL_MEM_OBJECT_IMAGE2D, [4, 4, 0, 0])
+    };
+    let image = makes!(clCreateImage(w.setup.context, 0, &FLOATS, &desc, null_mut()));
+    let (two, three, mut pitch) = ([4, 2, 1], [4, 3, 1], 0);
+    let (o, slice) = (O.as_ptr(), null_mut());
+    refuses!(CL_INVALID_OPERATION:
+        clEnqueueMapImage(q, image, 1, write, o, three.as_ptr(), &mut pitch, slice, 0, l, e));
+    makes!(clEnqueueMapImage(q, image, 1, write, o, two.as_ptr(), &mut pitch, slice, 0, l, e));
+    // Between the image's rows.
+    makes!(clEnqueueMapBuffer(q, whole, 1, write, 64, 64, 0, l, e));
+    refuses!(CL_INVALID_OPERATION: clEnqueueMapBuffer(q, whole, 1, write, 64, 65, 0, l, e));
+    assert_eq!(cl!(clEnqueueUnmapMemObject(q, part, map, 0, l, e)), 0);
+    assert_eq!(cl!(clEnqueueUnmapMemObject(q, whole, other, 0, l, e)), 0);
+    makes!(clEnqueueMapBuffer(q, whole, 1, write, 256, 512, 0, l, e));
 }
 
 fn rectangles(w: &mut World) {
