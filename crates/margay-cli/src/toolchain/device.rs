@@ -229,7 +229,13 @@ fn with_launches(
     let failed = |what: String| Failure::Work(format!("{}: {what}", source.display()));
     let ir = out.with_extension("ll");
     first.args(["-emit-llvm", "-Xclang", "-disable-llvm-passes", "-o"]).arg(&ir);
-    let said = session.run(&mut first, source)?;
+    let said = session.attempt(&mut first)?.map_err(|mut refused| {
+        if device_launch::refused(&refused.said) {
+            refused.said += device_launch::LEFT;
+            refused.said.push('\n');
+        }
+        refused.told(source)
+    })?;
     let mut second = Command::new(&session.clang.program);
     second
         .args(["-x", "ir", "--target=nvptx64-nvidia-cuda", "-nocudalib", "-w"])

@@ -102,6 +102,26 @@ fn kernels_of_other_files_and_of_the_same_name() {
 }
 
 #[test]
+fn files_of_any_encoding_and_place_and_endless_chains() {
+    if !clang("files_of_any_encoding_and_place_and_endless_chains") || !libraries("the link") {
+        return;
+    }
+    let place = Place::empty();
+    std::fs::create_dir_all(place.path("src/deep")).unwrap();
+    std::fs::create_dir_all(place.path("src/other")).unwrap();
+    let header = b"// \xe9t\xe9\n__global__ void chain(int *p, int left) {\n  ++*p;\n  \
+                   if (left) chain<<<1, 1, 0, cudaStreamTailLaunch>>>(p, left < 0 ? left : left - 1);\n}\n";
+    place.write("src/other/chain.cuh", header);
+    let main = main_of("*p = 0, chain<<<1, 1>>>(p, argc > 1 ? -1 : 99)")
+        .replace("main()", "main(int argc, char **)");
+    place.write("src/deep/a.cu", format!("#include \"../other/chain.cuh\"\n{main}"));
+    let got = run(&place, &["src/deep/a.cu"]);
+    assert_eq!((got.code, got.stdout.as_str()), (0, "cudaSuccess 100\n"), "{}", got.stderr);
+    let got = run(&place, &["--timeout", "1", "src/deep/a.cu", "--", "endless"]);
+    assert_eq!(got.stdout, "cudaErrorLaunchTimeout 0\n", "{}", got.stderr);
+}
+
+#[test]
 fn faults_of_a_launch_and_of_a_child_name_both_sides() {
     if !clang("faults_of_a_launch_and_of_a_child_name_both_sides") || !libraries("the link") {
         return;

@@ -7,7 +7,7 @@
 use std::sync::{Arc, OnceLock};
 
 use margay_exec::fault::{Access, FaultKind};
-use margay_exec::launch::{Caller, Reply};
+use margay_exec::launch::{Caller, LaunchFailure, Reply};
 use margay_exec::mem::{LOCAL_WINDOW, SHARED_WINDOW};
 use margay_exec::program::function_of_handle;
 use margay_ir::Space;
@@ -424,7 +424,13 @@ impl Here<'_, '_> {
         }
         match self.grid.drain() {
             Ok(()) => success(),
-            Err(failure) => Err(Box::new(crate::launch::fault_of(failure))),
+            Err(failure) => {
+                // The fault that follows names this thread.
+                if let LaunchFailure::Fault(fault) = &failure {
+                    crate::report::fault(fault);
+                }
+                Err(Box::new(crate::launch::fault_of(failure)))
+            }
         }
     }
 

@@ -7,7 +7,9 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use margay_exec::fault::{Fault, FaultKind, Place};
 use margay_exec::launch::{Caller, Host, LaunchFailure, LaunchStats, Reply};
 use margay_exec::mem::AllocKind;
 use parking_lot::Mutex;
@@ -110,7 +112,7 @@ impl<'a> Grid<'a> {
             let Some(pending) = pending else { return Ok(()) };
             let mut children = Children::default();
             children.ordinary.push_back(pending);
-            run_children(self.context, children, self.stream, self.depth + 1)?;
+            run_children(self.context, children, self.stream, self.depth + 1, None)?;
         }
     }
 
@@ -170,8 +172,11 @@ pub(crate) fn run(
     ready: Ready,
     stream: Handle,
 ) -> Result<LaunchStats, LaunchFailure> {
+    let started = Instant::now();
     let (stats, children) = run_grid(context, &ready, stream, 0)?;
-    run_children(context, children, stream, 1)?;
+    // The limit is that of the host's launch, which ends with its last descendant.
+    let limit = ready.config.timeout.map(|after| (started + after, after));
+    run_children(context, children, stream, 1, limit)?;
     Ok(stats)
 }
 
@@ -203,6 +208,7 @@ fn run_children(
     children: Children,
     stream: Handle,
     depth: u64,
+    limit: Option<(Instant, Duration)>,
 ) -> Result<(), LaunchFailure> {
     let mut open = vec![(children, depth)];
     while let Some((top, depth)) = open.last_mut() {
@@ -215,6 +221,12 @@ fn run_children(
         match pending {
             None => {}
             Some(Pending::Grid(ready)) => {
+                if let Some((_, after)) = limit.filter(|(end, _)| Instant::now() >= *end) {
+                    let kernel = ready.program.name().to_owned();
+                    let (kind, place) = (FaultKind::Timeout { after }, Place::default());
+                    let fault = Fault { kind, kernel, block: [0; 3], thread: [0; 3], place };
+                    return Err(LaunchFailure::Fault(Box::new(fault)));
+                }
                 let (_, children) = run_grid(context, &ready, stream, depth)?;
                 if !children.is_empty() {
                     open.push((children, depth + 1));
@@ -254,10 +266,13 @@ impl Host for Services<'_> {
         function: u32,
         arguments: &[u64],
         caller: Caller,
-    ) -> Result<Reply, Box<margay_exec::fault::FaultKind>> {
+    ) -> Result<Reply, Box<FaultKind>> {
         match self.grid {
             Some(grid) => super::calls::answer(grid, function, arguments, caller),
-            None => Ok(Reply { value: Error::NOT_SUPPORTED.0.into(), stores: Vec::new() }),
+            None => {
+                let why = "the device runtime of CUDA, in a kernel of another API".to_owned();
+                Err(Box::new(FaultKind::IllegalInstruction { why }))
+            }
         }
     }
 }

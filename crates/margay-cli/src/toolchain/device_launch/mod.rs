@@ -69,6 +69,10 @@ pub fn impossible(options: &Options, arch: Arch, said: &str) -> Option<String> {
     Some(out)
 }
 
+/// What is added to clang's words where a launch was left as it is.
+pub const LEFT: &str = "margay: note: a launch from device code is read where its kernel, `<<<`, `>>>` and the arguments stand \
+                        together in one file of the program, or in one macro";
+
 /// Files with their launches rewritten, in place of the originals.
 pub struct Overlay {
     list: PathBuf,
@@ -81,8 +85,11 @@ impl Overlay {
         let scratch = session.scratch()?;
         let mut roots = Vec::new();
         for file in device::included(session, options, source)? {
-            let Ok(text) = fs::read_to_string(&file) else { continue };
+            let bytes = fs::read(&file).at(&file, "cannot read")?;
+            // Each byte a character: comments may be in any encoding.
+            let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
             let Some(rewritten) = sites::rewritten(&text) else { continue };
+            let rewritten: Vec<u8> = rewritten.chars().map(|c| c as u8).collect();
             let copy = scratch.path().join(format!("{}.txt", roots.len()));
             fs::write(&copy, rewritten).at(&copy, "cannot write")?;
             let path = std::path::absolute(&file).at(&file, "cannot find")?;
