@@ -97,7 +97,7 @@ fn wrong_arguments() {
     assert_eq!(cl!(clSetKernelArg(kernel, 1, 1 << 20, null())), 0);
     assert_eq!(setup.run(kernel, 64, None), CL_OUT_OF_RESOURCES);
     assert_eq!(cl!(clSetKernelArg(kernel, 1, 64, null())), 0);
-    assert_eq!(setup.run(kernel, 64, Some(2048)), CL_INVALID_WORK_ITEM_SIZE);
+    assert_eq!(setup.run(kernel, 64, Some(2048)), CL_INVALID_WORK_GROUP_SIZE);
     assert_eq!(setup.run(kernel, 64, Some(0)), CL_INVALID_WORK_GROUP_SIZE);
     assert_eq!(setup.run(kernel, 64, Some(48)), CL_INVALID_WORK_GROUP_SIZE);
     assert_eq!(setup.run(kernel, 64, Some(32)), 0);
