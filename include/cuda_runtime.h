@@ -13,6 +13,11 @@
 #include "margay/qualifiers.h"
 
 #if defined(MARGAY_CUDA_PASS)
+// clang's `new` calls them, and from C++20 on the library includes it early.
+extern "C" {
+__device__ void free(void *) __attribute__((nothrow));
+__device__ void *malloc(__SIZE_TYPE__) __attribute__((nothrow)) __attribute__((malloc));
+}
 #include <__clang_cuda_math_forward_declares.h>
 #include <assert.h>
 #include <cmath>

@@ -31,11 +31,14 @@ typedef uint64_t cuuint64_t;
 #define __THROW
 
 #include <__clang_cuda_libdevice_declares.h>
-// Votes and shuffles without a mask ended with compute capability 7.0: see below.
-#if defined(MARGAY_ARCH) && MARGAY_ARCH >= 700
+// Votes and shuffles without a mask ended with compute capability 7.0, and LLVM has no votes for less than 3.0: see
+// below.
+#if defined(MARGAY_ARCH) && (MARGAY_ARCH >= 700 || MARGAY_ARCH < 300)
 #define __all margay_unused_all
 #define __any margay_unused_any
 #define __ballot margay_unused_ballot
+#endif
+#if defined(MARGAY_ARCH) && MARGAY_ARCH >= 700
 #define __shfl margay_unused_shfl
 #define __shfl_up margay_unused_shfl_up
 #define __shfl_down margay_unused_shfl_down
@@ -76,10 +79,13 @@ typedef uint64_t cuuint64_t;
 #undef __nvvm_redux_sync_and
 #undef __nvvm_redux_sync_or
 #undef __nvvm_redux_sync_xor
-#if defined(MARGAY_ARCH) && MARGAY_ARCH >= 700
 #undef __all
 #undef __any
 #undef __ballot
+#if defined(MARGAY_ARCH) && MARGAY_ARCH < 300
+#include "votes.h"
+#endif
+#if defined(MARGAY_ARCH) && MARGAY_ARCH >= 700
 #undef __shfl
 #undef __shfl_up
 #undef __shfl_down

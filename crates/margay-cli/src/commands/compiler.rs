@@ -98,7 +98,8 @@ pub fn gathered(line: Vec<OsString>, command: &Command) -> Vec<OsString> {
             }
             continue;
         }
-        match takes_next_word(text) {
+        let next = rest.as_slice().first().and_then(|w| w.to_str());
+        match takes_next_word(text, next) {
             None => out.push(word.clone()),
             Some(takes_value) => {
                 let value = if takes_value { rest.next() } else { None };

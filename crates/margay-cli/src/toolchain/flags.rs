@@ -437,6 +437,20 @@ static FLAGS: &[Flag] = &[
     flag(&["time"], Value::Separate, note!("-time has no effect")),
 ];
 
+/// Whether a word is what `-Werror KIND,…` takes. Without one, `-Werror` is gcc's word.
+pub fn are_werror_kinds(word: &str) -> bool {
+    const KINDS: [&str; 7] = [
+        "all-warnings",
+        "cross-execution-space-call",
+        "default-stream-launch",
+        "deprecated-declarations",
+        "ext-lambda-captures-this",
+        "missing-launch-bounds",
+        "reorder",
+    ];
+    word.split(',').all(|kind| KINDS.contains(&kind))
+}
+
 fn pass_werror(o: &mut Options, kinds: &str) -> Result<(), Failure> {
     for kind in kinds.split(',') {
         match kind {
@@ -507,12 +521,12 @@ fn fits(row: &Flag, value: &str) -> bool {
 }
 
 /// Whether `margay cc` knows the flag; if so, whether its value is the next word.
-pub fn takes_next_word(flag: &str) -> Option<bool> {
+/// `next` is that word.
+pub fn takes_next_word(flag: &str, next: Option<&str>) -> Option<bool> {
     let body = flag.strip_prefix("--").or_else(|| flag.strip_prefix('-'))?;
     let (row, value) = find(body)?;
     let wants = match row.value {
-        // -Werror alone is gcc's word.
-        Value::Separate => body != "Werror",
+        Value::Separate => body != "Werror" || next.is_some_and(are_werror_kinds),
         Value::Joined => true,
         Value::None | Value::Attached => false,
     };

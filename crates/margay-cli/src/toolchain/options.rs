@@ -138,8 +138,12 @@ impl Options {
                 (Value::None, None) => String::new(),
                 (Value::Attached, v) => v.unwrap_or_default(),
                 (Value::Separate | Value::Joined, Some(v)) => v,
-                // -Werror alone is gcc's word.
-                (Value::Separate, None) if body == "Werror" => String::new(),
+                (Value::Separate, None)
+                    if body == "Werror"
+                        && !rest.as_slice().first().is_some_and(|w| flags::are_werror_kinds(w)) =>
+                {
+                    String::new()
+                }
                 (Value::Separate | Value::Joined, None) => rest
                     .next()
                     .cloned()
@@ -238,6 +242,17 @@ mod tests {
         assert_eq!(o.host, ["-Wall", "-fopenmp"]);
         assert_eq!(o.output.unwrap().to_str(), Some("prog"));
         assert_eq!(o.standard.as_deref(), Some("c++20"));
+    }
+
+    /// nvcc's -Werror takes kinds, in the next word too; gcc's takes none.
+    #[test]
+    fn werror_of_both_kinds() {
+        for line in ["-Werror all-warnings x.cu", "-Werror=all-warnings x.cu", "-Werror x.cu"] {
+            let o = parse(line).unwrap();
+            assert_eq!((&*o.common[0], o.inputs.len()), ("-Werror", 1), "{line}");
+        }
+        let o = parse("--Werror reorder,cross-execution-space-call x.cu").unwrap();
+        assert_eq!((o.common.len(), &*o.common[0], o.inputs.len()), (1, "-Werror=reorder", 1));
     }
 
     #[test]

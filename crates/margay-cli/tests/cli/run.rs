@@ -311,3 +311,70 @@ fn a_file_that_is_no_program() {
     let got = place.margay(&["run", "./missing.cpp"]);
     assert!(got.code == 127 && !got.stderr.contains("PROGRAM"), "{}", got.stderr);
 }
+
+/// Votes without a mask on capabilities that had them before LLVM did, and what their predecessors lack.
+#[test]
+fn votes_of_old_capabilities() {
+    const TEST: &str = "votes_of_old_capabilities";
+    let place = Place::empty();
+    if !libraries(TEST) || !clang(TEST) {
+        return;
+    }
+    let program = |vote: &str| {
+        format!(
+            "#include <cstdio>\n\
+             __global__ void k(int *p) {{ int t = threadIdx.x; p[t] = {vote}; }}\n\
+             int main() {{\n\
+               int *p, h[32];\n\
+               cudaMalloc(&p, sizeof h);\n\
+               k<<<1, 32>>>(p);\n\
+               cudaMemcpy(h, p, sizeof h, cudaMemcpyDeviceToHost);\n\
+               printf(\"%d\\n\", h[5]);\n\
+             }}\n"
+        )
+    };
+    place.write("any.cu", &program("__any(t == 3) + 2 * __all(t < 32) + 4 * __all(t < 31)"));
+    place.write("ballot.cu", &program("__ballot(t & 1) == 0xaaaaaaaau"));
+    for (gpu, file, told) in [
+        ("sm_12", "any.cu", "3\n"),
+        ("sm_20", "any.cu", "3\n"),
+        ("sm_20", "ballot.cu", "1\n"),
+        ("sm_35", "ballot.cu", "1\n"),
+    ] {
+        let got = place.margay(&["run", "--gpu", gpu, file]);
+        assert_eq!((got.code, got.stdout.as_str()), (0, told), "{gpu} {file}: {}", got.stderr);
+    }
+    for (gpu, file, why) in [
+        ("sm_11", "any.cu", "__any() needs compute capability 1.2"),
+        ("sm_13", "ballot.cu", "__ballot() needs compute capability 2.0"),
+    ] {
+        let got = place.margay(&["run", "--gpu", gpu, file]);
+        assert!(got.code != 0 && got.stderr.contains(why), "{gpu} {file}: {}", got.stderr);
+    }
+}
+
+/// From C++20 on the library includes `<new>` before our headers come to the device heap.
+#[test]
+fn new_in_every_standard() {
+    const TEST: &str = "new_in_every_standard";
+    let place = Place::empty();
+    if !libraries(TEST) || !clang(TEST) {
+        return;
+    }
+    place.write(
+        "new.cu",
+        "#include <cstdio>\n\
+         __global__ void k(int *p) { int *q = new int(3); *p = *q; delete q; }\n\
+         int main() {\n\
+           int *p, h = 0;\n\
+           cudaMalloc(&p, 4);\n\
+           k<<<1, 1>>>(p);\n\
+           cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost);\n\
+           printf(\"%d\\n\", h);\n\
+         }\n",
+    );
+    for standard in ["-std=c++14", "-std=c++17", "-std=c++20", "-std=c++23"] {
+        let got = place.margay(&["run", standard, "new.cu"]);
+        assert_eq!((got.code, got.stdout.as_str()), (0, "3\n"), "{standard}: {}", got.stderr);
+    }
+}
