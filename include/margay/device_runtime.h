@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What device code gets from the runtime: printf, assert, the device heap, and the conversions of
-// the built-in variables to uint3 and dim3. The bodies of `vprintf`, `__assertfail`, `malloc` and
-// `free` are in the engine.
+// the built-in variables to uint3 and dim3. `malloc` and `free` are declared in cuda_runtime.h, before the C++ library
+// takes their names into `std`. The bodies of all are in the engine.
 #ifndef MARGAY_DEVICE_RUNTIME_H
 #define MARGAY_DEVICE_RUNTIME_H
 
 extern "C" {
 __device__ int vprintf(const char *, const char *);
-__device__ void free(void *) __attribute__((nothrow));
-__device__ void *malloc(size_t) __attribute__((nothrow)) __attribute__((malloc));
 __device__ void __assertfail(const char *message, const char *file, unsigned line,
                              const char *function, size_t char_size);
 // glibc's assert() calls this.
@@ -26,10 +24,6 @@ __device__ static inline void cudaGraphSetConditional(cudaGraphConditionalHandle
   *(volatile unsigned int *)handle = value;
 }
 #endif
-namespace std {
-__device__ static inline void free(void *p) { ::free(p); }
-__device__ static inline void *malloc(size_t n) { return ::malloc(n); }
-} // namespace std
 
 #define MARGAY_CONVERT(VAR)                                                                        \
   __device__ inline VAR::operator dim3() const { return dim3(x, y, z); }                           \
