@@ -333,8 +333,8 @@ fn votes_of_old_capabilities() {
              }}\n"
         )
     };
-    place.write("any.cu", &program("__any(t == 3) + 2 * __all(t < 32) + 4 * __all(t < 31)"));
-    place.write("ballot.cu", &program("__ballot(t & 1) == 0xaaaaaaaau"));
+    place.write("any.cu", program("__any(t == 3) + 2 * __all(t < 32) + 4 * __all(t < 31)"));
+    place.write("ballot.cu", program("__ballot(t & 1) == 0xaaaaaaaau"));
     for (gpu, file, told) in [
         ("sm_12", "any.cu", "3\n"),
         ("sm_20", "any.cu", "3\n"),
