@@ -27,7 +27,7 @@ pub use roots::{Root, pointers, roots};
 pub use shape::{LANES, Lin, Pattern, Shape};
 
 /// Version of the code that is made: part of the key of a cache.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Functions with more instructions are left to the interpreter.
 pub const MAX_INSTS: usize = 20_000;
 

@@ -432,7 +432,12 @@ impl Gen<'_> {
                     attr: Attr::Float(attr),
                     loc: Default::default(),
                 };
-                let sum = self.float_op(&sum, &[old.to_owned(), v[0].clone()], false);
+                // In shared memory the other way round, as the interpreter does.
+                let sources = match s.shared && s.ty == Ty::F64 {
+                    true => [v[0].clone(), old.to_owned()],
+                    false => [old.to_owned(), v[0].clone()],
+                };
+                let sum = self.float_op(&sum, &sources, false);
                 let sum = sum.unwrap_or_else(|| old.to_owned());
                 match s.ty {
                     Ty::F32 => self.canonical_bits(&sum, Class::W, false),

@@ -227,6 +227,10 @@ pub fn handler(op: AtomOp, ty: Ty, space: Space, ftz: bool, keep: bool) -> Optio
             single::minmax::<false, false, false, false>,
             single::minmax::<true, false, false, false>
         ),
+        // A loop of compare and swap adds the two the other way round, which NaNs tell (measured on an H200).
+        Ty::F64 if op == AtomOp::FAdd && space == Space::Shared => {
+            build::<u64, _>(space, keep, |v, b, _| double::add::<0>(b, v))
+        }
         Ty::F64 => floats!(
             space,
             keep,
