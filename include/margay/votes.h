@@ -4,8 +4,13 @@
 #ifndef MARGAY_VOTES_H
 #define MARGAY_VOTES_H
 
+// `margay check` says it better.
+#if defined(MARGAY_RULES)
+#define MARGAY_NOT_YET(NAME, CAPABILITY)
+#else
 #define MARGAY_NOT_YET(NAME, CAPABILITY)                                                           \
   __attribute__((unavailable(#NAME "() needs compute capability " CAPABILITY)))
+#endif
 
 #if MARGAY_ARCH >= 120
 #define MARGAY_VOTE(NAME, MODE)                                                                    \

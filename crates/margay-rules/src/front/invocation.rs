@@ -117,6 +117,8 @@ impl Environment {
             // nvcc has variadic device functions; the rules say where they are wrong.
             "-Xclang",
             "-fcuda-allow-variadic-functions",
+            // As they say which functions a capability lacks.
+            "-DMARGAY_RULES",
         ];
         all.extend(fixed.map(String::from));
         all.push(
