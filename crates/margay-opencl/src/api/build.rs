@@ -58,6 +58,17 @@ pub unsafe fn devices(
     Ok(out)
 }
 
+/// OpenCL 3.0 API, "Linker Options".
+const LINKER_OPTIONS: [&str; 7] = [
+    "-create-library",
+    "-enable-link-options",
+    "-cl-denorms-are-zero",
+    "-cl-no-signed-zeros",
+    "-cl-unsafe-math-optimizations",
+    "-cl-finite-math-only",
+    "-cl-fast-relaxed-math",
+];
+
 /// # Safety
 /// Null, or NUL-terminated.
 unsafe fn options(
@@ -230,6 +241,10 @@ pub unsafe fn clLinkProgram(
     let devices = unsafe { devices(num_devices, device_list, &context.devices)? };
     // SAFETY: the caller keeps the contract.
     let options = unsafe { self::options(None, options, CL_INVALID_LINKER_OPTIONS)? };
+    // What is for the compiler is no option of the linker.
+    if !options.text.split_whitespace().all(|word| LINKER_OPTIONS.contains(&word)) {
+        return Err(CL_INVALID_LINKER_OPTIONS);
+    }
     if inputs.iter().any(|i| i.is_building(&devices)) {
         return Err(CL_INVALID_OPERATION);
     }

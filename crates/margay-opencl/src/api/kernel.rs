@@ -203,7 +203,8 @@ pub unsafe fn clGetKernelArgInfo(
                 "pipe" => CL_KERNEL_ARG_TYPE_PIPE,
                 _ => CL_KERNEL_ARG_TYPE_NONE,
             };
-            answer.value(argument.qualifiers.iter().map(bit).fold(0, |a, b| a | b))
+            // A bit-field, of 64 bits: opencl-sys has the type as an integer of 32.
+            answer.value(argument.qualifiers.iter().map(bit).fold(0, |a, b| a | u64::from(b)))
         }
         _ => answer.text(&argument.name),
     }

@@ -224,7 +224,9 @@ fn what_kernels_tell() {
         ("uint4".into(), "v".into())
     );
     let number = |index, what| {
-        let mut value = 0u64;
+        // What is not written stays, and shows.
+        let bits = if what == CL_KERNEL_ARG_TYPE_QUALIFIER { u64::MAX } else { 0 };
+        let mut value = bits;
         let to = std::ptr::from_mut(&mut value).cast::<c_void>();
         assert_eq!(cl!(clGetKernelArgInfo(kernel, index, what, 8, to, null_mut())), 0);
         value

@@ -155,7 +155,10 @@ fn links(w: &World) {
         clLinkProgram(context, 0, n, o, 1, &p, None, context));
     refuses!(CL_INVALID_DEVICE: clLinkProgram(context, 1, &context, o, 1, &p, None, none));
     let wrong = c"-cl-no-such-option".as_ptr();
-    refuses!(CL_INVALID_LINKER_OPTIONS: clLinkProgram(context, 0, n, wrong, 1, &p, None, none));
+    let compiling = c"-DN=1".as_ptr();
+    refuses!(CL_INVALID_LINKER_OPTIONS:
+        clLinkProgram(context, 0, n, wrong, 1, &p, None, none),
+        clLinkProgram(context, 0, n, compiling, 1, &p, None, none));
     // One of two is compiled; none is; an executable is nothing to link.
     let source = w.setup.source("\n");
     refuses!(CL_INVALID_OPERATION:
