@@ -17,6 +17,20 @@ pub struct Object {
     pub modules: Vec<String>,
 }
 
+impl Object {
+    /// Names the file that the source was read from, in every place that debug information gives. One that PTX cannot
+    /// quote is left out.
+    pub fn name_source(&mut self, path: &str) {
+        if path.contains(['"', '\\', '\n']) {
+            return;
+        }
+        let quoted = |name: &str| format!("\"{name}\"");
+        for module in &mut self.modules {
+            *module = module.replace(&quoted(SOURCE_NAME), &quoted(path));
+        }
+    }
+}
+
 /// A linked program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Executable {
@@ -187,7 +201,8 @@ pub fn compile(
     if !output.success {
         return Err(BuildError::Program(log));
     }
-    let ir = String::from_utf8_lossy(&output.stdout).replace("\"<stdin>\"", "\"program.cl\"");
+    let ir = String::from_utf8_lossy(&output.stdout)
+        .replace("\"<stdin>\"", &format!("\"{SOURCE_NAME}\""));
     let recursion = recursion::errors([ir.as_str()]);
     if !recursion.is_empty() {
         return Err(BuildError::Program(log + &recursion));

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use margay_opencl_c::{BuildError, Executable, Options, SOURCE_NAME};
+use margay_opencl_c::{BuildError, Executable, Options};
 
 use super::compiler::CompilerArgs;
 use super::gpu_name;
@@ -40,22 +40,12 @@ pub fn compile(
         }
     };
     let source = String::from_utf8_lossy(&source);
-    let (object, log) = margay_opencl_c::compile(&source, &[], &options, sm).map_err(failed)?;
-    said(&log);
-    let (mut executable, log) = margay_opencl_c::link(&[object], &options, sm).map_err(failed)?;
+    let (mut object, log) = margay_opencl_c::compile(&source, &[], &options, sm).map_err(failed)?;
     said(&log);
     // As clang has it for a file: its path, in every place that a tool shows.
-    let path = fs::canonicalize(file).at(file, "cannot read")?;
-    let path = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
-    let ours = format!("{SOURCE_NAME}\"");
-    let named = |line: &str| match line.trim_start().strip_prefix(".file") {
-        Some(rest) if rest.trim_end().ends_with(&ours) => {
-            let number = rest.split_whitespace().next().unwrap_or("1");
-            format!("\t.file\t{number} \"{path}\"")
-        }
-        Some(_) | None => line.to_owned(),
-    };
-    executable.ptx = executable.ptx.lines().map(named).collect::<Vec<_>>().join("\n");
+    object.name_source(&fs::canonicalize(file).at(file, "cannot read")?.to_string_lossy());
+    let (executable, log) = margay_opencl_c::link(&[object], &options, sm).map_err(failed)?;
+    said(&log);
     Ok(executable)
 }
 

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use super::cures::Change;
 use crate::constant_cache::Row;
 use crate::profile::raw::{CacheCounts, Home, RawBranch, RawTexel, Sums, TextureUse, VariableKind};
-use crate::words::Words;
 
 /// The value of [`Report::schema`].
 pub const SCHEMA: &str = "margay-profile";
@@ -107,13 +106,6 @@ pub struct Kernel {
     pub variables: Vec<Variable>,
     /// In the order of the code.
     pub accesses: Vec<Access>,
-}
-
-impl Kernel {
-    /// Whether its source is OpenCL C, whose words a report then has beside CUDA's.
-    pub fn is_opencl(&self) -> bool {
-        Words::of(self) == Words::OpenCl
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
