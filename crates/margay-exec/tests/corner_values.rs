@@ -63,18 +63,29 @@ fn list(name: &str) -> Vec<u64> {
     body.split([',', '{']).filter_map(hex).collect()
 }
 
-/// Names of the program whose last bits are the card's own.
-const APPROXIMATE: [(&str, u64); 9] = [
+/// Names of the program whose last bits are the card's own, for ordinary arguments and results.
+const APPROXIMATE: [(&str, u64); 7] = [
     ("div_approx", 2),
     ("div_full", 2),
     ("rcp_ftz_d", 1 << 32),
     ("rsqrt_d", 2),
     ("rsqrt_ftz_d", 1 << 33),
     ("tanh_h", 1),
-    ("ex2_h", 1),
-    ("ex2_b", 1),
     ("tanh_b", 1),
 ];
+
+/// Neither NaN, infinite, zero nor subnormal. Halves are f16 or, by the form's name, bf16.
+fn ordinary(ty: &str, name: &str, bits: u64) -> bool {
+    let (exponent, fraction) = match (ty, name) {
+        ("f64", _) => (11, 52),
+        ("f32", _) => (8, 23),
+        ("b16", "tanh_b") => (8, 7),
+        ("b16", _) => (5, 10),
+        (other, _) => panic!("{name} has operands of {other}"),
+    };
+    let field = bits >> fraction & ((1 << exponent) - 1);
+    field != 0 && field != (1 << exponent) - 1
+}
 
 #[test]
 fn as_an_h200() {
@@ -104,6 +115,10 @@ fn as_an_h200() {
         for (input, card) in inputs.iter().zip(results) {
             let operands: Vec<Operand> =
                 input.iter().map(|&bits| Operand { ty: form.operand, bits }).collect();
+            let exact = slack == 0
+                || !ordinary(form.out, name, card)
+                || input.iter().any(|&bits| !ordinary(form.operand, name, bits));
+            let slack = if exact { 0 } else { slack };
             let ours = lane::run(&form.text, &[form.out], &operands).unwrap()[0];
             count += 1;
             if ours.abs_diff(card) > slack {

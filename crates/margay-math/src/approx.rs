@@ -19,6 +19,19 @@ fn flushed<O: Ops, const FTZ: bool>(x: F32<O>) -> F32<O> {
     if FTZ { flush(x) } else { x }
 }
 
+/// A product that `.ftz` makes zero if it is too small as one of unbounded exponent: rounded as a
+/// subnormal it might still become the smallest normal. `a` and `b` are not both large.
+#[inline(always)]
+fn product<O: Ops, const FTZ: bool>(a: F32<O>, b: F32<O>) -> F32<O> {
+    let p = a * b;
+    if !FTZ {
+        return p;
+    }
+    let enlarged = a * f32::from_bits((32 + 127) << 23) * b;
+    let zero = (p.bits() & 0x8000_0000u32).as_float();
+    enlarged.abs().lt(f32::from_bits((127 - 94) << 23)).select(zero, p)
+}
+
 /// `rcp.approx.f32`: correctly rounded.
 #[inline(always)]
 pub fn rcp<O: Ops, const FTZ: bool>(x: F32<O>) -> F32<O> {
@@ -39,21 +52,25 @@ pub fn rsqrt<O: Ops, const FTZ: bool>(x: F32<O>) -> F32<O> {
     (x.k(1.0) / x.sqrt()).canonical()
 }
 
-/// `div.approx.f32`: a card multiplies by a reciprocal, hence 0 for divisors above 2^126, and NaN
-/// if `a` is infinite then.
+/// `div.approx.f32`: as a card does, a product with the reciprocal, which is 0 for divisors above
+/// 2^126, hence NaN if `a` is infinite then. Both sides are scaled up where the divisor is subnormal.
 #[inline(always)]
 pub fn div<O: Ops, const FTZ: bool>(a: F32<O>, b: F32<O>) -> F32<O> {
     let (a, b) = (flushed::<O, FTZ>(a), flushed::<O, FTZ>(b));
-    let huge = b.abs().gt(f32::from_bits((126 + 127) << 23)) & b.abs().lt(f32::INFINITY);
-    let divisor = huge.select(b.k(f32::INFINITY).copysign(b), b);
-    flushed::<O, FTZ>((a / divisor).canonical())
+    let scale = b.abs().lt(f32::MIN_POSITIVE).select(b.k(16_777_216.0), b.k(1.0));
+    let reciprocal = flush(b.k(1.0) / (b * scale));
+    product::<O, FTZ>(a * scale, reciprocal).canonical()
 }
 
-/// `div.full.f32`: correctly rounded over the full range.
+/// `div.full.f32`: as [`div`], and both sides are scaled down where the divisor is large.
 #[inline(always)]
 pub fn div_full<O: Ops, const FTZ: bool>(a: F32<O>, b: F32<O>) -> F32<O> {
     let (a, b) = (flushed::<O, FTZ>(a), flushed::<O, FTZ>(b));
-    flushed::<O, FTZ>((a / b).canonical())
+    let up = b.abs().lt(f32::MIN_POSITIVE).select(b.k(16_777_216.0), b.k(1.0));
+    let scale = b.abs().gt(f32::from_bits((126 + 127) << 23)).select(b.k(0.25), up);
+    let reciprocal = b.k(1.0) / (b * scale);
+    let dividend = flushed::<O, FTZ>(a * scale);
+    product::<O, FTZ>(dividend, reciprocal).canonical()
 }
 
 /// `ex2.approx.f32`.
@@ -86,20 +103,29 @@ fn sin_turns<O: Ops>(t: F32<O>) -> F32<O> {
     (t * t).poly([40.059372, -76.625015, 81.60464, -41.34172, 6.2831855]) * t
 }
 
-/// `sin.approx.f32`. Subnormals are flushed with or without `.ftz`, as an H200 did.
+/// Past a quarter of a turn, what is left to the next zero crossing; the card keeps no more than 24
+/// bits of a turn, so that it is 0 at the floats nearest to π and π/2.
+#[inline(always)]
+fn to_crossing<O: Ops>(t: F32<O>) -> F32<O> {
+    t.abs().lt(f32::from_bits((127 - 24) << 23)).select(t.k(0.0), t)
+}
+
+/// `sin.approx.f32`. Subnormals are flushed with or without `.ftz`, as an H200 did, arguments and
+/// turns alike; a zero has the argument's sign.
 #[inline(always)]
 pub fn sin<O: Ops>(x: F32<O>) -> F32<O> {
     let x = flush(x);
-    let t = turns(x);
-    let folded = t.abs().gt(0.25).select(t.k(0.5).copysign(t) - t, t);
-    flush(x.equals(0.0).select(x, sin_turns(folded))).canonical()
+    let t = flush(turns(x));
+    let left = to_crossing(t.k(0.5) - t.abs()).copysign(t);
+    let r = flush(sin_turns(t.abs().gt(0.25).select(left, t)));
+    r.equals(0.0).select(r.copysign(x), r).canonical()
 }
 
 /// `cos.approx.f32`, as [`sin`].
 #[inline(always)]
 pub fn cos<O: Ops>(x: F32<O>) -> F32<O> {
     let t = turns(flush(x));
-    flush(sin_turns(t.k(0.25) - t.abs())).canonical()
+    sin_turns(to_crossing(t.k(0.25) - t.abs())).canonical()
 }
 
 /// `tanh.approx.f32`. Never flushes: PTX has no `.ftz` here, and subnormals are their own tangents.

@@ -11,7 +11,7 @@
 use margay_math::value::{F32, F64};
 use margay_math::{Scalar, approx, single as formulas};
 
-use super::half_float::{bf16, f16};
+use super::half_float::{NAN, bf16, f16};
 
 #[inline(always)]
 fn lane(a: u32) -> F32<Scalar> {
@@ -64,14 +64,25 @@ fn exp2(x: f32) -> f32 {
 fn tanh_f32(x: f32) -> f32 {
     approx::tanh(F32 { o: Scalar, v: x }).v
 }
+/// For halves: what lies below 2^-23 is lost first.
+#[inline(always)]
+fn exp2_of_half(x: f32) -> f32 {
+    exp2(if x.abs() < 2f32.powi(-23) { 0.0 } else { x })
+}
+/// As an H200 did for every argument, the power is truncated, not rounded.
 #[inline(always)]
 pub fn ex2_f16<const FTZ: bool>(a: u32) -> u32 {
-    f16::output::<FTZ, false>(exp2(f16::input::<FTZ>(a)))
+    let power = exp2_of_half(f16::input::<FTZ>(a));
+    let nearest = f16::output::<false, false>(power);
+    // From 2^16 on it is infinite; below, no power of an f16 rounds to infinity.
+    let above = power.is_finite() && f16::input::<false>(nearest) > power && nearest < 0x7c00;
+    f16::finish::<FTZ, false>(nearest - u32::from(above))
 }
-/// `ex2.approx.ftz.bf16`: PTX has it with `.ftz` only.
+/// `ex2.approx.ftz.bf16`: PTX has it with `.ftz` only. Truncated as [`ex2_f16`] is.
 #[inline(always)]
 pub fn ex2_bf16<const FTZ: bool>(a: u32) -> u32 {
-    bf16::output::<FTZ, false>(exp2(bf16::input::<FTZ>(a)))
+    let power = exp2_of_half(bf16::input::<FTZ>(a));
+    if power.is_nan() { NAN } else { bf16::finish::<FTZ, false>(power.to_bits() >> 16) }
 }
 #[inline(always)]
 pub fn tanh_f16(a: u32) -> u32 {
