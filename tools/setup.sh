@@ -16,6 +16,8 @@ need python3 python3
 python3 -c 'import ensurepip' >/dev/null 2>&1 || missing="$missing python3-venv"
 # A test reads what it says of the OpenCL device; it brings the loader, too.
 need clinfo clinfo
+# OpenCL's examples are built as anybody's programs are.
+[ -f /usr/include/CL/cl.h ] && ls /usr/lib/*/libOpenCL.so >/dev/null 2>&1 || missing="$missing ocl-icd-opencl-dev"
 # Tests build a project with them, and say that they are skipped where they are missing.
 need make make
 need cmake cmake

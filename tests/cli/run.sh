@@ -55,6 +55,22 @@ for file in examples/*.cu examples/*/main.cu; do
     verdict "examples/$name" "$problem"
 done
 
+# OpenCL programs: a host in C, which the system's compiler builds and its loader leads to margay, and kernels.
+for file in examples/opencl/*.c; do
+    name=$(basename "$file" .c)
+    wanted "$name" "$@" || continue
+    problem=""
+    if ! cc -O1 "$file" -lOpenCL -lm -o "$work/$name" >"$work/out" 2>"$work/err"; then
+        problem="does not compile"
+    else
+        timeout "$seconds" "$margay" run "$work/$name" "${file%.c}.cl" >"$work/out" 2>"$work/err" </dev/null
+        code=$?
+        [ $code -eq 124 ] && problem="no end within $seconds s"
+        [ $code -ne 0 ] && [ -z "$problem" ] && problem="exit code $code"
+    fi
+    verdict "examples/opencl/$name" "$problem"
+done
+
 for file in tests/contract/*.cu; do
     name=$(basename "$file" .cu)
     wanted "$name" "$@" || continue

@@ -38,6 +38,11 @@ impl Words {
         Words::of_files(module.files.iter().map(|file| &**file))
     }
 
+    /// Of the file that a fault is in.
+    pub fn of_place(place: &margay_exec::fault::Place) -> Words {
+        Words::of_files(place.file.as_deref().into_iter())
+    }
+
     /// Whether they are CUDA's, as when nothing else is known.
     pub fn are_cuda(&self) -> bool {
         *self == Words::Cuda

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::clang::Clang;
 use crate::metadata::{self, Kernel};
 use crate::options::{Options, Standard};
-use crate::{BuildError, library, recursion};
+use crate::{BuildError, called_kernels, library, recursion};
 
 /// A compiled program that is not linked: LLVM IR text, a module each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ const HEADER_EXTENSIONS: &[&str] = &[
 ];
 
 /// Changes when the way that the library is compiled changes.
-pub const LIBRARY_RECIPE: &str = "6";
+pub const LIBRARY_RECIPE: &str = "7";
 
 /// The name that clang's messages and fault reports show for a program's source.
 pub const SOURCE_NAME: &str = "program.cl";
@@ -243,15 +243,17 @@ fn link_once(
 ) -> Result<(Executable, String), BuildError> {
     let clang = Clang::find()?;
     let modules: Vec<&String> = objects.iter().flat_map(|o| &o.modules).collect();
-    let Some((first, rest)) = modules.split_first() else {
+    if modules.is_empty() {
         return Err(BuildError::Program("error: nothing to link\n".into()));
-    };
+    }
     // Around which one object alone does not go.
     let recursion = recursion::errors(modules.iter().map(|m| m.as_str()));
     if !recursion.is_empty() {
         return Err(BuildError::Program(recursion));
     }
     let kernels = modules.iter().flat_map(|m| metadata::kernels(m)).collect();
+    let modules = called_kernels::split(&modules);
+    let (first, rest) = (&modules[0], &modules[1..]);
     let setup = |error: std::io::Error| BuildError::Setup(format!("cannot write: {error}"));
     let mut args = vec!["-x".to_owned(), "ir".to_owned()];
     args.extend(target(clang, sm));

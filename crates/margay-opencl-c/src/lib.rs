@@ -9,6 +9,7 @@
 //! at run time.
 
 mod cache;
+mod called_kernels;
 #[cfg(test)]
 mod census;
 mod clang;

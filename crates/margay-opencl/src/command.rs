@@ -5,11 +5,12 @@
 //! waited for by its event list and ended badly ends the waiting one with
 //! CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST; the order of a queue alone passes no error on.
 
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use opencl_sys::{
     CL_COMPLETE, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT,
@@ -52,6 +53,21 @@ struct State {
     watchers: Vec<Watcher>,
     /// Commands that wait for this one, and whether their event list says so.
     dependents: Vec<(Arc<Command>, bool)>,
+    /// The context's function is being told why the command ended badly.
+    reporting: bool,
+}
+
+thread_local! {
+    /// What the command that runs in this thread has to tell the context's function.
+    static REPORTS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    /// This thread is inside of the context's function.
+    static TELLING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Keeps a report of the command that runs in this thread until the command has ended: the program's function may wait
+/// for it.
+pub fn report_at_end(text: String) {
+    REPORTS.with_borrow_mut(|reports| reports.push(text));
 }
 
 /// An event.
@@ -94,6 +110,11 @@ pub fn now() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// Whether this thread is inside of the context's function, which has just been told of an error.
+pub fn telling() -> bool {
+    TELLING.get()
+}
+
 impl Event {
     pub fn new(
         id: Id,
@@ -103,7 +124,8 @@ impl Event {
         status: cl_int,
     ) -> Event {
         let times = Times { queued: now(), ..Times::default() };
-        let state = State { status, times, watchers: Vec::new(), dependents: Vec::new() };
+        let (watchers, dependents) = (Vec::new(), Vec::new());
+        let state = State { status, times, watchers, dependents, reporting: false };
         Event { id, context, queue, kind, state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -115,13 +137,30 @@ impl Event {
         self.state.lock().times
     }
 
-    /// Waits for the end; the status then.
+    /// Waits for the end, and until the context's function knows of it; the status then.
     pub fn wait(&self) -> cl_int {
+        // That function itself may wait for any command.
+        let also_reports = !telling();
         let mut state = self.state.lock();
         while state.status > CL_COMPLETE {
             self.changed.wait(&mut state);
         }
+        let limit = Instant::now() + MOST_TELLING;
+        while also_reports && state.reporting {
+            if self.changed.wait_until(&mut state, limit).timed_out() {
+                break;
+            }
+        }
         state.status
+    }
+
+    /// Tells the context's function; who waits for the event goes on then.
+    fn tell(&self, reports: &[String]) {
+        TELLING.set(true);
+        reports.iter().for_each(|text| self.context.report(text));
+        TELLING.set(false);
+        self.state.lock().reporting = false;
+        self.changed.notify_all();
     }
 
     /// Goes on to a status that is not an end.
@@ -134,14 +173,18 @@ impl Event {
         }
         let due = due(&mut state);
         drop(state);
-        self.call(due, status);
+        if !due.is_empty() {
+            // Not here: the function may wait for this very command.
+            let event = self.clone();
+            execute(Box::new(move || event.call(due, status)));
+        }
     }
 
     /// Ends the event. False if it had ended.
     pub fn end(self: &Arc<Self>, status: cl_int) -> bool {
         // Known to the queue before anybody who waits for this event goes on.
         if let (Some(queue), true) = (&self.queue, status < 0) {
-            queue.failed(status);
+            queue.failed(self, status);
         }
         let mut state = self.state.lock();
         if state.status <= CL_COMPLETE {
@@ -234,7 +277,12 @@ impl Command {
                 CL_OUT_OF_RESOURCES
             }
         };
+        let reports = REPORTS.take();
+        self.event.state.lock().reporting = !reports.is_empty();
         self.event.end(status);
+        if !reports.is_empty() {
+            self.event.tell(&reports);
+        }
     }
 }
 
@@ -311,6 +359,8 @@ static POOL: Mutex<Pool> = Mutex::new(Pool { jobs: VecDeque::new(), idle: 0, thr
 static WAKE: Condvar = Condvar::new();
 /// Native kernels and callbacks may wait for other commands, hence many threads.
 const MOST_THREADS: usize = 64;
+/// How long a wait goes on for the context's function to return: that may hang upon the thread that waits.
+const MOST_TELLING: Duration = Duration::from_secs(1);
 const IDLE: Duration = Duration::from_millis(500);
 
 /// Runs a job on some thread, soon.

@@ -82,6 +82,12 @@ impl Context {
         self.devices.iter().any(|d| d.ordinal == device.ordinal)
     }
 
+    /// Says on stderr and to the program's callback why a call is refused whose code alone says little.
+    pub fn refuse(&self, text: &str) {
+        margay_runtime::report::warn(text);
+        self.report(text);
+    }
+
     /// Tells the program's callback about an error that no return value carries.
     pub fn report(&self, text: &str) {
         let Some((notify, data)) = self.notify else { return };

@@ -15,6 +15,7 @@ use opencl_sys::{
 };
 
 use crate::Result;
+use crate::command;
 use crate::context::Context;
 use crate::kernel::{Captured, Kernel, OnDevice};
 
@@ -141,10 +142,13 @@ fn run(range: &Range, context: &Context, on: &OnDevice, captured: &Captured) -> 
         };
         let result = runtime.run(&on.function, request, range.environment(part.first_group));
         result.map(drop).map_err(|failure| {
-            let text = margay_runtime::report::opencl_failure(&on.function, &failure);
-            context.report(&text);
+            let text =
+                margay_runtime::report::opencl_failure(&on.function, &failure, part.first_group);
+            command::report_at_end(text);
             match failure {
-                RunFailure::Refused(_) | RunFailure::Stopped(_) => CL_OUT_OF_RESOURCES,
+                RunFailure::Refused(_)
+                | RunFailure::LocalMemory { .. }
+                | RunFailure::Stopped(_) => CL_OUT_OF_RESOURCES,
             }
         })?;
     }

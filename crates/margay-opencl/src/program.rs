@@ -219,7 +219,8 @@ impl Program {
                     platform.runtime.choose_constant_cache(bytes);
                 }
                 match self.load(device, &code) {
-                    Ok(loaded) => {
+                    Ok((loaded, warnings)) => {
+                        build.log += &warnings;
                         build.loaded = loaded;
                         build.code = code;
                         Ok(())
@@ -250,10 +251,10 @@ impl Program {
         &self,
         device: &Device,
         code: &Code,
-    ) -> std::result::Result<Option<Arc<Loaded>>, String> {
+    ) -> std::result::Result<(Option<Arc<Loaded>>, String), String> {
         let executable = match code {
             Code::Executable(executable) => executable,
-            Code::None | Code::Object(_) | Code::Library(_) => return Ok(None),
+            Code::None | Code::Object(_) | Code::Library(_) => return Ok((None, String::new())),
         };
         let context = self.context.on(device).map_err(|_| "no such device".to_owned())?;
         let compiled = margay_runtime::image::compile(executable.ptx.as_bytes(), device.sm());
@@ -262,13 +263,13 @@ impl Program {
             if let Some(source) = self.source.as_ref().filter(|_| watched) {
                 sources::attach(Arc::make_mut(&mut ir), source);
             }
-            context.load_ir(ir)
+            context.load_opencl(ir)
         });
-        let module = module.map_err(|failure| match failure.log.is_empty() {
+        let (module, warnings) = module.map_err(|failure| match failure.log.is_empty() {
             true => format!("error: {}\n", failure.error),
             false => failure.log.replace("error   : ", "error: "),
         })?;
-        Ok(Some(Arc::new(Loaded(module))))
+        Ok((Some(Arc::new(Loaded(module))), warnings))
     }
 
     /// Compiles the source for a device, and links it unless only an object is wanted.

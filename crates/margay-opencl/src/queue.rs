@@ -13,7 +13,7 @@ use opencl_sys::{
 use parking_lot::Mutex;
 
 use crate::Result;
-use crate::command::Event;
+use crate::command::{Event, telling};
 use crate::context::Context;
 use crate::device::Device;
 use crate::object::{Id, Object, Table};
@@ -36,8 +36,8 @@ struct State {
     pending: Vec<Arc<Event>>,
     /// The last barrier, while it has not ended.
     barrier: Option<Arc<Event>>,
-    /// The error of a command that ended badly, until a call has reported it.
-    failure: Option<cl_int>,
+    /// Errors of commands (by the number of their handle) that ended badly, until a call has reported them.
+    failures: Vec<(usize, cl_int)>,
 }
 
 /// A command queue.
@@ -122,8 +122,14 @@ impl Queue {
     }
 
     /// A command of this queue is about to end badly.
-    pub fn failed(&self, status: cl_int) {
-        self.state.lock().failure.get_or_insert(status);
+    pub fn failed(&self, event: &Event, status: cl_int) {
+        self.state.lock().failures.push((event.handle().addr(), status));
+    }
+
+    /// A call has told the program of this command's error.
+    pub fn told(&self, event: &Event) {
+        let handle = event.handle().addr();
+        self.state.lock().failures.retain(|(of, _)| *of != handle);
     }
 
     /// Waits for all commands; the first error since the last such call comes out.
@@ -135,16 +141,19 @@ impl Queue {
         self.take_failure()
     }
 
-    /// The first error of a command since the last report.
+    /// The first error of a command that no call has reported; the program has been told of all.
     pub fn take_failure(&self) -> Result<()> {
-        match self.state.lock().failure.take() {
-            None => Ok(()),
-            Some(error) => Err(error),
+        let mut state = self.state.lock();
+        let first = state.failures.first().map_or(Ok(()), |(_, error)| Err(*error));
+        // What the context's function hears is still to be told to the one that waits outside.
+        if !telling() {
+            state.failures.clear();
         }
+        first
     }
 
     /// After a blocking command reported its own error.
-    pub fn forget_failure(&self) {
-        self.state.lock().failure = None;
+    pub fn forget_failures(&self) {
+        self.state.lock().failures.clear();
     }
 }

@@ -222,6 +222,11 @@ impl Context {
         envreg: [u32; 32],
     ) -> std::result::Result<LaunchStats, RunFailure> {
         self.check()?;
+        let most = runtime::get().device(self.device)?.gpu.limits.shared_per_block.value;
+        let needed = function.fixed_shared()?.saturating_add(request.dynamic_shared);
+        if needed > most {
+            return Err(RunFailure::LocalMemory { needed, most });
+        }
         let ready = self.prepare(function, request, envreg)?;
         self.launched.store(true, Ordering::Release);
         let memory = &runtime::get().memory;
@@ -247,8 +252,18 @@ impl Context {
 pub enum RunFailure {
     /// The launch broke a rule, in the words of CUDA's launch.
     Refused(CudaError),
+    /// Bytes of local memory for variables and arguments, and those that a work-group can have.
+    LocalMemory { needed: u32, most: u32 },
     /// It began, and ended before its end.
     Stopped(LaunchFailure),
+}
+
+impl RunFailure {
+    /// Whether the kernel ran longer than it may.
+    pub fn timed_out(&self) -> bool {
+        let RunFailure::Stopped(LaunchFailure::Fault(fault)) = self else { return false };
+        matches!(fault.kind, FaultKind::Timeout { .. })
+    }
 }
 
 impl From<CudaError> for RunFailure {
@@ -304,7 +319,10 @@ impl Context {
                     if !runtime::get().settings.faults_end_kernels {
                         context.fail(CudaError::of_fault(&fault.kind));
                     }
-                    crate::report::fault(&fault);
+                    crate::report::fault(
+                        &fault,
+                        margay_observe::words::Words::of_place(&fault.place),
+                    );
                 }
                 Ok(Err(stopped @ LaunchFailure::Cancelled { .. })) => {
                     context.fail(CudaError::LaunchTimeout);

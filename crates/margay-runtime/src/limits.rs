@@ -13,6 +13,13 @@ use margay_ir as ir;
 /// Static shared memory may not use what a kernel can opt in to: only dynamic shared memory may (CUDA C++
 /// Programming Guide, "Shared Memory" of 7.x and later).
 pub fn exceeded(code: &ir::Module, limits: &Limits) -> Option<String> {
+    let log = module_and_parameters(code, limits) + &shared(code, limits);
+    (!log.is_empty()).then_some(log)
+}
+
+/// Of constant variables and of parameters, without shared memory: OpenCL holds that against the device when a kernel
+/// is enqueued (`clEnqueueNDRangeKernel`, CL_OUT_OF_RESOURCES).
+pub fn module_and_parameters(code: &ir::Module, limits: &Limits) -> String {
     let mut log = String::new();
     let constants = code.globals.iter().filter(|g| g.space == ir::Space::Const);
     let constants: u64 = constants.map(|g| g.size).sum();
@@ -28,31 +35,41 @@ pub fn exceeded(code: &ir::Module, limits: &Limits) -> Option<String> {
         true => limits.max_parameters.value.min(4352),
         false => limits.max_parameters.value,
     };
-    let shared = limits.shared_per_block.value;
-    for (id, f) in code.functions.iter().enumerate().filter(|(_, f)| f.is_entry) {
-        let name = &f.name;
-        if f.param_size > parameters {
-            let _ = writeln!(
-                log,
-                "error   : '{name}' has {} bytes of parameters, the most is {parameters}",
-                f.param_size
-            );
-        }
+    for f in code.functions.iter().filter(|f| f.is_entry && f.param_size > parameters) {
+        let _ = writeln!(
+            log,
+            "error   : '{}' has {} bytes of parameters, the most is {parameters}",
+            f.name, f.param_size
+        );
+    }
+    log
+}
+
+/// Kernels with more static shared memory than there is, and how much that is.
+pub fn too_much_shared<'a>(
+    code: &'a ir::Module,
+    limits: &Limits,
+) -> impl Iterator<Item = (&'a str, u32)> {
+    let most = limits.shared_per_block.value;
+    code.functions.iter().enumerate().filter(|(_, f)| f.is_entry).filter_map(move |(id, f)| {
         // What cannot be linked yet is judged when it is.
         let bytes = static_shared(code, ir::FuncId(id as u32)).unwrap_or(0);
-        if bytes > shared {
-            let _ = writeln!(
-                log,
-                "error   : '{name}' has {bytes} bytes of static shared memory, the most is {shared}{}",
-                match limits.shared_per_block_optin.value > shared {
-                    true =>
-                        ": more must be dynamic, with cudaFuncAttributeMaxDynamicSharedMemorySize",
-                    false => "",
-                }
-            );
-        }
-    }
-    (!log.is_empty()).then_some(log)
+        (bytes > most).then_some((&*f.name, bytes))
+    })
+}
+
+fn shared(code: &ir::Module, limits: &Limits) -> String {
+    let most = limits.shared_per_block.value;
+    let cure = match limits.shared_per_block_optin.value > most {
+        true => ": more must be dynamic, with cudaFuncAttributeMaxDynamicSharedMemorySize",
+        false => "",
+    };
+    let line = |(name, bytes): (&str, u32)| {
+        format!(
+            "error   : '{name}' has {bytes} bytes of static shared memory, the most is {most}{cure}\n"
+        )
+    };
+    too_much_shared(code, limits).map(line).collect()
 }
 
 /// As [`exceeded`] for PTX text, on the capability that it is compiled for. What does not parse, or is

@@ -71,6 +71,36 @@ impl Context {
         if let Some(log) = limits::exceeded(&code, device.gpu.limits) {
             return Err(LoadFailure { error: CudaError::InvalidPtx, log });
         }
+        self.load_checked(code, host)
+    }
+
+    /// Loads a program of OpenCL C: local memory is held against the device's when a kernel is enqueued. With
+    /// warnings of it, a line each.
+    pub fn load_opencl(
+        &self,
+        code: Arc<ir::Module>,
+    ) -> std::result::Result<(Arc<Module>, String), LoadFailure> {
+        let limits = runtime::get().device(self.device)?.gpu.limits;
+        let log = limits::module_and_parameters(&code, limits);
+        if !log.is_empty() {
+            return Err(LoadFailure { error: CudaError::InvalidPtx, log });
+        }
+        let most = limits.shared_per_block.value;
+        let line = |(name, bytes): (&str, u32)| {
+            format!(
+                "warning: kernel '{name}' has {bytes} bytes of local memory, the device has {most} \
+                 (CL_DEVICE_LOCAL_MEM_SIZE): it cannot be enqueued\n"
+            )
+        };
+        let warnings = limits::too_much_shared(&code, limits).map(line).collect();
+        Ok((self.load_checked(code, &HostVariables::default())?, warnings))
+    }
+
+    fn load_checked(
+        &self,
+        code: Arc<ir::Module>,
+        host: &HostVariables,
+    ) -> std::result::Result<Arc<Module>, LoadFailure> {
         let (addresses, valued) = self.place_variables(&code, host)?;
         static UIDS: AtomicU32 = AtomicU32::new(1);
         let uid = UIDS.fetch_add(1, Ordering::Relaxed);

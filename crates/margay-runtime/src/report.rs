@@ -7,6 +7,7 @@ use margay_exec::fault::{Access, Fault, FaultKind};
 use margay_exec::launch::LaunchFailure;
 use margay_exec::mem::{AllocationInfo, Bounds};
 use margay_ir::Space;
+use margay_observe::words::Words;
 
 use crate::error::CudaError;
 use crate::function::Function;
@@ -23,27 +24,43 @@ pub fn warn(text: &str) {
 
 /// Reports a kernel's fault. A failed assertion has its lines on stderr already, with all there is to
 /// say, and as programs compare them.
-pub(crate) fn fault(fault: &Fault) {
+pub(crate) fn fault(fault: &Fault, words: Words) {
     let said = matches!(fault.kind, FaultKind::Assert { .. });
-    let text = describe(fault, true);
+    let text = describe(fault, true, words);
     crate::logs::record(crate::logs::Level::Error, &fault.kernel, text.trim_end());
     if !said && runtime::get().settings.log {
         eprint!("{text}");
     }
 }
 
-/// The words about a launch that OpenCL made and that ended badly; they are also on stderr.
-pub fn opencl_failure(function: &Function, failure: &RunFailure) -> String {
+/// The words about a launch that OpenCL made and that ended badly; they are also on stderr. `first_group`: of the
+/// range that the launch was a part of.
+pub fn opencl_failure(function: &Function, failure: &RunFailure, first_group: [u32; 3]) -> String {
     let text = match failure {
         RunFailure::Refused(error) => format!("kernel {} cannot run: {error}", function.name()),
+        RunFailure::LocalMemory { needed, most } => {
+            too_much_local(function.name(), u64::from(*needed), u64::from(*most))
+        }
         RunFailure::Stopped(LaunchFailure::Fault(fault)) => {
-            self::fault(fault);
-            return describe(fault, true);
+            let mut fault = fault.clone();
+            for (group, first) in fault.block.iter_mut().zip(first_group) {
+                *group = group.saturating_add(first);
+            }
+            self::fault(&fault, Words::OpenCl);
+            return describe(&fault, true, Words::OpenCl);
         }
         RunFailure::Stopped(stopped) => stopped.to_string(),
     };
     warn(&text);
     text
+}
+
+/// Why `clEnqueueNDRangeKernel` refuses a kernel for want of local memory.
+pub fn too_much_local(kernel: &str, needed: u64, most: u64) -> String {
+    format!(
+        "CL_OUT_OF_RESOURCES (-5): kernel {kernel} needs {needed} bytes of local memory for its variables and \
+         arguments, a work-group has {most} (CL_DEVICE_LOCAL_MEM_SIZE)"
+    )
 }
 
 /// Who launched the kernel that ended badly, from device code.
@@ -98,9 +115,14 @@ fn pages() -> bool {
 }
 
 /// The whole message; `hint` adds what could be done.
-pub fn describe(fault: &Fault, hint: bool) -> String {
+pub fn describe(fault: &Fault, hint: bool, words: Words) -> String {
     let error = CudaError::of_fault(&fault.kind);
-    let mut out = format!("margay: {} ({}): {}\n", error.name(), error.code(), error.text());
+    let code = match words {
+        Words::Cuda => format!("{} ({})", error.name(), error.code()),
+        // OpenCL has one code for whatever stops a kernel.
+        Words::OpenCl => "CL_OUT_OF_RESOURCES (-5)".to_owned(),
+    };
+    let mut out = format!("margay: {code}: {}\n", error.text());
     let mut line = |text: String| {
         let _ = writeln!(out, "  {text}");
     };
@@ -108,7 +130,7 @@ pub fn describe(fault: &Fault, hint: bool) -> String {
     match &fault.kind {
         FaultKind::IllegalAddress { space, address, bytes, access, nearest, why } => {
             let by_pages = matches!(space, Space::Global | Space::Generic) && !pages();
-            let (access, space) = (access_name(*access), space_name(*space));
+            let (access, space) = (access_name(*access), words.space(space_name(*space)));
             line(match bytes {
                 // No access, but a call that was given the address.
                 0 => format!("{why}: {address:#x}"),
@@ -131,7 +153,7 @@ pub fn describe(fault: &Fault, hint: bool) -> String {
             }
         }
         FaultKind::Misaligned { space, address, bytes, access } => {
-            let (access, space) = (access_name(*access), space_name(*space));
+            let (access, space) = (access_name(*access), words.space(space_name(*space)));
             let off = address % u64::from((*bytes).max(1));
             line(format!(
                 "{access} of {bytes} bytes at {space} address {address:#x}, which is {off} past \
@@ -148,21 +170,24 @@ pub fn describe(fault: &Fault, hint: bool) -> String {
             line(format!("{file}:{number}: {function}: assertion `{message}` failed"));
         }
         FaultKind::StackOverflow { needed, limit } => {
-            line(format!("a thread's stack needs {needed} bytes, the limit is {limit}"));
-            advice = Some("cudaDeviceSetLimit(cudaLimitStackSize, bytes) raises it");
+            let thread = words.say("thread", "work-item");
+            line(format!("a {thread}'s stack needs {needed} bytes, the limit is {limit}"));
+            advice = match words {
+                Words::Cuda => Some("cudaDeviceSetLimit(cudaLimitStackSize, bytes) raises it"),
+                Words::OpenCl => None,
+            };
         }
         FaultKind::Timeout { after } => {
             line(format!("the kernel still ran after {:.1} s", after.as_secs_f64()));
             advice = Some("MARGAY_TIMEOUT (seconds; `margay run --timeout`) sets the limit");
         }
         FaultKind::Deadlock { who } => {
-            for text in std::iter::once("no thread can make progress:").chain(who.lines()) {
-                line(text.to_owned());
-            }
+            line(format!("no {} can make progress:", words.say("thread", "work-item")));
+            who.lines().for_each(|text| line(text.to_owned()));
         }
     }
-    let ([bx, by, bz], [tx, ty, tz]) = (fault.block, fault.thread);
-    line(format!("in kernel {}, block ({bx},{by},{bz}), thread ({tx},{ty},{tz})", fault.kernel));
+    let who = words.who(fault.block, Some(fault.thread));
+    line(format!("in kernel {}, {who}", fault.kernel));
     let place = &fault.place;
     let mut at = String::new();
     if let Some(file) = &place.file {
@@ -173,6 +198,9 @@ pub fn describe(fault: &Fault, hint: bool) -> String {
     }
     if !at.is_empty() {
         line(format!("at {} in {}", at.trim_end_matches(", "), place.function));
+    }
+    if let Some(text) = &place.text {
+        line(format!("  {}", text.trim()));
     }
     if !place.instruction.is_empty() {
         line(format!("instruction: {}", place.instruction));
@@ -219,7 +247,7 @@ mod tests {
         };
         let fault =
             Fault { kind, kernel: "add".into(), block: [1, 0, 0], thread: [3, 0, 0], place };
-        let text = describe(&fault, true);
+        let text = describe(&fault, true, Words::Cuda);
         for part in [
             "CUDA_ERROR_ILLEGAL_ADDRESS (700)",
             "write of 4 bytes at global address 0x1194",
@@ -228,6 +256,10 @@ mod tests {
             "add.cu:7:3, PTX line 41",
             "MARGAY_BOUNDS=page",
         ] {
+            assert!(text.contains(part), "{part:?} is not in:\n{text}");
+        }
+        let text = describe(&fault, true, Words::OpenCl);
+        for part in ["CL_OUT_OF_RESOURCES (-5)", "work-group (1,0,0), work-item (3,0,0)"] {
             assert!(text.contains(part), "{part:?} is not in:\n{text}");
         }
     }

@@ -25,7 +25,14 @@ pub unsafe fn clWaitForEvents(num_events: cl_uint, event_list: *const cl_event) 
     if events.iter().any(|e| e.context.handle() != events[0].context.handle()) {
         return Err(CL_INVALID_CONTEXT);
     }
-    let failed = events.iter().fold(false, |failed, e| (e.wait() < 0) | failed);
+    let mut failed = false;
+    for event in &events {
+        if event.wait() < 0 {
+            failed = true;
+            // No later call of the queue repeats it.
+            event.queue.iter().for_each(|queue| queue.told(event));
+        }
+    }
     if failed { Err(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) } else { Ok(()) }
 }
 

@@ -44,7 +44,10 @@ pub unsafe fn clEnqueueNDRangeKernel(
     };
     let range = ndrange::check(&kernel, &on, offset, global, local, work_dim)?;
     let most = u64::from(on.device.gpu.limits.shared_per_block.value);
-    if kernel.local_bytes(&on)? > most || captured.dynamic_local > most {
+    let local_bytes = kernel.local_bytes(&on)?.max(captured.dynamic_local);
+    if local_bytes > most {
+        let why = margay_runtime::report::too_much_local(&kernel.info.name, local_bytes, most);
+        queue.context.refuse(&why);
         return Err(CL_OUT_OF_RESOURCES);
     }
     // SAFETY: the caller keeps the contract.

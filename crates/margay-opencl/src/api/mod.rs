@@ -131,7 +131,7 @@ impl Enqueue {
         }
         match event.wait() {
             status if status < 0 => {
-                self.queue.forget_failure();
+                self.queue.forget_failures();
                 Err(status)
             }
             // An earlier command's failure must not pass as good data.

@@ -555,4 +555,20 @@ fn local_memory_has_a_limit() {
     assert_eq!((ask(most - 1024 + 1), setup.run(kernel, 1, None)), (0, CL_OUT_OF_RESOURCES));
     assert_eq!((ask(most - 1024), setup.run(kernel, 1, None)), (0, 0));
     assert_eq!(setup.read::<i32>(out, 1), [3]);
+    // Variables alone: the build warns, and another kernel of the program runs.
+    let source = format!(
+        "kernel void big(global int *o) {{ local int l[{}]; l[*o] = 1; barrier(1); *o = l[*o + 1]; }}
+        kernel void small(global int *o) {{ *o = 7; }}",
+        most / 4 + 1
+    );
+    let (program, result, log) = setup.build(&source, CL1);
+    let words = format!("warning: kernel 'big' has {} bytes of local memory", most + 4);
+    assert!(result == 0 && log.contains(&words) && !log.contains("cuda"), "{log}");
+    let mut error = 0;
+    for (name, expected) in [(c"big", CL_OUT_OF_RESOURCES), (c"small", 0)] {
+        let kernel = cl!(clCreateKernel(program, name.as_ptr(), &mut error));
+        assert_eq!(set(kernel, 0, &out), 0);
+        assert_eq!((error, setup.run(kernel, 1, None)), (0, expected));
+    }
+    assert_eq!(setup.read::<i32>(out, 1), [7]);
 }

@@ -39,6 +39,8 @@ impl Desk {
     }
 }
 
+type ErrorCallback = Option<unsafe extern "C" fn(*const c_char, *const c_void, usize, *mut c_void)>;
+
 fn heard(from: &Receiver<String>) -> String {
     from.recv_timeout(Duration::from_secs(60)).expect("the callback is called")
 }
@@ -163,6 +165,81 @@ fn a_context_is_told_of_errors() {
     let mem = own.buffer(&[0i32]);
     assert_eq!((set(kernel, 0, &mem), own.run(kernel, 1, None)), (0, 0));
     assert_eq!(own.read::<i32>(mem, 1), [3]);
+}
+
+unsafe extern "C" fn wrong_and_waiting(
+    _: *const c_char,
+    _: *const c_void,
+    _: usize,
+    data: *mut c_void,
+) {
+    // SAFETY: the data are the test's.
+    let desk = unsafe { Desk::of(data) };
+    let finished = cl!(clFinish(desk.queue));
+    let size = 1usize;
+    let (none, list) = (null_mut(), null());
+    let run = cl!(clEnqueueNDRangeKernel(
+        desk.queue,
+        desk.kernel,
+        1,
+        null(),
+        &size,
+        null(),
+        0,
+        list,
+        none
+    ));
+    let again = cl!(clFinish(desk.queue));
+    desk.say(format!("{finished} {run} {again}"));
+}
+
+/// The context's function may wait for the queue whose command it is told of.
+#[test]
+fn a_context_s_function_waits_for_the_queue() {
+    let setup = Setup::new(0);
+    let good = setup.kernel("kernel void f() {}", "", "f");
+    let (mut desk, said) = Desk::new(&setup, good);
+    let (mut error, data) = (0, desk.data());
+    let tell: ErrorCallback = Some(wrong_and_waiting);
+    let context = cl!(clCreateContext(null(), 1, &setup.device, tell, data, &mut error));
+    let queue = cl!(clCreateCommandQueue(context, setup.device, 0, &mut error));
+    let own = std::mem::ManuallyDrop::new(Setup { device: setup.device, context, queue });
+    desk.queue = queue;
+    desk.kernel = own.kernel("kernel void f() {}", "", "f");
+    let bad = own.kernel("kernel void f(global int *o) { o[1l << 43] = 1; }", "", "f");
+    assert_eq!((set(bad, 0, &own.buffer(&[0i32])), own.run(bad, 1, None)), (0, 0));
+    // A second command behind it, which the function's wait waits for as well.
+    assert_eq!(own.run(desk.kernel, 1, None), 0);
+    // Both are told, and nobody else.
+    let told = CL_OUT_OF_RESOURCES;
+    assert_eq!(cl!(clFinish(queue)), told);
+    assert_eq!(heard(&said), format!("{told} 0 {told}"));
+    assert_eq!(cl!(clFinish(queue)), 0);
+}
+
+unsafe extern "C" fn running(event: cl_event, _: cl_int, data: *mut c_void) {
+    let waited = cl!(clWaitForEvents(1, &event));
+    // SAFETY: the data are the test's.
+    unsafe { Desk::of(data) }.say(waited.to_string());
+}
+
+/// Undefined by the specification, and no reason to hang.
+#[test]
+fn an_event_s_callback_waits_for_the_event() {
+    let setup = Setup::new(0);
+    let kernel = setup.kernel("kernel void f() {}", "", "f");
+    let (desk, said) = Desk::new(&setup, kernel);
+    for trigger in [CL_SUBMITTED, CL_RUNNING, CL_COMPLETE] {
+        let (mut error, mut event, size) = (0, null_mut(), 1usize);
+        let gate = cl!(clCreateUserEvent(setup.context, &mut error));
+        let (q, k, e) = (setup.queue, kernel, &mut event);
+        let run = cl!(clEnqueueNDRangeKernel(q, k, 1, null(), &size, null(), 1, &gate, e));
+        assert_eq!((error, run), (0, 0));
+        assert_eq!(cl!(clSetEventCallback(event, trigger, Some(running), desk.data())), 0);
+        assert_eq!(cl!(clSetUserEventStatus(gate, CL_COMPLETE)), 0);
+        assert_eq!((trigger, heard(&said)), (trigger, "0".into()));
+        assert_eq!(cl!(clFinish(setup.queue)), 0);
+    }
 }
 
 unsafe extern "C" fn native(block: *mut c_void) {

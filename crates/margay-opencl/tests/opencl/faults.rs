@@ -82,6 +82,112 @@ fn recursion_is_an_error_that_names_the_cycle() {
     assert_eq!(setup.build(diamond, "").1, 0);
 }
 
+/// OpenCL C lets a kernel call another, of its own or another object; its local variables are then the caller's, too.
+#[test]
+fn a_kernel_calls_a_kernel() {
+    let setup = Setup::new(0);
+    let callee = "typedef struct { int a; float b[3]; } pair;
+        kernel void inner(global int *o, pair p, local int *l, float3 v) {
+          local int t[4]; local int u;
+          t[get_local_id(0)] = p.a + get_local_id(0); if (get_local_id(0) == 0) u = 1000;
+          l[get_local_id(0)] = 100;
+          barrier(CLK_LOCAL_MEM_FENCE);
+          o[get_global_id(0)] += t[3 - get_local_id(0)] + l[0] + u + (int)v.y;
+        }\n";
+    let caller = "kernel void outer(global int *o, pair p, local int *l) {
+          inner(o, p, l, (float3)(1, 20, 3)); barrier(CLK_LOCAL_MEM_FENCE);
+          inner(o + 4, p, l, (float3)(4, 50, 6));
+        }\n";
+    let declared = "typedef struct { int a; float b[3]; } pair;
+        kernel void inner(global int *o, pair p, local int *l, float3 v);\n";
+    let whole = |options: &str| {
+        let (program, result, log) = setup.build(&(callee.to_owned() + caller), options);
+        assert_eq!(result, 0, "{log}");
+        program
+    };
+    let linked = {
+        let compile = |text: &str| {
+            let (program, none, data) = (setup.source(text), null_mut(), null_mut());
+            let result =
+                cl!(clCompileProgram(program, 0, null(), null(), 0, null(), none, None, data));
+            assert_eq!(result, 0, "{}", setup.log(program));
+            program
+        };
+        let objects = [compile(callee), compile(&(declared.to_owned() + caller))];
+        let (mut error, none, no_data) = (0, null(), null_mut());
+        let (context, list) = (setup.context, objects.as_ptr());
+        let linked =
+            cl!(clLinkProgram(context, 0, none, null(), 2, list, None, no_data, &mut error));
+        assert_eq!(error, 0);
+        linked
+    };
+    let programs = [whole(""), whole("-cl-opt-disable"), whole("-cl-std=CL3.0"), linked];
+    for (n, program) in programs.into_iter().enumerate() {
+        let mut error = 0;
+        let mut count = 0;
+        assert_eq!(cl!(clCreateKernelsInProgram(program, 0, null_mut(), &mut count)), 0);
+        assert_eq!(count, 2);
+        for (name, second) in [(c"inner", 0), (c"outer", 1)] {
+            let kernel = cl!(clCreateKernel(program, name.as_ptr(), &mut error));
+            assert_eq!(error, 0);
+            let mem = setup.buffer(&[0i32; 8]);
+            assert_eq!((set(kernel, 0, &mem), set(kernel, 1, &(7i32, [0f32; 3]))), (0, 0));
+            assert_eq!(cl!(clSetKernelArg(kernel, 2, 16, null())), 0);
+            if second == 0 {
+                assert_eq!(set(kernel, 3, &[1f32, 20.0, 3.0, 0.0]), 0);
+            }
+            let mut local = 0u64;
+            let to = (&raw mut local).cast();
+            let what = CL_KERNEL_LOCAL_MEM_SIZE;
+            assert_eq!(
+                cl!(clGetKernelWorkGroupInfo(kernel, setup.device, what, 8, to, null_mut())),
+                0
+            );
+            assert!(local >= 16 + 16, "{local}");
+            assert_eq!(setup.run(kernel, 4, Some(4)), 0);
+            let row = |v: i32| (0..4).map(move |i| 7 + 3 - i + 100 + 1000 + v);
+            let empty = std::iter::repeat_n(0, 4);
+            let expected: Vec<i32> = match second {
+                0 => row(20).chain(empty).collect(),
+                _ => row(20).chain(row(50)).collect(),
+            };
+            assert_eq!((n, setup.read::<i32>(mem, 8)), (n, expected));
+        }
+    }
+}
+
+/// The error of a command comes out of one call: of the wait for its event, or of the next wait for the queue.
+#[test]
+fn an_error_is_told_once() {
+    let setup = Setup::new(0);
+    let source = "kernel void f(global int *o, long at) { o[at] = 1; }";
+    let kernel = setup.kernel(source, "", "f");
+    let mem = setup.buffer(&[0i32; 4]);
+    assert_eq!((set(kernel, 0, &mem), set(kernel, 1, &(1i64 << 43))), (0, 0));
+    let fail = || {
+        let (size, mut event, q) = (1usize, null_mut(), setup.queue);
+        let to = &mut event;
+        assert_eq!(
+            cl!(clEnqueueNDRangeKernel(q, kernel, 1, null(), &size, null(), 0, null(), to)),
+            0
+        );
+        event
+    };
+    let read = || {
+        let (mut word, q, none) = (0i32, setup.queue, null_mut());
+        cl!(clEnqueueReadBuffer(q, mem, 1, 0, 4, (&raw mut word).cast(), 0, null(), none))
+    };
+    let event = fail();
+    assert_eq!(cl!(clWaitForEvents(1, &event)), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    assert_eq!((read(), cl!(clFinish(setup.queue))), (0, 0));
+    fail();
+    assert_eq!((read(), read(), cl!(clFinish(setup.queue))), (CL_OUT_OF_RESOURCES, 0, 0));
+    // Of two, the wait for one leaves the other's.
+    let (first, _) = (fail(), fail());
+    assert_eq!(cl!(clWaitForEvents(1, &first)), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    assert_eq!((cl!(clFinish(setup.queue)), read()), (CL_OUT_OF_RESOURCES, 0));
+}
+
 #[test]
 fn wrong_arguments() {
     let setup = Setup::new(0);

@@ -427,7 +427,7 @@ impl Here<'_, '_> {
             Err(failure) => {
                 // The fault that follows names this thread.
                 if let LaunchFailure::Fault(fault) = &failure {
-                    crate::report::fault(fault);
+                    crate::report::fault(fault, margay_observe::words::Words::Cuda);
                 }
                 Err(Box::new(crate::launch::fault_of(failure)))
             }

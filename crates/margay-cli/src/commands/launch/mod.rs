@@ -153,7 +153,13 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     let context = device.retain_primary();
     let sm = device.gpu.cc().sm();
     let code = image::compile(&text, sm).map_err(|f| load_failure(&args.file, &f))?;
-    let module = context.load_ir(code).map_err(|f| load_failure(&args.file, &f))?;
+    let module = if is_opencl {
+        let loaded = context.load_opencl(code).map_err(|f| load_failure(&args.file, &f))?;
+        loaded.1.lines().for_each(margay_runtime::report::warn);
+        loaded.0
+    } else {
+        context.load_ir(code).map_err(|f| load_failure(&args.file, &f))?
+    };
     let name = kernel_name(&module, &args.kernel)?;
     let function = module.function(&name).map_err(failed("the kernel"))?;
 
@@ -237,12 +243,19 @@ pub fn run(args: Args) -> Result<u8, Failure> {
             global: std::array::from_fn(|d| u64::from(args.grid[d]) * u64::from(args.block[d])),
             local: args.block,
         };
+        let items: u64 = args.block.iter().map(|n| u64::from(*n)).product();
+        let most = function.max_threads().map_err(failed("the kernel"))?;
+        if items == 0 || items > u64::from(most) {
+            return Err(Failure::Usage(format!(
+                "--block: a work-group of {items} work-items; kernel {name} takes 1 to {most} on this \
+                 device (CL_INVALID_WORK_GROUP_SIZE)"
+            )));
+        }
         let environment = range.environment([0; 3]);
         context.run(&function, request, environment).map_err(|failure| {
-            let text = margay_runtime::report::opencl_failure(&function, &failure);
-            let stopped = text.contains("LAUNCH_TIMEOUT");
+            margay_runtime::report::opencl_failure(&function, &failure, [0; 3]);
             let what = "the kernel: it did not end well".to_owned();
-            if stopped { Failure::Stopped(what) } else { Failure::Work(what) }
+            if failure.timed_out() { Failure::Stopped(what) } else { Failure::Work(what) }
         })?;
     } else {
         context.launch(&function, &stream, request).map_err(failed("the launch"))?;
