@@ -172,3 +172,59 @@ fn too_few_parameters() {
     let store = session.function(session.load(KERNELS), "store");
     fails(launch(store, [1, 1, 1], [1, 1, 1], 0, null_mut(), &mut []), INVALID_VALUE);
 }
+
+/// CUDA's first way to launch: the shape and the parameters are the function's.
+#[test]
+fn launches_of_the_first_versions() {
+    let session = Session::new();
+    let module = session.load(KERNELS);
+    let add = session.function(module, "add");
+    let values: Vec<f32> = (0..1000).map(|i| i as f32).collect();
+    let (mut a, b, c) = (session.alloc(4000), session.alloc(4000), session.alloc(4000));
+    upload(a, &values);
+    upload(b, &values);
+    let mut stream = null_mut();
+    // SAFETY: pointers to locals of the sizes given.
+    unsafe {
+        ok(cuStreamCreate(&mut stream, 0));
+        // Nothing is set yet.
+        fails(cuLaunch(add), INVALID_VALUE);
+        fails(cuFuncSetBlockShape(add, 0, 1, 1), INVALID_VALUE);
+        fails(cuFuncSetBlockShape(add, 32, -1, 1), INVALID_VALUE);
+        fails(cuFuncSetBlockShape(add, 1024, 2, 1), INVALID_VALUE);
+        fails(cuFuncSetBlockShape(null_mut(), 1, 1, 1), INVALID_HANDLE);
+        ok(cuFuncSetBlockShape(add, 16, 1, 1));
+        fails(cuFuncSetSharedSize(add, 1 << 20), INVALID_VALUE);
+        ok(cuFuncSetSharedSize(add, 64));
+        ok(cuParamSetv(add, 0, arg(&mut a), 8));
+        for (at, pointer) in [(8, b), (16, c)] {
+            ok(cuParamSeti(add, at, pointer as u32));
+            ok(cuParamSeti(add, at + 4, (pointer >> 32) as u32));
+        }
+        ok(cuParamSeti(add, 24, 1000));
+        fails(cuParamSeti(add, -4, 0), INVALID_VALUE);
+        fails(cuParamSeti(add, 1 << 20, 0), INVALID_VALUE);
+        fails(cuParamSetv(add, 0, null_mut(), 8), INVALID_VALUE);
+        fails(cuLaunch(add), INVALID_VALUE);
+        ok(cuParamSetSize(add, 27));
+        fails(cuLaunch(add), INVALID_VALUE);
+        ok(cuParamSetSize(add, 28));
+        ok(cuLaunch(add));
+    }
+    let doubled: Vec<f32> = values.iter().map(|v| v * 2.0).collect();
+    let sums = download::<f32>(c, 1000);
+    assert_eq!(sums[..16], doubled[..16]);
+    assert!(sums[16..].iter().all(|v| *v == 0.0));
+    // SAFETY: as above.
+    unsafe {
+        fails(cuLaunchGrid(add, 0, 1), INVALID_VALUE);
+        ok(cuLaunchGrid(add, 32, 1));
+        assert_eq!(download::<f32>(c, 500)[..500], doubled[..500]);
+        fails(cuParamSetTexRef(add, -1, null_mut()), INVALID_HANDLE);
+        // What is set stays set.
+        ok(cuParamSetf(add, 24, f32::from_bits(1000)));
+        ok(cuLaunchGridAsync(add, 63, 1, stream));
+        ok(cuStreamSynchronize(stream));
+    }
+    assert_eq!(download::<f32>(c, 1000), doubled);
+}

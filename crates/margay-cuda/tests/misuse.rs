@@ -476,3 +476,36 @@ fn host_functions_make_no_calls() {
         ok(cuCtxSynchronize());
     }
 }
+
+/// A context of the old kind ends with its last use.
+#[test]
+fn attached_contexts() {
+    let session = Session::new();
+    let mut attached = null_mut();
+    // SAFETY: pointers to locals.
+    unsafe {
+        fails(cuCtxAttach(null_mut(), 0), INVALID_VALUE);
+        fails(cuCtxAttach(&mut attached, 1), INVALID_VALUE);
+        let mut context = null_mut();
+        ok(cuCtxCreate_v2(&mut context, 0, session.device));
+        ok(cuCtxAttach(&mut attached, 0));
+        assert_eq!(attached, context);
+        ok(cuCtxDetach(context));
+        ok(cuCtxSynchronize());
+        // It is not the session's that is current.
+        fails(cuCtxDetach(session.context), CUresult::CUDA_ERROR_INVALID_CONTEXT);
+        ok(cuCtxDetach(context));
+        let mut now = null_mut();
+        ok(cuCtxGetCurrent(&mut now));
+        assert_eq!(now, session.context);
+        assert_ne!(cuCtxDetach(context), CUresult::CUDA_SUCCESS);
+        // A primary context has counts of its own.
+        let mut primary = null_mut();
+        ok(cuDevicePrimaryCtxRetain(&mut primary, session.device));
+        ok(cuCtxPushCurrent_v2(primary));
+        fails(cuCtxAttach(&mut attached, 0), CUresult::CUDA_ERROR_NOT_PERMITTED);
+        fails(cuCtxDetach(primary), CUresult::CUDA_ERROR_INVALID_CONTEXT);
+        ok(cuCtxPopCurrent_v2(&mut now));
+        ok(cuDevicePrimaryCtxRelease_v2(session.device));
+    }
+}

@@ -336,3 +336,29 @@ fn a_write_to_constant_memory_is_a_launch_failure() {
     let message = text(&output.stderr);
     assert!(message.contains("at byte 4 of `table`"), "{message}");
 }
+
+#[test]
+#[ignore = "run by a_runtime_of_nvidias_is_told_once"]
+fn scenario_private_tables() {
+    let _session = Session::new();
+    let mut table = std::ptr::null();
+    // Any table: none is here.
+    let id = CUuuid { bytes: [7; 16] };
+    for _ in 0..2 {
+        // SAFETY: pointers to locals.
+        let refused = unsafe { cuGetExportTable(&mut table, &id) };
+        fails(refused, CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        assert!(table.is_null());
+    }
+}
+
+#[test]
+fn a_runtime_of_nvidias_is_told_once() {
+    for log in ["0", "1"] {
+        let output = child("scenario_private_tables", &[("MARGAY_LOG", log)]);
+        assert!(output.status.success(), "{}", text(&output.stdout));
+        let message = text(&output.stderr);
+        assert_eq!(message.matches("nvcc -cudart shared").count(), 1, "{message}");
+        assert_eq!(message.matches("margay cc").count(), 1, "{message}");
+    }
+}

@@ -107,5 +107,10 @@ prints the table.
 
 Gamma, Bessel and inverse error functions in double precision, `tgammaf`, `lgammaf` and the Bessel functions
 in single precision, remainders, and arithmetic in a given rounding direction are computed lane by lane
-(`margay-exec/src/semantics/libdevice`); `cargo test -p margay-exec --test libdevice_accuracy` measures them.
+(`margay-exec/src/semantics/libdevice`).
+
+## All functions of the guide's tables
+
+[Every function](math-functions.md) that the guide's tables list, with and without a formula, of both precisions and
+the intrinsics, as `cargo test -p margay-exec --test math_tables -- --nocapture` measures and prints them.
 ";

@@ -142,7 +142,7 @@ macro_rules! table {
             FastExpf "__nv_fast_expf" (x: F32) -> (F32) = single::exponential::expf;
             FastExp10f "__nv_fast_exp10f" (x: F32) -> (F32) = single::exponential::exp10f;
             FastLogf "__nv_fast_logf" (x: F32) -> (F32) = single::logarithm::logf;
-            FastLog2f "__nv_fast_log2f" (x: F32) -> (F32) = single::logarithm::log2f;
+            FastLog2f "__nv_fast_log2f" (x: F32) -> (F32) = single::logarithm::log2f_approx;
             FastLog10f "__nv_fast_log10f" (x: F32) -> (F32) = single::logarithm::log10f;
             FastSinf "__nv_fast_sinf" (x: F32) -> (F32) = approx::sin;
             FastCosf "__nv_fast_cosf" (x: F32) -> (F32) = approx::cos;

@@ -8,7 +8,7 @@ use margay_math::{Function, Type};
 
 /// Written by `libdevice_reference.py` beside it: a name, arguments, and the exact value as the
 /// nearest double and what that lacks.
-const REFERENCES: &str = include_str!("../../margay-exec/tests/data/libdevice_reference.txt");
+const REFERENCES: &str = include_str!("data/libdevice_reference.txt");
 
 /// Bounds of the CUDA C++ Programming Guide, in units in the last place.
 const DOCUMENTED: &[(&str, f64)] = &[

@@ -64,6 +64,8 @@ pub struct Context {
     pub cache_config: AtomicU32,
     /// Shared-memory bank size: kept for the getter.
     pub shared_config: AtomicU32,
+    /// How often it is used: once since its creation, and once for each `cuCtxAttach`.
+    pub uses: AtomicU32,
     /// Never repeats in the process (`cuCtxGetId`).
     pub id: u64,
     error: AtomicU32,
@@ -88,6 +90,7 @@ impl Context {
             flags: AtomicU32::new(flags),
             cache_config: AtomicU32::new(0),
             shared_config: AtomicU32::new(1),
+            uses: AtomicU32::new(1),
             id: IDS.fetch_add(1, Ordering::Relaxed),
             error: AtomicU32::new(0),
             gone: AtomicBool::new(false),

@@ -46,12 +46,26 @@ impl FunctionSettings {
     }
 }
 
+/// What the launches of CUDA's first versions find set on a function.
+#[derive(Clone, Debug, Default)]
+pub struct OldLaunch {
+    /// `cuFuncSetBlockShape`.
+    pub block: Option<[u32; 3]>,
+    /// `cuFuncSetSharedSize`: bytes of dynamic shared memory.
+    pub shared: u32,
+    /// `cuParamSetSize`: how many bytes of parameters there are.
+    pub size: usize,
+    /// `cuParamSeti` and its like.
+    pub params: Vec<u8>,
+}
+
 /// A kernel of a module.
 pub struct Function {
     pub handle: Handle,
     pub module: Arc<Module>,
     pub id: ir::FuncId,
     pub settings: Mutex<FunctionSettings>,
+    pub old_launch: Mutex<OldLaunch>,
     warned: AtomicBool,
     program: OnceLock<std::result::Result<Arc<Program>, CudaError>>,
 }
@@ -64,6 +78,7 @@ impl Function {
             module: module.clone(),
             id,
             settings: Mutex::new(settings),
+            old_launch: Mutex::default(),
             warned: AtomicBool::new(false),
             program: OnceLock::new(),
         }

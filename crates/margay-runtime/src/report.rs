@@ -22,6 +22,12 @@ pub fn warn(text: &str) {
     }
 }
 
+/// One line without which the program's end cannot be understood: not to be silenced.
+pub fn say(text: &str) {
+    crate::logs::record(crate::logs::Level::Error, "margay", text);
+    eprintln!("margay: {text}");
+}
+
 /// Reports a kernel's fault. A failed assertion has its lines on stderr already, with all there is to
 /// say, and as programs compare them.
 pub(crate) fn fault(fault: &Fault, words: Words) {

@@ -26,6 +26,7 @@ pub mod init;
 pub mod ipc;
 pub mod jit;
 pub mod launch;
+pub mod legacy;
 pub mod library;
 pub mod link;
 pub mod logs;

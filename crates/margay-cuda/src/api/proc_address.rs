@@ -2,6 +2,7 @@
 //! Finding functions by name and version.
 
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::Once;
 
 use margay_runtime::{CudaError, Result};
 
@@ -58,11 +59,19 @@ pub unsafe fn cuGetProcAddress(
     unsafe { cuGetProcAddress_v2(name, to, version, flags, std::ptr::null_mut()) }
 }
 
-/// The undocumented tables of NVIDIA's own libraries: none is here.
+/// The undocumented tables of NVIDIA's own libraries: none is here, and what asks for them cannot
+/// go on. That is NVIDIA's runtime, which a program has inside it unless it was told otherwise.
 pub unsafe fn cuGetExportTable(table: *mut *const c_void, id: *const CUuuid) -> Result<()> {
     required(id)?;
     required(table)?;
     // SAFETY: checked for null, and the program's to write.
     unsafe { table.write(std::ptr::null()) };
-    Err(CudaError::NotFound)
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        margay_runtime::report::say(
+            "NVIDIA's CUDA runtime, linked into this program or library, works with NVIDIA's driver only. \
+             Relink with `nvcc -cudart shared` and run it with `margay run`, or compile with `margay cc`",
+        )
+    });
+    Err(CudaError::NotSupported)
 }

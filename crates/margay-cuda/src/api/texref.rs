@@ -34,6 +34,11 @@ fn normalized(state: &ReferenceState) -> bool {
     fixed || state.flags & CU_TRSF_READ_AS_INTEGER == 0
 }
 
+/// A handle that is of a texture reference.
+pub fn check(reference: CUtexref) -> Result<()> {
+    texture(reference).map(|_| ())
+}
+
 fn change(
     reference: CUtexref,
     change: impl FnOnce(&mut ReferenceState) -> Result<()>,

@@ -106,6 +106,9 @@ fn hypot(x: &[f64]) -> f64 {
 }
 
 fn normcdf(x: f64) -> f64 {
+    if x.is_infinite() {
+        return if x > 0.0 { 1.0 } else { 0.0 };
+    }
     // √½ and what the nearest double lacks.
     let (high, low) = (std::f64::consts::FRAC_1_SQRT_2, -4.833646656726457e-17);
     let t = -x * high;

@@ -7,7 +7,7 @@
 //! that are too rare for a formula.
 //!
 //! Accuracy is at least what the CUDA Programming Guide's appendix on mathematical functions
-//! grants (`tests/libdevice_accuracy.rs` measures it). Results do not depend on the host's C library.
+//! grants (`tests/math_tables.rs` measures it). Results do not depend on the host's C library.
 //! Subnormals are never flushed, except by `.approx` operations and the `fast` functions made of
 //! them.
 
