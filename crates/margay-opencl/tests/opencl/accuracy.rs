@@ -30,6 +30,8 @@ struct Function {
     bound: f64,
     /// The function is not defined, or not accurate, beyond the bound.
     within: bool,
+    /// The function is defined for NaN.
+    nan: bool,
     reference: Reference,
 }
 
@@ -49,18 +51,33 @@ const fn row(
         arguments,
         bound,
         within: false,
+        nan: true,
         reference,
     }
 }
 
 const fn any(name: &'static str, arguments: u32, bound: f64, reference: Reference) -> Function {
-    Function { name, call: None, allowed: None, arguments, bound, within: false, reference }
+    Function {
+        name,
+        call: None,
+        allowed: None,
+        arguments,
+        bound,
+        within: false,
+        nan: true,
+        reference,
+    }
 }
 
 impl Function {
     const fn by(mut self, call: &'static str) -> Function {
         self.call = Some(call);
         self
+    }
+
+    /// Not defined for NaN.
+    const fn numbers(self) -> Function {
+        Function { nan: false, ..self }
     }
 
     const fn finite(mut self) -> Function {
@@ -295,8 +312,11 @@ impl Random {
 }
 
 /// Arguments of a function: edges, each with each, and random ones, or all that there are.
-fn sample<T: Precision>(function: &Function, random: &mut Random) -> (Vec<T>, Vec<T>) {
-    const COUNT: usize = 1 << 14;
+fn sample<T: Precision>(
+    function: &Function,
+    random: &mut Random,
+    count: usize,
+) -> (Vec<T>, Vec<T>) {
     let mut pairs: Vec<(T, T)> = Vec::new();
     let edges: Vec<f64> = EDGES.iter().chain(T::EDGES).copied().collect();
     for x in &edges {
@@ -309,18 +329,41 @@ fn sample<T: Precision>(function: &Function, random: &mut Random) -> (Vec<T>, Ve
         }
         Some(value) => {
             let mut next = || value((random.next() * 65536.0) as u16);
-            pairs.extend((0..COUNT).map(|_| (next(), next())));
+            pairs.extend((0..count).map(|_| (next(), next())));
         }
         None => {
             let mut next = || T::of(random.within(function.bound));
-            pairs.extend((0..COUNT).map(|_| (next(), next())));
+            pairs.extend((0..count).map(|_| (next(), next())));
         }
     }
-    let inside = |v: T| !function.within || v.wide().abs() <= function.bound;
+    let inside = |v: T| {
+        (!function.within || v.wide().abs() <= function.bound)
+            && (function.nan || !v.wide().is_nan())
+    };
     pairs.into_iter().filter(|(x, y)| inside(*x) && inside(*y)).unzip()
 }
 
-fn measure<T: Precision>(functions: &[Function]) {
+/// Build options, and which values they leave out of the table.
+#[derive(Clone, Copy)]
+struct Mode {
+    options: &'static str,
+    /// Numbers below the normal ones may be zero, as arguments and as results.
+    flushes: bool,
+    /// Arguments and results are finite.
+    finite: bool,
+}
+
+const PLAIN: Mode = Mode { options: "", flushes: false, finite: false };
+
+impl Mode {
+    fn judges<T: Precision>(self, arguments: [f64; 2], exact: f64) -> bool {
+        let normal = |v: f64| v == 0.0 || v.abs() >= T::FORMAT.1.exp2();
+        let mut values = arguments.into_iter().chain([exact]);
+        values.all(|v| (!self.flushes || normal(v)) && (!self.finite || v.is_finite()))
+    }
+}
+
+fn measure<T: Precision>(functions: &[Function], mode: Mode) {
     let setup = Setup::new(0);
     let mut source = format!(
         "#pragma OPENCL EXTENSION cl_khr_fp16 : enable
@@ -335,12 +378,16 @@ fn measure<T: Precision>(functions: &[Function]) {
             function.call()
         );
     }
-    let (program, result, log) = setup.build(&source, "");
+    let (program, result, log) = setup.build(&source, mode.options);
     assert_eq!(result, 0, "{log}");
+    if !mode.options.is_empty() {
+        println!("with {}:", mode.options);
+    }
     let (mut random, mut wrong) = (Random(7), Vec::new());
     for (n, function) in functions.iter().enumerate() {
         let Function { name, allowed, reference, .. } = function;
-        let (x, y) = sample::<T>(function, &mut random);
+        let count = if mode.options.is_empty() { 1 << 14 } else { 1 << 11 };
+        let (x, y) = sample::<T>(function, &mut random, count);
         let zeros = vec![T::default(); x.len()];
         let (a, b, out) = (setup.buffer(&x), setup.buffer(&y), setup.buffer(&zeros));
         let (full, mut error) = (std::ffi::CString::new(format!("t{n}")).unwrap(), 0);
@@ -351,7 +398,11 @@ fn measure<T: Precision>(functions: &[Function]) {
         let mut worst = (0.0, 0.0, 0.0, 0.0);
         for ((x, y), got) in x.iter().zip(&y).zip(&values) {
             let (x, y) = (x.wide(), y.wide());
-            let error = ulp(*got, reference(x, y));
+            let exact = reference(x, y);
+            if !mode.judges::<T>([x, y], exact) {
+                continue;
+            }
+            let error = ulp(*got, exact);
             // Where nobody says by how many units, infinities and what is flushed do not count.
             let counts = allowed.is_some() || (error.is_finite() && x.abs() > 1e-30);
             if counts && (error > worst.0 || error.is_nan()) {
@@ -381,18 +432,73 @@ fn measure<T: Precision>(functions: &[Function]) {
 
 #[test]
 fn single_precision_is_within_the_specifications_table() {
-    measure::<f32>(float::BOTH);
-    measure::<f32>(float::SINGLE);
+    measure::<f32>(float::BOTH, PLAIN);
+    measure::<f32>(float::SINGLE, PLAIN);
 }
 
 #[test]
 fn double_precision_is_within_the_specifications_table() {
-    measure::<f64>(double::DOUBLE);
+    measure::<f64>(double::DOUBLE, PLAIN);
 }
 
 /// The table of `half` allows 1 to 4 units; a single-precision function, rounded once, is within one.
 #[test]
 fn half_precision_is_within_the_specifications_table() {
     let of_half = |f: &Function| Function { allowed: f.allowed.map(|a| a.min(1.0)), ..*f };
-    measure::<f16>(&float::BOTH.iter().map(of_half).collect::<Vec<_>>());
+    measure::<f16>(float::HALF, PLAIN);
+    measure::<f16>(&float::BOTH.iter().map(of_half).collect::<Vec<_>>(), PLAIN);
+}
+
+/// The table has absolute bounds for them: `max * max * (2n - 1) * EPSILON`, and with 3 for a component of `cross`,
+/// where `max` is the largest magnitude of the components.
+#[test]
+fn dot_and_cross_are_within_the_specifications_table() {
+    let setup = Setup::new(0);
+    let source = "kernel void f(global const float *a, global const float *b, global float *o) {
+        size_t i = get_global_id(0);
+        o[i * 5] = dot(vload2(0, a + i * 4), vload2(0, b + i * 4));
+        o[i * 5 + 1] = dot(vload4(i, a), vload4(i, b));
+        vstore3(cross(vload3(0, a + i * 4), vload3(0, b + i * 4)), 0, o + i * 5 + 2);
+    }";
+    const N: usize = 4096;
+    let mut random = Random(5);
+    let mut vectors = || (0..N * 4).map(|_| random.within(1e4) as f32).collect::<Vec<_>>();
+    let (a, b) = (vectors(), vectors());
+    let (x, y, out) = (setup.buffer(&a), setup.buffer(&b), setup.buffer(&vec![0f32; N * 5]));
+    for options in ["", "-cl-mad-enable", "-cl-fast-relaxed-math"] {
+        let kernel = setup.kernel(source, options, "f");
+        assert_eq!((set(kernel, 0, &x), set(kernel, 1, &y), set(kernel, 2, &out)), (0, 0, 0));
+        assert_eq!(setup.run(kernel, N, None), 0);
+        let got = setup.read::<f32>(out, N * 5);
+        let mut worst = [0f64; 3];
+        for ((a, b), got) in a.chunks(4).zip(b.chunks(4)).zip(got.chunks(5)) {
+            let wide = |v: &[f32]| v.iter().map(|v| f64::from(*v)).collect::<Vec<_>>();
+            let (a, b, got) = (wide(a), wide(b), wide(got));
+            let most = |n: usize| a[..n].iter().chain(&b[..n]).fold(0f64, |m, v| m.max(v.abs()));
+            let dot = |n: usize| (0..n).map(|i| a[i] * b[i]).sum::<f64>();
+            let unit = |n: usize, times: f64| most(n) * most(n) * times * f64::from(f32::EPSILON);
+            let component = |i: usize, j: usize| a[i] * b[j] - a[j] * b[i];
+            worst[0] = worst[0].max((got[0] - dot(2)).abs() / unit(2, 3.0));
+            worst[1] = worst[1].max((got[1] - dot(4)).abs() / unit(4, 7.0));
+            for (k, (i, j)) in [(1, 2), (2, 0), (0, 1)].into_iter().enumerate() {
+                worst[2] = worst[2].max((got[2 + k] - component(i, j)).abs() / unit(3, 3.0));
+            }
+        }
+        println!("dot, dot of four, cross: {worst:.3?} of the bounds with `{options}`");
+        assert!(worst.iter().all(|w| *w <= 1.0) && worst.iter().any(|w| *w > 0.0), "{worst:?}");
+    }
+}
+
+/// The options change which values count, and no bound: `-cl-fast-relaxed-math` allows more than the table, and no
+/// function here makes use of it.
+#[test]
+fn build_options_keep_the_specifications_table() {
+    let with = |options| Mode { options, ..PLAIN };
+    let flushes = Mode { flushes: true, ..with("-cl-denorms-are-zero") };
+    let relaxed = Mode { flushes: true, finite: true, ..with("-cl-fast-relaxed-math") };
+    for mode in [with("-cl-opt-disable"), flushes, relaxed] {
+        measure::<f32>(float::BOTH, mode);
+        measure::<f32>(float::SINGLE, mode);
+    }
+    measure::<f64>(double::DOUBLE, relaxed);
 }

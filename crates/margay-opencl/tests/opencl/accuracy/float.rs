@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The functions of `float`, and those of them that `half` has, too. The reference is double precision, rounded once.
 
+use half::f16;
+
 use super::{
     Function, PI, any, fdim, fract, gamma_sign, ilogb, integer, powr, quotient, rootn, row, tanpi,
 };
@@ -81,9 +83,45 @@ pub const BOTH: &[Function] = &[
     row("round", 0.0, 1, 1e6, |x, _| x.round()),
     row("trunc", 0.0, 1, 1e6, |x, _| x.trunc()),
     row("sign", 0.0, 1, 1e6, |x, _| if x.is_nan() { 0.0 } else if x == 0.0 { x } else { x.signum() }),
+    row("clamp", 0.0, 2, 1e6, |x, y| x.max(-1.5).min(y.abs())).by("clamp(x[i], (T)-1.5, fabs(y[i]))").numbers(),
+    any("mix", 2, 1e3, |x, y| x + (y - x) * 0.25).by("mix(x[i], y[i], (T)0.25)"),
+    any("smoothstep", 1, 4.0, |x, _| { let t = ((x + 1.0) / 3.0).clamp(0.0, 1.0); t * t * (3.0 - 2.0 * t) })
+        .by("smoothstep((T)-1, (T)2, x[i])"),
     row("step", 0.0, 2, 1e6, |x, y| if y < x { 0.0 } else { 1.0 }),
     row("lgamma_r's sign", 0.0, 1, 30.0, gamma_sign).by("(lgamma_r(x[i], &q), x[i] <= 0 && floor(x[i]) == x[i] ? (T)1 : (T)q)"),
 ];
+
+/// Of `half` alone.
+pub const HALF: &[Function] = &[
+    row("fract", 0.0, 1, 1e6, |x, _| fract(x, 1.0 - 1.0 / 2048.0, |r| f16::from_f64(r).to_f64()))
+        .by("fract(x[i], &s)"),
+    row("fract's whole", 0.0, 1, 1e6, |x, _| x.floor()).by("(fract(x[i], &s), s)"),
+    row("nextafter", 0.0, 2, 1e6, |x, y| next_half(f16::from_f64(x), f16::from_f64(y)).to_f64()),
+    row("length", 2.25, 2, 1e10, |x, y| (2.0 * (x * x + y * y)).sqrt())
+        .by("length((T4)(x[i], y[i], y[i], x[i]))")
+        .finite(),
+    row("distance", 4.0, 2, 1e10, |x, y| ((x - y) * (x - y) + (y + x) * (y + x)).sqrt())
+        .by("distance((T2)(x[i], y[i]), (T2)(y[i], -x[i]))")
+        .finite(),
+    row("normalize", 4.0, 2, 1e10, |x, y| x / (x * x + y * y + 1.0).sqrt())
+        .by("normalize((T3)(x[i], y[i], 1)).x")
+        .finite(),
+];
+
+fn next_half(x: f16, y: f16) -> f16 {
+    let (bits, up) = (x.to_bits(), y > x);
+    if x.is_nan() || y.is_nan() {
+        f16::NAN
+    } else if x == y {
+        y
+    } else if bits & 0x7fff == 0 {
+        f16::from_bits(if up { 1 } else { 0x8001 })
+    } else if up == (bits & 0x8000 == 0) {
+        f16::from_bits(bits + 1)
+    } else {
+        f16::from_bits(bits - 1)
+    }
+}
 
 /// Of `float` alone.
 pub const SINGLE: &[Function] = &[
