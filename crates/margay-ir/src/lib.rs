@@ -20,7 +20,7 @@ pub mod verify;
 
 pub use builtin::Builtin;
 pub use inst::*;
-pub use lower::{LowerError, lower};
+pub use lower::{LowerError, lower, lower_for};
 pub use module::*;
 pub use ops::{AttrKind, Op, OpInfo, Slot};
 pub use texture::{Opaque, TextureAttr};

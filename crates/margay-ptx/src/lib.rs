@@ -7,6 +7,7 @@
 //! linear time.
 
 pub mod ast;
+pub mod capability;
 mod diagnostic;
 mod erase;
 mod expr;

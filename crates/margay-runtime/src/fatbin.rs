@@ -17,8 +17,13 @@ use crate::link;
 const CONTAINER: u32 = 0xBA55_ED50;
 const WRAPPER: u32 = 0x4662_43B1;
 const ELF: &[u8] = b"\x7fELF";
-const KIND_PTX: u16 = 1;
+/// An entry of PTX.
+pub const KIND_PTX: u16 = 1;
 const KIND_ELF: u16 = 2;
+/// An entry of `margay cc`'s for what nvcc makes machine code of: PTX that is run on the GPUs alone that would
+/// run that machine code. Without a payload its text is that of the next PTX in the container. The word at byte
+/// 48 is the letter of an `sm_90a`, or 0. NVIDIA's driver skips kinds that it does not know.
+pub const KIND_IMAGE: u16 = 0x4d47;
 /// `flags` bits of an entry.
 const COMPRESSED_LZ4: u64 = 0x2000;
 const COMPRESSED_ZSTD: u64 = 0x8000;
@@ -103,13 +108,44 @@ impl Image<'_> {
     /// The PTX to use on a device of compute capability `sm` (times ten).
     pub fn ptx(&self, sm: u32) -> Result<Cow<'_, [u8]>> {
         match self {
+            Image::Ptx(_) if Policy::of_process() == Policy::ImagesOnly => Err(disabled()),
             Image::Ptx(text) => Ok(Cow::Borrowed(text)),
             Image::Elf => Err(only_machine_code()),
             // It has several.
             Image::Linked(_) => Err(CudaError::InvalidImage),
-            Image::Container(bytes) => pick(bytes, sm),
+            Image::Container(bytes) => pick(bytes, sm, Policy::of_process()),
         }
     }
+}
+
+/// What a load may use, by the CUDA C++ Programming Guide, "CUDA Environment Variables".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Policy {
+    #[default]
+    Everything,
+    /// `CUDA_FORCE_PTX_JIT=1`: machine code is ignored.
+    PtxOnly,
+    /// `CUDA_DISABLE_PTX_JIT=1`: PTX is ignored.
+    ImagesOnly,
+}
+
+impl Policy {
+    /// What the process's environment says now.
+    pub fn of_process() -> Policy {
+        let is_on = |name| std::env::var_os(name).is_some_and(|value| value == "1");
+        match (is_on("CUDA_FORCE_PTX_JIT"), is_on("CUDA_DISABLE_PTX_JIT")) {
+            (true, _) => Policy::PtxOnly,
+            (false, true) => Policy::ImagesOnly,
+            (false, false) => Policy::Everything,
+        }
+    }
+}
+
+fn disabled() -> CudaError {
+    crate::report::warn(
+        "CUDA_DISABLE_PTX_JIT=1 forbids to translate PTX, and the program has no image for this device",
+    );
+    CudaError::JitCompilationDisabled
 }
 
 fn only_machine_code() -> CudaError {
@@ -143,8 +179,21 @@ struct Entry<'a> {
     kind: u16,
     sm: u32,
     flags: u64,
+    /// The letter of an image for `sm_90a`, or 0.
+    suffix: u64,
     unpacked: u64,
     payload: &'a [u8],
+}
+
+impl Entry<'_> {
+    /// Whether a device runs this image: one of the same major capability that is not older, and of an
+    /// architecture with a letter that one alone (CUDA C++ Programming Guide, "Binary Compatibility").
+    fn is_image_for(&self, sm: u32) -> bool {
+        match self.suffix {
+            0 => self.sm / 10 == sm / 10 && self.sm <= sm,
+            _ => self.sm == sm,
+        }
+    }
 }
 
 /// Reads the entry at the start of `bytes`, and what follows it.
@@ -161,40 +210,86 @@ fn entry(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     // The stored size is padded; a compressed payload has its own size.
     let payload = if is_packed { area.get(..packed)? } else { area };
     let unpacked = if head >= 64 { u64_at(bytes, 56)? } else { 0 };
-    let entry = Entry { kind: u16_at(bytes, 0)?, sm: u32_at(bytes, 28)?, flags, unpacked, payload };
+    let kind = u16_at(bytes, 0)?;
+    let suffix = if kind == KIND_IMAGE { u64_at(bytes, 48)? } else { 0 };
+    let entry = Entry { kind, sm: u32_at(bytes, 28)?, flags, suffix, unpacked, payload };
     Some((entry, &bytes[head + stored..]))
 }
 
-/// The best PTX for a device: of the newest target that is not newer than the device.
-fn pick(container: &[u8], sm: u32) -> Result<Cow<'_, [u8]>> {
+/// All entries, in order; an image without a text of its own has that of the PTX after it.
+fn listed(container: &[u8]) -> Result<Vec<Entry<'_>>> {
     let head = usize::from(u16_at(container, 6).ok_or(CudaError::InvalidImage)?);
     let mut rest = container.get(head..).ok_or(CudaError::InvalidImage)?;
-    let mut best: Option<Entry> = None;
-    let mut too_new: Option<u32> = None;
-    let mut machine_code = false;
+    let mut all: Vec<Entry> = Vec::new();
     while rest.len() >= 48 {
         let (entry, next) = entry(rest).ok_or(CudaError::InvalidImage)?;
-        match entry.kind {
-            KIND_PTX if entry.sm > sm => too_new = too_new.max(Some(entry.sm)),
-            KIND_PTX if best.as_ref().is_none_or(|b| entry.sm > b.sm) => best = Some(entry),
-            KIND_ELF => machine_code = true,
-            // Older PTX than the best, and kinds that carry no code (compiler identification, LTO intermediates).
-            _ => {}
+        if entry.kind == KIND_PTX {
+            for image in all.iter_mut().rev().take_while(|e| e.kind == KIND_IMAGE) {
+                if image.payload.is_empty() {
+                    image.payload = entry.payload;
+                    image.flags = entry.flags;
+                    image.unpacked = entry.unpacked;
+                }
+            }
         }
+        all.push(entry);
         rest = next;
     }
-    match (best, too_new) {
-        (Some(entry), _) => unpack(&entry),
-        (None, Some(newer)) => {
-            crate::report::warn(&format!(
-                "the program's PTX is for sm_{newer} and newer, the device is sm_{sm}; choose \
-                 another GPU (MARGAY_GPU=sm_{newer}) or compile for sm_{sm}"
-            ));
-            Err(CudaError::NoBinaryForGpu)
-        }
-        (None, None) if machine_code => Err(only_machine_code()),
-        (None, None) => Err(CudaError::NoBinaryForGpu),
+    Ok(all)
+}
+
+/// The entry for a device: an image for it, else the PTX of the newest target that is not newer than it.
+fn best<'a, 'e>(entries: &'e [Entry<'a>], sm: u32, policy: Policy) -> Option<&'e Entry<'a>> {
+    let images = entries.iter().filter(|e| e.kind == KIND_IMAGE && e.is_image_for(sm));
+    let ptx = entries.iter().filter(|e| e.kind == KIND_PTX && e.sm <= sm);
+    // Of equals the first, as a container may have the same target twice.
+    let newest =
+        |all: Vec<&'e Entry<'a>>| all.into_iter().rev().max_by_key(|e| (e.sm, e.suffix != 0));
+    let image = newest(images.collect()).filter(|_| policy != Policy::PtxOnly);
+    image.or_else(|| newest(ptx.collect()).filter(|_| policy != Policy::ImagesOnly))
+}
+
+fn pick(container: &[u8], sm: u32, policy: Policy) -> Result<Cow<'_, [u8]>> {
+    let entries = listed(container)?;
+    if let Some(entry) = best(&entries, sm, policy) {
+        return unpack(entry);
     }
+    let of = |kind| entries.iter().filter(move |e| e.kind == kind);
+    if policy == Policy::ImagesOnly && of(KIND_PTX).any(|e| e.sm <= sm) {
+        return Err(disabled());
+    }
+    let names = |kind| {
+        let all: Vec<String> = of(kind).map(|e| format!("sm_{}", e.sm)).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    };
+    let images = names(KIND_IMAGE).filter(|_| policy != Policy::PtxOnly);
+    let newer = of(KIND_PTX).map(|e| e.sm).max();
+    match (images, newer) {
+        (Some(images), None) => crate::report::warn(&format!(
+            "the program's device code is machine code for {images} without PTX, the device is sm_{sm}: \
+             choose another GPU (MARGAY_GPU=sm_XX), or add -gencode arch=compute_XX,code=compute_XX"
+        )),
+        (_, Some(newer)) => crate::report::warn(&format!(
+            "the program's PTX is for sm_{newer} and newer, the device is sm_{sm}; choose \
+             another GPU (MARGAY_GPU=sm_{newer}) or compile for sm_{sm}"
+        )),
+        (None, None) if policy == Policy::PtxOnly && names(KIND_IMAGE).is_some() => {
+            crate::report::warn(
+                "CUDA_FORCE_PTX_JIT=1 asks for PTX, and the program has none: add -gencode \
+                 arch=compute_XX,code=compute_XX",
+            );
+        }
+        (None, None) if names(KIND_ELF).is_some() => return Err(only_machine_code()),
+        (None, None) => {}
+    }
+    Err(CudaError::NoBinaryForGpu)
+}
+
+/// What a load on a device takes from a container, and the target it is for.
+pub fn chosen(container: &[u8], sm: u32) -> Result<Option<(u32, Vec<u8>)>> {
+    let entries = listed(container)?;
+    let entry = best(&entries, sm, Policy::of_process());
+    entry.map(|e| Ok((e.sm, unpack(e)?.into_owned()))).transpose()
 }
 
 /// What one entry of a container is.
@@ -202,6 +297,8 @@ fn pick(container: &[u8], sm: u32) -> Result<Cow<'_, [u8]>> {
 pub enum Content {
     /// PTX, unpacked.
     Ptx(Vec<u8>),
+    /// `margay cc`'s machine code: PTX for the GPUs of one capability.
+    Image(Vec<u8>),
     /// Machine code of NVIDIA's GPUs.
     MachineCode,
     /// Something else, by the number of its kind.
@@ -210,33 +307,21 @@ pub enum Content {
 
 /// The entries of a container in order, each with its target (`sm_90` is 90).
 pub fn entries(container: &[u8]) -> Result<Vec<(u32, Content)>> {
-    let head = usize::from(u16_at(container, 6).ok_or(CudaError::InvalidImage)?);
-    let mut rest = container.get(head..).ok_or(CudaError::InvalidImage)?;
-    let mut found = Vec::new();
-    while rest.len() >= 48 {
-        let (entry, next) = entry(rest).ok_or(CudaError::InvalidImage)?;
+    let content = |entry: &Entry| {
         let content = match entry.kind {
-            KIND_PTX => Content::Ptx(unpack(&entry)?.into_owned()),
+            KIND_PTX => Content::Ptx(unpack(entry)?.into_owned()),
+            KIND_IMAGE => Content::Image(unpack(entry)?.into_owned()),
             KIND_ELF => Content::MachineCode,
             other => Content::Other(other),
         };
-        found.push((entry.sm, content));
-        rest = next;
-    }
-    Ok(found)
+        Ok((entry.sm, content))
+    };
+    listed(container)?.iter().map(content).collect()
 }
 
-/// Whether a container has PTX that runs on a device.
-pub fn has_ptx_for(container: &[u8], sm: u32) -> bool {
-    let head = u16_at(container, 6).map(usize::from);
-    let mut rest = head.and_then(|head| container.get(head..)).unwrap_or_default();
-    while let Some((entry, next)) = entry(rest) {
-        if entry.kind == KIND_PTX && entry.sm <= sm {
-            return true;
-        }
-        rest = next;
-    }
-    false
+/// Whether a container has code that runs on a device.
+pub fn has_code_for(container: &[u8], sm: u32) -> bool {
+    listed(container).is_ok_and(|entries| best(&entries, sm, Policy::of_process()).is_some())
 }
 
 fn unpack<'a>(entry: &Entry<'a>) -> Result<Cow<'a, [u8]>> {
@@ -315,6 +400,45 @@ mod tests {
         assert_eq!(text(&image, 35), Err(CudaError::NoBinaryForGpu));
         let elf = container(&[(2, 90, 0, b"ELF", 0)]);
         assert_eq!(text(&elf, 90), Err(CudaError::NoBinaryForGpu));
+    }
+
+    #[test]
+    fn images_run_on_their_major_capability_alone() {
+        let (a, b) = (&b".target sm_70"[..], &b".target sm_60\0"[..]);
+        let alone = container(&[(KIND_IMAGE, 70, 0, a, 0)]);
+        let pick = |bytes: &[u8], sm, policy| {
+            pick(bytes, sm, policy).map(|t| String::from_utf8_lossy(&t).into_owned())
+        };
+        for (sm, runs) in [(60, false), (70, true), (75, true), (80, false), (90, false)] {
+            let expected =
+                if runs { Ok(".target sm_70".into()) } else { Err(CudaError::NoBinaryForGpu) };
+            assert_eq!(pick(&alone, sm, Policy::Everything), expected, "sm_{sm}");
+        }
+        assert_eq!(pick(&alone, 70, Policy::PtxOnly), Err(CudaError::NoBinaryForGpu));
+        // With PTX of an older target beside it.
+        let both = container(&[(KIND_IMAGE, 70, 0, a, 0), (KIND_PTX, 60, 0, b, 0)]);
+        for (sm, policy, expected) in [
+            (70, Policy::Everything, Ok(".target sm_70")),
+            (90, Policy::Everything, Ok(".target sm_60")),
+            (70, Policy::PtxOnly, Ok(".target sm_60")),
+            (70, Policy::ImagesOnly, Ok(".target sm_70")),
+            (90, Policy::ImagesOnly, Err(CudaError::JitCompilationDisabled)),
+            (50, Policy::Everything, Err(CudaError::NoBinaryForGpu)),
+        ] {
+            assert_eq!(pick(&both, sm, policy), expected.map(String::from), "sm_{sm} {policy:?}");
+        }
+        // An image without a text has that of the PTX after it.
+        let shared = container(&[(KIND_IMAGE, 75, 0, b"", 0), (KIND_PTX, 70, 0, a, 0)]);
+        assert_eq!(pick(&shared, 75, Policy::ImagesOnly).as_deref(), Ok(".target sm_70"));
+        assert_eq!(pick(&shared, 70, Policy::ImagesOnly), Err(CudaError::JitCompilationDisabled));
+    }
+
+    #[test]
+    fn an_image_with_a_letter_runs_on_its_architecture_alone() {
+        let mut bytes = container(&[(KIND_IMAGE, 80, 0, b".target sm_80a", 0)]);
+        assert!(has_code_for(&bytes, 86));
+        bytes[16 + 48] = b'a';
+        assert!(has_code_for(&bytes, 80) && !has_code_for(&bytes, 86));
     }
 
     #[test]

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use margay_ir as ir;
-use margay_ptx::ast::{AddressSize, Span};
+use margay_ptx::ast::{self, AddressSize, Span};
+use margay_ptx::capability::{self, Lacking, Place};
 
 use crate::error::CudaError;
 use crate::fatbin::Image;
@@ -84,7 +85,8 @@ pub(crate) fn lower_for(
         let log = "error   : the image is neither PTX nor a container of it\n";
         return Err(fail(CudaError::InvalidImage, log.into()));
     }
-    let mut module = lower(text).map_err(|log| fail(CudaError::InvalidPtx, log))?;
+    let ast = parsed(text).map_err(|problems| fail(CudaError::InvalidPtx, log_of(&problems)))?;
+    let mut module = lowered(&ast, sm).map_err(|p| fail(CudaError::InvalidPtx, log_of(&p)))?;
     if module.ptx_version > NEWEST_PTX {
         let (major, minor) = module.ptx_version;
         let log = format!("error   : PTX ISA version {major}.{minor} is newer than is known\n");
@@ -98,6 +100,19 @@ pub(crate) fn lower_for(
         );
         // Measured: not CUDA_ERROR_NO_BINARY_FOR_GPU, which is for containers.
         return Err(fail(CudaError::InvalidPtx, log));
+    }
+    if module.target.ends_with('a') && module.sm != sm {
+        let log = format!(
+            "error   : the PTX is for {}, which runs on compute capability {}.{} alone; the device is sm_{sm}\n",
+            module.target,
+            module.sm / 10,
+            module.sm % 10
+        );
+        return Err(fail(CudaError::InvalidPtx, log));
+    }
+    let lacking = lacking(&ast, &module, text);
+    if !lacking.is_empty() {
+        return Err(fail(CudaError::InvalidPtx, log_of(&lacking)));
     }
     if let Some(most) = options.max_registers {
         for kernel in module.functions.iter_mut().filter(|f| f.is_entry) {
@@ -154,29 +169,99 @@ pub fn undefined(text: &[u8]) -> Option<String> {
     lower(text).ok().and_then(|module| unresolved(&module))
 }
 
+/// What is wrong with a PTX text, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub message: String,
+    /// In the PTX, from 1.
+    pub line: u32,
+    pub column: u32,
+    /// Lines of the sources, as [`Lacking::trail`] has them; empty where the text does not parse or lower.
+    pub trail: Vec<Place>,
+}
+
+/// The JIT's log of them, a line each as ptxas writes them.
+fn log_of(problems: &[Problem]) -> String {
+    let line = |p: &Problem| {
+        let places: Vec<String> =
+            p.trail.iter().map(|place| format!("{}:{}", place.file, place.line)).collect();
+        let source = match &places[..] {
+            [] => String::new(),
+            several => format!(" ({})", several.join(", ")),
+        };
+        // Of the text as a whole.
+        if p.line == 0 {
+            return format!("error   : {}\n", p.message);
+        }
+        format!(
+            "ptx input, line {}, column {}; error   : {}{source}\n",
+            p.line, p.column, p.message
+        )
+    };
+    problems.iter().map(line).collect()
+}
+
+/// All that keeps a text from being loaded on the target that it names; unresolved names are not among it.
+pub fn problems(text: &[u8]) -> Vec<Problem> {
+    let ast = match parsed(text) {
+        Ok(ast) => ast,
+        Err(problems) => return problems,
+    };
+    match lowered(&ast, u32::MAX) {
+        Ok(module) => lacking(&ast, &module, text),
+        Err(problems) => problems,
+    }
+}
+
+/// What the module's own target lacks: an assembler looks at that, whatever the device.
+fn lacking(ast: &ast::Module, module: &ir::Module, text: &[u8]) -> Vec<Problem> {
+    let text = margay_ptx::text_of(text);
+    let located = |l: Lacking| {
+        let at = ast.lines.locate(l.span.start);
+        let message = l.message(module.sm as u16);
+        Problem { message, line: at.line, column: at.column, trail: l.trail }
+    };
+    capability::lacking(ast, text.as_bytes()).into_iter().map(located).collect()
+}
+
 /// Parses and lowers; the error is the log's text, a line an error as ptxas writes them.
 pub(crate) fn lower(text: &[u8]) -> Result<ir::Module, String> {
+    parsed(text).and_then(|ast| lowered(&ast, u32::MAX)).map_err(|problems| log_of(&problems))
+}
+
+fn parsed(text: &[u8]) -> Result<ast::Module, Vec<Problem>> {
     let mut ast = margay_ptx::parse_bytes(text).map_err(|problems| {
-        let lines = problems.iter().map(|p| {
-            let (line, column) = (p.position.line, p.position.column);
-            format!("ptx input, line {line}, column {column}; error   : {}\n", p.text())
-        });
-        lines.collect::<String>()
+        let located = |p: &margay_ptx::Diagnostic| Problem {
+            message: p.text(),
+            line: p.position.line,
+            column: p.position.column,
+            trail: Vec::new(),
+        };
+        problems.iter().map(located).collect::<Vec<_>>()
     })?;
     match ast.address_size {
         Some(size) if size.bits != 64 => {
-            return Err("error   : 32-bit addresses do not work in a 64-bit process\n".to_owned());
+            let message = "32-bit addresses do not work in a 64-bit process".to_owned();
+            return Err(vec![Problem { message, line: 0, column: 0, trail: Vec::new() }]);
         }
         Some(_) => {}
         // The manual's default is 32, but a driver takes such modules to be for the process that
         // it runs in (measured).
         None => ast.address_size = Some(AddressSize { bits: 64, span: Span::default() }),
     }
-    ir::lower(&ast).map_err(|problems| {
-        let lines = problems.iter().map(|p| {
-            format!("ptx input, line {}, column {}; error   : {}\n", p.line, p.column, p.message)
-        });
-        lines.collect()
+    Ok(ast)
+}
+
+/// For a device of a compute capability (times ten), or for none in particular.
+fn lowered(ast: &ast::Module, sm: u32) -> Result<ir::Module, Vec<Problem>> {
+    ir::lower_for(ast, sm).map_err(|problems| {
+        let located = |p: ir::LowerError| Problem {
+            message: p.message,
+            line: p.line,
+            column: p.column,
+            trail: Vec::new(),
+        };
+        problems.into_iter().map(located).collect()
     })
 }
 
@@ -208,6 +293,28 @@ mod tests {
         assert_eq!(failure(&narrow, 90).error, CudaError::InvalidPtx);
         let unsaid = text.replace(".address_size 64\n", "");
         assert_eq!(compile(unsaid.as_bytes(), 90).map(|m| m.address_bits).ok(), Some(64));
+    }
+
+    #[test]
+    fn what_the_target_lacks() {
+        let text = ".version 8.0\n.target sm_50\n.address_size 64\n.file 1 \"x.cu\"\n\
+                    .visible .entry k() {\n.reg .b64 d; .reg .f64 f;\n.loc 1 7 3\n\
+                    red.global.add.f64 [d], f;\nret; }\n";
+        // An assembler refuses it, and so does a device that has the instruction.
+        for sm in [50, 90] {
+            let wrong = failure(text, sm);
+            assert_eq!(wrong.error, CudaError::InvalidPtx);
+            assert_eq!(
+                wrong.log,
+                "ptx input, line 8, column 1; error   : `red.global.add.f64` needs compute capability 6.0 \
+                 (sm_60); this is 5.0 (sm_50) (x.cu:7)\n"
+            );
+        }
+        assert!(compile(text.replace("sm_50", "sm_60").as_bytes(), 60).is_ok());
+        // What one architecture alone has, no other runs.
+        let text = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k() { ret; }\n";
+        assert!(compile(text.as_bytes(), 90).is_ok());
+        assert!(failure(text, 100).log.contains("runs on compute capability 9.0 alone"));
     }
 
     #[test]

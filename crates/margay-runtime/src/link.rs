@@ -99,7 +99,7 @@ impl Linker {
             let Ok(member) = member else { return Err(refused()) };
             let Ok(data) = member.data(bytes) else { return Err(refused()) };
             for container in carried(data).unwrap_or_default() {
-                if crate::fatbin::has_ptx_for(container, self.sm) {
+                if crate::fatbin::has_code_for(container, self.sm) {
                     let member = String::from_utf8_lossy(member.name());
                     let name = format!("{name}({member})");
                     self.add(&name, &Image::of(container)?, options)?;

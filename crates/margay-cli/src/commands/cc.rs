@@ -2,6 +2,7 @@
 //! `margay cc`: a compiler driver with nvcc's flags.
 
 use crate::failure::Failure;
+use crate::toolchain::options::Listed;
 use crate::toolchain::{self, Options};
 
 /// Compile CUDA C++ (nvcc's everyday flags).
@@ -23,8 +24,9 @@ What to make:  an executable, unless one of
                -M -MM dependencies; beside an object: -MD -MMD -MF FILE -MT NAME -MP
 Several files: -rdc=true (-dc: with -c) where device code of one uses another's; the
                link joins it, or -dlink makes an object for a linker of your own
-Architecture:  -arch=sm_XX|compute_XX|native   -gencode arch=compute_XX,code=sm_XX
-               (default: native, the GPU that MARGAY_GPU names, or the H200)
+Architecture:  -arch=sm_XX|compute_XX|native   -gencode arch=compute_XX,code=[sm_XX,compute_XX]
+               (default: native, the GPU that MARGAY_GPU names, or the H200). code=sm_XX alone
+               runs on the GPUs of that major capability only; --list-gpu-arch, --list-gpu-code
 Language:      -std=c++17   -x cu|c|c++   -D -U -I -include -isystem
                --cuda-version 12.9|13.0|12.4|11.8   --default-stream legacy|per-thread
 Code:          -O[0-3] -g -G -dopt=on -lineinfo -maxrregcount N -use_fast_math
@@ -66,6 +68,15 @@ pub fn run(args: Args) -> Result<u8, Failure> {
             cuda / 1000,
             cuda % 1000 / 10
         );
+        return Ok(0);
+    }
+    if let Some(listed) = options.listed {
+        for arch in toolchain::arch::all() {
+            match listed {
+                Listed::Virtual => println!("compute_{}", arch.number),
+                Listed::Machine => println!("{arch}"),
+            }
+        }
         return Ok(0);
     }
     let built = toolchain::build(&options)?;

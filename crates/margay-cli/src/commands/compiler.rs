@@ -45,6 +45,8 @@ impl CompilerArgs {
             Some("-o")
         } else if options.show_version {
             Some("--version")
+        } else if options.listed.is_some() {
+            Some("a flag that lists architectures")
         } else if options.dependencies {
             Some("-MD")
         } else {

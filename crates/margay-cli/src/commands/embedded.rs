@@ -86,28 +86,28 @@ fn of_elf(file: &Path, bytes: &[u8], sm: u32) -> Result<Vec<Vec<u8>>, Failure> {
 fn chosen(file: &Path, container: &[u8], sm: u32) -> Result<Vec<u8>, Failure> {
     let name = file.display();
     let entries = fatbin::entries(container).map_err(|_| damaged(file))?;
-    let targets = |machine: bool| -> Vec<String> {
-        let wanted = |content: &Content| match content {
-            Content::Ptx(_) => !machine,
-            Content::MachineCode => machine,
-            Content::Other(_) => false,
-        };
-        let list = entries.iter().filter(|(_, content)| wanted(content));
-        list.map(|(sm, _)| format!("sm_{sm}")).collect()
+    let targets = |wanted: fn(&Content) -> bool| -> Vec<String> {
+        let mut list: Vec<u32> =
+            entries.iter().filter(|(_, content)| wanted(content)).map(|(sm, _)| *sm).collect();
+        list.sort_unstable();
+        list.dedup();
+        list.iter().map(|sm| format!("sm_{sm}")).collect()
     };
-    let (ptx, machine) = (targets(false), targets(true));
-    let best =
-        entries.iter().filter(|(target, _)| *target <= sm).filter_map(|(target, content)| {
-            match content {
-                Content::Ptx(text) => Some((*target, text)),
-                Content::MachineCode | Content::Other(_) => None,
-            }
-        });
-    let Some((target, text)) = best.max_by_key(|(target, _)| *target) else {
-        return Err(match (ptx.is_empty(), machine.is_empty()) {
+    let ptx = targets(|c| matches!(c, Content::Ptx(_)));
+    let images = targets(|c| matches!(c, Content::Image(_)));
+    let machine = targets(|c| matches!(c, Content::MachineCode));
+    let mut holds = Vec::new();
+    for (what, list) in [("images", &images), ("PTX", &ptx), ("machine code", &machine)] {
+        if !list.is_empty() {
+            holds.push(format!("{what} for {}", list.join(", ")));
+        }
+    }
+    let holds = holds.join(" and ");
+    let chosen = fatbin::chosen(container, sm).map_err(|_| damaged(file))?;
+    let Some((target, text)) = chosen else {
+        return Err(match (ptx.is_empty() && images.is_empty(), machine.is_empty()) {
             (false, _) => Failure::Work(format!(
-                "{name}: a fat binary with PTX for {}, which sm_{sm} cannot run; choose another with --arch",
-                ptx.join(", ")
+                "{name}: a fat binary with {holds}, which sm_{sm} cannot run; choose another with --arch"
             )),
             (true, false) => Failure::Unsupported(format!(
                 "{name}: a fat binary with machine code only (for {}); build PTX with it: nvcc -gencode \
@@ -117,14 +117,13 @@ fn chosen(file: &Path, container: &[u8], sm: u32) -> Result<Vec<u8>, Failure> {
             (true, true) => Failure::Work(format!("{name}: a fat binary without device code")),
         });
     };
-    if ptx.len() + machine.len() > 1 {
-        let mut holds = format!("PTX for {}", ptx.join(", "));
-        if !machine.is_empty() {
-            holds += &format!(" and machine code for {}", machine.join(", "));
-        }
+    let mut all: Vec<&String> = ptx.iter().chain(&images).chain(&machine).collect();
+    all.sort();
+    all.dedup();
+    if all.len() > 1 {
         eprintln!(
-            "margay: note: {name}: a fat binary with {holds}; this is the PTX for sm_{target}"
+            "margay: note: {name}: a fat binary with {holds}; this is what is for sm_{target}"
         );
     }
-    Ok(text.clone())
+    Ok(text)
 }

@@ -14,7 +14,7 @@ use super::cache::{self, Cache};
 use super::clang::Clang;
 use super::device_launch::Overlay;
 use super::options::{Kind, Options, Phase, kind_of};
-use super::{container, device, device_link, headers, libraries, resources};
+use super::{container, device, device_link, headers, judge, libraries, resources};
 use crate::failure::{At, Failure};
 
 /// The tools of one compilation.
@@ -145,7 +145,8 @@ pub fn build(options: &Options) -> Result<Built, Failure> {
         Phase::Object => {
             let mut built = Built { outputs: Vec::new(), cached: 0 };
             for source in sources {
-                let target = options.output.clone().unwrap_or_else(|| output_beside(source, "o"));
+                let target =
+                    options.output.clone().unwrap_or_else(|| output_in(options, source, "o"));
                 let object = object(&session, options, source, &target)?;
                 built.cached += usize::from(object.cached);
                 if !options.dry_run {
@@ -216,7 +217,8 @@ fn archive(session: &Session, options: &Options, sources: &[&PathBuf]) -> Result
         fs::remove_file(&output).at(&output, "cannot replace")?;
     }
     // `q` and not `r`: with `r` the second of two members of one name would replace the first.
-    let mut command = Command::new("ar");
+    let archiver = options.archiver.clone().unwrap_or_else(|| "ar".into());
+    let mut command = Command::new(archiver);
     command.arg("qcs").arg(&output).args(&members);
     eprint!("{}", session.run(&mut command, &output)?);
     Ok(Built { outputs: vec![output], cached })
@@ -237,7 +239,7 @@ fn list_dependencies(
         eprint!("{}", session.run(&mut pass, source)?);
         if !options.dry_run {
             let files = device::read_dependencies(&list)?;
-            let target = output_beside(source, "o");
+            let target = output_in(options, source, "o");
             rules.push_str(&dependency_rule(options, source, &target, &files, session));
         }
     }
@@ -280,10 +282,9 @@ fn device_outputs(
         } else {
             eprint!("{}", modules[0].1.diagnostics);
             eprint!("{}", usage(options, &modules));
-            let list: Vec<(Arch, String)> = modules.into_iter().map(|(a, m)| (a, m.ptx)).collect();
-            ("fatbin", container::pack(&list))
+            ("fatbin", container::pack(&embedded(session, options, &modules)))
         };
-        let target = options.output.clone().unwrap_or_else(|| output_beside(source, ending));
+        let target = options.output.clone().unwrap_or_else(|| output_in(options, source, ending));
         if !options.dry_run {
             fs::write(&target, bytes).at(&target, "cannot write")?;
         }
@@ -311,19 +312,32 @@ fn device_passes(
         if known != *arch {
             let instead = match device::marked(session, *arch) == *arch {
                 true => {
-                    format!("the code is compiled as for {known}, and may use what {arch} lacks")
+                    format!("the code is compiled as for {known}; what {arch} lacks is refused")
                 }
                 false => format!("its PTX is for {known}"),
             };
             eprintln!("margay: note: clang {} has no {arch}; {instead}", session.clang.major);
         }
     }
-    if let Some(modules) = passes_with(session, options, source, &archs, None)? {
-        return Ok(DevicePasses { modules, overlay: None });
+    let (mut modules, overlay) = match passes_with(session, options, source, &archs, None)? {
+        Some(modules) => (modules, None),
+        None => {
+            let overlay = Overlay::of(session, options, source)?;
+            let modules = passes_with(session, options, source, &archs, Some(&overlay))?;
+            (modules.unwrap_or_default(), Some(overlay))
+        }
+    };
+    if let (Some((_, first)), false) = (modules.first_mut(), options.dry_run) {
+        let texts: Vec<String> = first
+            .dependencies
+            .iter()
+            .filter(|file| !file.starts_with(&session.include) && !file.starts_with("/usr"))
+            .filter_map(|file| fs::read(file).ok())
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .collect();
+        first.diagnostics += &judge::source(session, options, source, &texts)?;
     }
-    let overlay = Overlay::of(session, options, source)?;
-    let modules = passes_with(session, options, source, &archs, Some(&overlay))?;
-    Ok(DevicePasses { modules: modules.unwrap_or_default(), overlay: Some(overlay) })
+    Ok(DevicePasses { modules, overlay })
 }
 
 /// The passes, with or without the overlay; `None` if they need it.
@@ -346,16 +360,31 @@ fn passes_with(
                 Ok(None) => launches = true,
                 Ok(Some(code)) => {
                     // nvcc writes PTX without asking ptxas.
-                    if options.phase != Phase::Ptx {
+                    if options.phase != Phase::Ptx && !options.dry_run {
+                        judge::ptx(session, options, source, arch, &code.ptx)?;
                         device_link::check_sizes(source, &code.ptx)?;
                     }
-                    done.push((device::marked(session, arch), code));
+                    done.push((arch, code));
                 }
                 Err(e) => failure = failure.or(Some(e)),
             }
         }
         failure.map_or(Ok((!launches).then_some(done)), Err)
     })
+}
+
+/// The modules as they are embedded, in the order of the architectures.
+fn embedded<'a>(
+    session: &Session,
+    options: &Options,
+    modules: &'a [(Arch, device::DeviceCode)],
+) -> Vec<container::Compiled<'a>> {
+    let one = |(arch, code): &'a (Arch, device::DeviceCode)| container::Compiled {
+        codes: options.codes_of(*arch),
+        marked: device::marked(session, *arch),
+        ptx: &code.ptx,
+    };
+    modules.iter().map(one).collect()
 }
 
 /// `-Xptxas -v`: what the kernels use, on each architecture.
@@ -447,9 +476,9 @@ fn object(
         if let (false, Some((_, module))) = (options.relocatable, modules.first()) {
             device_link::check_alone(source, &module.ptx)?;
         }
-        let list: Vec<(Arch, String)> = modules.into_iter().map(|(a, m)| (a, m.ptx)).collect();
         let fatbin = scratch.path().join("device.fatbin");
-        fs::write(&fatbin, container::pack(&list)).at(&fatbin, "cannot write")?;
+        fs::write(&fatbin, container::pack(&embedded(session, options, &modules)))
+            .at(&fatbin, "cannot write")?;
         host.args(["-Xclang", "-fcuda-include-gpubinary", "-Xclang"]).arg(&fatbin);
         host.args(overlay.iter().flat_map(Overlay::flags));
         _overlay = overlay;
@@ -518,7 +547,7 @@ fn link(session: &Session, options: &Options, sources: &[&PathBuf]) -> Result<Bu
         compiled.push((source.to_path_buf(), object.path));
     }
     let scratch = session.scratch()?;
-    if !options.dry_run {
+    if !options.dry_run && !options.no_device_link {
         let inputs = device_link::Inputs::read(options, &compiled)?;
         if !inputs.is_empty() {
             inputs.check(options)?;
@@ -628,6 +657,15 @@ fn spinner(session: &Session, source: &Path) -> ProgressBar {
     bar.set_message(source.display().to_string());
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
+}
+
+/// The name of a result that `-o` does not name, in `-odir`'s directory.
+fn output_in(options: &Options, source: &Path, ending: &str) -> PathBuf {
+    let name = output_beside(source, ending);
+    match &options.output_directory {
+        Some(directory) => directory.join(name),
+        None => name,
+    }
 }
 
 fn output_beside(source: &Path, ending: &str) -> PathBuf {

@@ -9,7 +9,7 @@ use super::build::{Refused, Session};
 use super::device_launch::{self, Overlay};
 use super::options::Options;
 use super::ptx_edit::{self, Marks};
-use super::{cache, device_link, headers};
+use super::{cache, device_link, headers, judge};
 use crate::failure::{At, Failure};
 
 /// The oldest architecture of clang's back end. Code for those before it is compiled for it, with their
@@ -109,28 +109,30 @@ fn command(session: &Session, options: &Options, source: &Path, arch: Arch) -> C
         // `.loc` costs nothing at run time, and a fault's report names the source line.
         (false, _) => command.args(["-O2", "-gline-directives-only"]),
     };
-    command.args(math_modes(options));
+    command.args(math_modes(options, arch));
     command.args(session.colour());
     command.arg("-S").arg(source);
     command
 }
 
 /// What `-use_fast_math` and the flags for its parts ask of clang (nvcc's manual, "--use_fast_math": it
-/// implies -ftz=true -prec-div=false -prec-sqrt=false -fmad=true).
-fn math_modes(options: &Options) -> Vec<String> {
+/// implies -ftz=true -prec-div=false -prec-sqrt=false -fmad=true). Before 2.0 there is nothing else but flushing
+/// and approximate division and roots (CUDA C Programming Guide 3.2, "Floating-Point Standard").
+fn math_modes(options: &Options, arch: Arch) -> Vec<String> {
     let fast = options.fast_math;
+    let old = arch.number < OLDEST_OF_CLANG;
     let mut out: Vec<String> = Vec::new();
     if fast {
         out.push("-fgpu-approx-transcendentals".into());
     }
-    if options.flush_denormals.unwrap_or(fast) {
+    if old || options.flush_denormals.unwrap_or(fast) {
         out.push("-fgpu-flush-denormals-to-zero".into());
     }
-    if !options.precise_division.unwrap_or(!fast) {
+    if old || !options.precise_division.unwrap_or(!fast) {
         // 0 is div.approx, which fast mode has; 1 is div.full.
         out.extend(["-mllvm".into(), format!("-nvptx-prec-divf32={}", u8::from(!fast))]);
     }
-    if !options.precise_root.unwrap_or(!fast) {
+    if old || !options.precise_root.unwrap_or(!fast) {
         out.extend(["-mllvm".into(), "-nvptx-prec-sqrtf32=0".into()]);
     }
     if let Some(fuse) = options.fuse_multiply_add {
@@ -169,7 +171,7 @@ pub fn compile(
     pass.arg("-MD").arg("-MF").arg(&deps);
     let diagnostics = if let Some(overlay) = overlay {
         pass.args(overlay.flags());
-        with_launches(session, options, source, sm, pass, &out)?
+        with_launches(session, options, source, arch, pass, &out)?
     } else {
         match session.attempt(pass.arg("-o").arg(&out))? {
             Ok(said) => said,
@@ -180,7 +182,10 @@ pub fn compile(
                 refused.said = why;
                 return Err(refused.told(source));
             }
-            Err(refused) => return Err(refused.told(source)),
+            Err(mut refused) => {
+                refused.said += &judge::explained(&refused.said, arch);
+                return Err(refused.told(source));
+            }
         }
     };
     if options.dry_run {
@@ -188,7 +193,10 @@ pub fn compile(
         return Ok(Some(DeviceCode { ptx, diagnostics, dependencies }));
     }
     let ptx = std::fs::read_to_string(&out).at(&out, "cannot read clang's output")?;
-    let ptx = if arch.number < OLDEST_OF_CLANG { marked_as(&ptx, sm, arch) } else { ptx };
+    let ptx = match arch.number < OLDEST_OF_CLANG {
+        true => with_old_mad(&marked_as(&ptx, sm, arch)),
+        false => ptx,
+    };
     let ptx = if options.relocatable { device_link::with_static_names(&ptx) } else { ptx };
     let dependencies = read_dependencies(&deps)?;
 
@@ -222,7 +230,7 @@ fn with_launches(
     session: &Session,
     options: &Options,
     source: &Path,
-    sm: Arch,
+    arch: Arch,
     mut first: Command,
     out: &Path,
 ) -> Result<String, Failure> {
@@ -239,12 +247,12 @@ fn with_launches(
     let mut second = Command::new(&session.clang.program);
     second
         .args(["-x", "ir", "--target=nvptx64-nvidia-cuda", "-nocudalib", "-w"])
-        .arg(format!("-march={sm}"))
+        .arg(format!("-march={}", known_to_clang(session, arch)))
         .arg(format!("--cuda-feature={}", session.clang.ptx_feature()))
         .arg(if options.debug_device && !options.optimize_debug_device { "-O0" } else { "-O2" })
         // CUDA's default, which the language implies and IR does not.
         .arg("-ffp-contract=fast")
-        .args(math_modes(options))
+        .args(math_modes(options, arch))
         .arg("-S")
         .arg(&ir)
         .arg("-o")
@@ -267,9 +275,40 @@ fn with_launches(
     Ok(said)
 }
 
+/// What clang fuses, nvcc made `mad.f32` of, which cuts the product there. `fmaf()` is a call, and inline assembly
+/// the program's own.
+fn with_old_mad(ptx: &str) -> String {
+    let mut written = false;
+    let mut out = String::with_capacity(ptx.len());
+    for line in ptx.split_inclusive('\n') {
+        match line.trim() {
+            "// begin inline asm" => written = true,
+            "// end inline asm" => written = false,
+            _ => {}
+        }
+        match line.trim_start().strip_prefix("fma.rn") {
+            Some(rest) if !written => {
+                let rest = rest.strip_prefix(".ftz").unwrap_or(rest);
+                match rest.strip_prefix(".f32") {
+                    Some(operands) => {
+                        out.push_str("\tmad.f32");
+                        out.push_str(operands);
+                    }
+                    None => out.push_str(line),
+                }
+            }
+            Some(_) | None => out.push_str(line),
+        }
+    }
+    out
+}
+
 fn marked_as(ptx: &str, compiled: Arch, wanted: Arch) -> String {
-    let target = |arch: Arch| format!(".target {arch}");
-    ptx.replacen(&target(compiled), &target(wanted), 1)
+    let size = ".address_size 64";
+    // What clang wrote for its own target is not held against the older one.
+    let marked = format!("{size}\n.pragma \"{}\";", margay_ptx::capability::EXPANDED);
+    ptx.replacen(&format!(".target {compiled}"), &format!(".target {wanted}"), 1)
+        .replacen(size, &marked, 1)
 }
 
 /// The architecture that code for `arch` says it is for.

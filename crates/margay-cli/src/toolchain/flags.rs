@@ -84,6 +84,8 @@ macro_rules! refuse {
     };
 }
 
+mod rare;
+
 static FLAGS: &[Flag] = &[
     // phases
     flag(&["c", "compile"], Value::None, set!(phase = Phase::Object)),
@@ -92,7 +94,11 @@ static FLAGS: &[Flag] = &[
         o.relocatable = true;
         Ok(())
     }),
-    flag(&["dw", "device-w"], Value::None, set!(phase = Phase::Object)),
+    flag(&["dw", "device-w"], Value::None, |o, _| {
+        o.phase = Phase::Object;
+        o.relocatable = false;
+        Ok(())
+    }),
     flag(&["E", "preprocess"], Value::None, set!(phase = Phase::Preprocess)),
     flag(&["ptx"], Value::None, set!(phase = Phase::Ptx)),
     flag(&["fatbin"], Value::None, set!(phase = Phase::FatBinary)),
@@ -149,17 +155,16 @@ static FLAGS: &[Flag] = &[
     }),
     // architectures
     flag(&["arch", "gpu-architecture"], Value::Separate, |o, v| {
-        o.archs.extend(arch::from_arch_flag(v)?);
+        arch::from_arch_flag(v)?;
+        o.arch = Some(v.to_string());
         Ok(())
     }),
     flag(&["code", "gpu-code"], Value::Separate, |o, v| {
-        for name in v.split(',') {
-            o.codes.extend(arch::from_arch_flag(name)?);
-        }
+        o.codes.extend(v.split(',').map(|name| name.trim_matches(['[', ']']).to_string()));
         Ok(())
     }),
     flag(&["gencode", "generate-code"], Value::Separate, |o, v| {
-        o.archs.extend(arch::from_gencode_flag(v)?);
+        o.targets.extend(arch::targets_of_gencode_flag(v)?);
         Ok(())
     }),
     // language
@@ -285,22 +290,7 @@ static FLAGS: &[Flag] = &[
         Ok(())
     }),
     flag(&["Xptxas", "ptxas-options"], Value::Separate, |o, v| {
-        for one in v.split(',') {
-            let (name, value) = one.split_once('=').unwrap_or((one, ""));
-            match (name.trim_start_matches('-'), value) {
-                ("maxrregcount", limit) => {
-                    o.max_registers = Some(register_limit("-Xptxas -maxrregcount", limit)?);
-                }
-                ("v" | "verbose", "") => o.resource_usage = true,
-                ("dlcm" | "def-load-cache", kind) => {
-                    o.load_caching = Some(caching(one, kind, &["ca", "cg", "cs", "cv"])?);
-                }
-                ("dscm" | "def-store-cache", kind) => {
-                    o.store_caching = Some(caching(one, kind, &["wb", "cg", "cs", "wt"])?);
-                }
-                _ => o.notes.push(format!("-Xptxas {one} has no effect: there is no ptxas")),
-            }
-        }
+        o.ptxas.extend(v.split(',').map(String::from));
         Ok(())
     }),
     flag(
@@ -308,13 +298,17 @@ static FLAGS: &[Flag] = &[
         Value::Separate,
         note!("-Xnvlink has no effect: there is no nvlink"),
     ),
-    flag(&["Xcudafe"], Value::Separate, note!("-Xcudafe has no effect: clang is the front end")),
     flag(
-        &["Xfatbin"],
+        &["Xcudafe", "cudafe-options"],
+        Value::Separate,
+        note!("-Xcudafe has no effect: clang is the front end"),
+    ),
+    flag(
+        &["Xfatbin", "fatbin-options"],
         Value::Separate,
         note!("-Xfatbin has no effect: fat binaries are not compressed"),
     ),
-    flag(&["Xarchive"], Value::Separate, note!("-Xarchive has no effect")),
+    flag(&["Xarchive", "archive-options"], Value::Separate, note!("-Xarchive has no effect")),
     flag(
         &["ccbin", "compiler-bindir"],
         Value::Separate,
@@ -393,7 +387,7 @@ static FLAGS: &[Flag] = &[
     flag(&["res-usage", "resource-usage"], Value::None, set!(resource_usage = true)),
     flag(&["source-in-ptx", "src-in-ptx"], Value::None, note!("-source-in-ptx has no effect")),
     flag(
-        &["display-error-number", "err-no", "no-display-error-number"],
+        &["display-error-number", "err-no", "no-display-error-number", "no-err-no"],
         Value::None,
         note!("-display-error-number has no effect: clang's diagnostics have names"),
     ),
@@ -432,7 +426,7 @@ static FLAGS: &[Flag] = &[
         note!("-keep has no effect: `-ptx` gives the intermediate code"),
     ),
     flag(&["keep-dir"], Value::Separate, note!("-keep-dir has no effect, as -keep has none")),
-    flag(&["objdir-as-tempdir"], Value::None, note!("-objdir-as-tempdir has no effect")),
+    flag(&["objtemp", "objdir-as-tempdir"], Value::None, note!("-objdir-as-tempdir has no effect")),
     flag(&["clean", "clean-targets"], Value::None, refuse!("-clean: margay deletes no files")),
     flag(&["time"], Value::Separate, note!("-time has no effect")),
 ];
@@ -467,20 +461,13 @@ fn pass_werror(o: &mut Options, kinds: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn register_limit(flag: &str, value: &str) -> Result<u32, Failure> {
+pub(super) fn register_limit(flag: &str, value: &str) -> Result<u32, Failure> {
     value.parse().ok().filter(|n| (1..=255).contains(n)).ok_or_else(|| {
         Failure::Usage(format!("{flag} {value}: expected a number of registers, 1 to 255"))
     })
 }
 
-fn caching(flag: &str, kind: &str, known: &[&str]) -> Result<String, Failure> {
-    match known.contains(&kind) {
-        true => Ok(kind.to_string()),
-        false => Err(Failure::Usage(format!("-Xptxas {flag}: expected {}", known.join(", ")))),
-    }
-}
-
-fn boolean(flag: &str, value: &str) -> Result<bool, Failure> {
+pub(super) fn boolean(flag: &str, value: &str) -> Result<bool, Failure> {
     match value {
         "true" | "1" => Ok(true),
         "false" | "0" => Ok(false),
@@ -490,7 +477,7 @@ fn boolean(flag: &str, value: &str) -> Result<bool, Failure> {
 
 /// The row of a flag, and the value that is attached to it.
 pub fn find(body: &str) -> Option<(&'static Flag, Option<String>)> {
-    let exact = |name: &str| FLAGS.iter().find(|f| f.names.contains(&name));
+    let exact = |name: &str| FLAGS.iter().chain(rare::FLAGS).find(|f| f.names.contains(&name));
     if let Some(row) = exact(body) {
         return Some((row, None));
     }

@@ -14,9 +14,13 @@ mod device_launch;
 pub mod device_link;
 pub mod flags;
 pub mod headers;
+mod judge;
 pub mod libraries;
+#[cfg(test)]
+mod nvcc_options;
 pub mod options;
 pub mod ptx_edit;
+mod ptxas;
 mod resources;
 pub mod response;
 

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::arch::{self, Arch};
+use super::arch::{self, Arch, Code, Target};
 use super::flags::{self, Value};
-use super::response;
+use super::{ptxas, response};
 use crate::failure::Failure;
 
 /// How far to compile.
@@ -30,6 +30,15 @@ pub enum Phase {
     Dependencies,
 }
 
+/// What a listing is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// `compute_XX`
+    Virtual,
+    /// `sm_XX`
+    Machine,
+}
+
 /// A compilation as the command line asks for it.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -37,9 +46,13 @@ pub struct Options {
     /// Sources, objects and archives, in order.
     pub inputs: Vec<PathBuf>,
     pub output: Option<PathBuf>,
+    /// The virtual architectures that device code is compiled for.
     pub archs: Vec<Arch>,
-    /// `-code`: what `archs` must be able to run on.
-    pub codes: Vec<Arch>,
+    /// What is embedded; an architecture that is not named here as its machine code and as PTX.
+    pub targets: Vec<Target>,
+    /// `-arch`, whose meaning depends on whether there is `-code`.
+    pub arch: Option<String>,
+    pub codes: Vec<String>,
     /// `-I -D -U -include -isystem -std -w -Werror` and the like: for both passes and for C++ files.
     pub common: Vec<String>,
     /// For the host pass and for C++ files: `-Xcompiler`, `-fPIC`.
@@ -86,6 +99,16 @@ pub struct Options {
     /// What the user should know about flags that mean nothing here.
     pub notes: Vec<String>,
     pub show_version: bool,
+    /// `--list-gpu-arch`, `--list-gpu-code`: say what there is, and do no more.
+    pub listed: Option<Listed>,
+    /// `-odir`: where results go that `-o` does not name.
+    pub output_directory: Option<PathBuf>,
+    /// `-arbin`: what makes archives, in place of `ar`.
+    pub archiver: Option<PathBuf>,
+    /// `-nodlink`: a link leaves relocatable device code as it is.
+    pub no_device_link: bool,
+    /// The words for ptxas, before they are read.
+    pub ptxas: Vec<String>,
     /// The toolkit's directory, where a program takes us for nvcc (`margay toolkit`).
     pub as_nvcc: Option<PathBuf>,
 }
@@ -151,7 +174,8 @@ impl Options {
             };
             (row.action)(&mut options, &value)?;
         }
-        options.check_codes()?;
+        options.settle_targets()?;
+        ptxas::settle(&mut options)?;
         if options.language.is_some() {
             // With -x every input is a source.
             let inputs = &options.inputs;
@@ -172,20 +196,28 @@ impl Options {
         Ok(options)
     }
 
-    /// `-code` says where the code of `-arch` must run; alone, it says both.
-    fn check_codes(&mut self) -> Result<(), Failure> {
-        if self.archs.is_empty() {
-            self.archs = self.codes.clone();
-            return Ok(());
+    /// `-arch` and `-code`, once both are read.
+    fn settle_targets(&mut self) -> Result<(), Failure> {
+        let targets = match (&self.arch, self.codes.is_empty()) {
+            (None, true) => Vec::new(),
+            (Some(arch), true) => arch::targets_of_arch_flag(arch)?,
+            (arch, false) => arch::targets_of_codes(arch.as_deref(), &self.codes)?,
+        };
+        self.targets.splice(0..0, targets);
+        self.archs = self.targets.iter().map(|t| t.arch).collect();
+        Ok(())
+    }
+
+    /// What is embedded of the code for an architecture, machine code first.
+    pub fn codes_of(&self, arch: Arch) -> Vec<Code> {
+        let named = self.targets.iter().filter(|t| t.arch == arch).map(|t| t.code);
+        let mut codes: Vec<Code> = named.collect();
+        codes.sort();
+        codes.dedup();
+        if codes.is_empty() {
+            codes = vec![Code::Machine(arch), Code::Ptx(arch)];
         }
-        let lowest = self.archs.iter().map(|a| a.number).min().unwrap_or(0);
-        match self.codes.iter().find(|c| c.number < lowest) {
-            None => Ok(()),
-            Some(code) => Err(Failure::Usage(format!(
-                "-code={code}: code for {} does not run on it; lower -arch",
-                self.archs[0]
-            ))),
-        }
+        codes
     }
 
     /// The architectures, or the default GPU's.
@@ -272,7 +304,8 @@ mod tests {
         assert!(matches!(parse("-maxrregcount none x.cu"), Err(Failure::Usage(_))));
         assert!(matches!(parse("x.cu -o"), Err(Failure::Usage(_))));
         assert!(matches!(parse("-m 32 x.cu"), Err(Failure::Unsupported(_))));
-        assert!(matches!(parse("-arch=sm_80 -code=sm_70 x.cu"), Err(Failure::Usage(_))));
+        assert!(matches!(parse("-arch=compute_80 -code=sm_70 x.cu"), Err(Failure::Usage(_))));
+        assert!(matches!(parse("-arch=sm_80 -code=sm_90 x.cu"), Err(Failure::Usage(_))));
         assert!(matches!(parse("-Ofoo x.cu"), Err(Failure::Usage(_))));
     }
 
@@ -294,6 +327,26 @@ mod tests {
         assert_eq!(o.max_registers, Some(40));
         assert!(parse("-res-usage x.cu").unwrap().resource_usage);
         assert!(matches!(parse("-Xptxas -dlcm=fast x.cu"), Err(Failure::Usage(_))));
+    }
+
+    #[test]
+    fn what_ptxas_does_not_know() {
+        for line in
+            ["-Xptxas -foo", "-Xptxas=-v,--foo=2", "-Xptxas foo", "-Xptxas -O9", "-Xptxas -dlcm"]
+        {
+            assert!(matches!(parse(&format!("{line} x.cu")), Err(Failure::Usage(_))), "{line}");
+        }
+        for line in ["-Xptxas -sanitize=memcheck", "-Xptxas -arch=sm_80", "-Xptxas -m=32"] {
+            assert!(
+                matches!(parse(&format!("{line} x.cu")), Err(Failure::Unsupported(_))),
+                "{line}"
+            );
+        }
+        // A value may be the next word.
+        let o =
+            parse("-Xptxas -maxrregcount -Xptxas 32 -Xptxas --opt-level=3,--warn-on-spills x.cu")
+                .unwrap();
+        assert_eq!((o.max_registers, o.notes.len()), (Some(32), 2));
     }
 
     #[test]

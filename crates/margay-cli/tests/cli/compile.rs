@@ -44,9 +44,10 @@ fn wrong_flags() {
         ),
         ("cc -c x.cu y.cu -o z.o", 2, "-o names one file, and there are several sources"),
         (
-            "cc -arch=sm_80 -code=sm_70 x.cu",
+            "cc -arch=compute_80 -code=sm_70 x.cu",
             2,
-            "-code=sm_70: code for sm_80 does not run on it; lower -arch",
+            "incompatible code generation requested: arch=compute_80, code=sm_70: code for the one does not run on \
+             the other",
         ),
         (
             "run -c x.cu",

@@ -29,7 +29,7 @@ fn ptx_out_of_fat_binaries_objects_and_programs() {
         let got = made(&format!("ptx {line}x.fatbin"));
         assert!(got.stdout.contains(&format!(".target sm_{target}")), "{line}: {}", got.stdout);
         let note = format!(
-            "margay: note: x.fatbin: a fat binary with PTX for sm_70, sm_90; this is the PTX for sm_{target}\n"
+            "margay: note: x.fatbin: a fat binary with images for sm_70, sm_90; this is what is for sm_{target}\n"
         );
         assert_eq!(got.stderr, note);
     }

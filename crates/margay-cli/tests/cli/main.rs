@@ -6,6 +6,7 @@
 //! they are skipped where those are missing.
 
 mod build_systems;
+mod capability;
 mod check;
 mod compile;
 mod device_launch;

@@ -87,14 +87,23 @@ pub(crate) type Lowered<T = ()> = Result<T, Stop>;
 /// Lowers a module and runs the passes of [`crate::passes`] on it. All errors are reported, in
 /// source order.
 pub fn lower(ast: &ast::Module) -> Result<Module, Vec<LowerError>> {
-    let mut module = lower_only(ast)?;
+    lower_for(ast, ANY_DEVICE)
+}
+
+/// What means the same on all devices.
+const ANY_DEVICE: u32 = u32::MAX;
+
+/// As [`lower`], for a device of compute capability `device` (times ten): those of 1.x compute some
+/// instructions as no later one does.
+pub fn lower_for(ast: &ast::Module, device: u32) -> Result<Module, Vec<LowerError>> {
+    let mut module = module::lower_module(ast, device)?;
     crate::passes::run(&mut module);
     Ok(module)
 }
 
 /// Lowers a module instruction by instruction, and no more.
 pub fn lower_only(ast: &ast::Module) -> Result<Module, Vec<LowerError>> {
-    module::lower_module(ast)
+    module::lower_module(ast, ANY_DEVICE)
 }
 
 /// Finds the file that lowers an instruction. The first word of the opcode decides.

@@ -22,6 +22,8 @@ use crate::types::Space;
 /// State shared by all functions of a module.
 pub(crate) struct ModuleCx<'a> {
     pub(super) ast: &'a ast::Module,
+    /// The capability of the device, times ten.
+    pub(super) device: u32,
     pub(super) module: Module,
     pub(super) debug: Debug,
     names: HashMap<Symbol, ModuleName>,
@@ -32,9 +34,10 @@ pub(crate) struct ModuleCx<'a> {
     hoisted: HashSet<Box<str>>,
 }
 
-pub(super) fn lower_module(ast: &ast::Module) -> Result<Module, Vec<LowerError>> {
+pub(super) fn lower_module(ast: &ast::Module, device: u32) -> Result<Module, Vec<LowerError>> {
     let mut cx = ModuleCx {
         ast,
+        device,
         module: Module::default(),
         debug: Debug::new(ast),
         names: HashMap::new(),

@@ -13,6 +13,7 @@ pub mod matching;
 mod memory;
 pub mod rows;
 pub mod sample;
+pub mod since;
 mod sync;
 mod tcgen05;
 mod tensor;

@@ -10,7 +10,7 @@ use super::super::{Lower, Lowered, Stop, ir_ty};
 use super::rounding;
 use crate::inst::*;
 use crate::ops::Op;
-use crate::types::{Round, Ty};
+use crate::types::{Class, Round, Ty};
 
 pub(super) fn lower(
     l: &mut Lower<'_, '_>,
@@ -47,6 +47,9 @@ fn basic(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) 
         _ => (Op::FFma, 3),
     };
     let float = FloatAttr { round: round.unwrap_or_default(), ftz, sat, relu };
+    if inst.opcode() == "mad" && sty == ScalarType::F32 && round.is_none() && l.cx.device < 20 {
+        return truncating_mad(l, inst, sat);
+    }
     // Mixed precision: the second type is that of the first operand, of both factors for `fma`.
     // Widening is exact, so that the f32 operation rounds once.
     if let Some(half) = m.next_type() {
@@ -64,6 +67,33 @@ fn basic(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) 
         return l.first(inst, sty, op, ir_ty(sty), &srcs, Attr::Float(float));
     }
     l.element_wise(inst, count, sty, |_, _, s| (op, s.to_vec(), Attr::Float(float)))
+}
+
+/// `mad.f32` of 1.x (PTX ISA, "mad", of the floating-point instructions): the product's mantissa is cut to 23
+/// bits and its exponent kept; if `c` is a zero, it is a multiplication and an addition. Doubles hold the
+/// product and the sum exactly, or with bits enough that rounding the sum twice is rounding it once.
+fn truncating_mad(l: &mut Lower<'_, '_>, inst: &Instruction, sat: bool) -> Lowered {
+    let srcs = l.sources(inst, 3, ScalarType::F32)?;
+    let plain = Attr::Float(FloatAttr::default());
+    let flushing = Attr::Float(FloatAttr { ftz: true, ..FloatAttr::default() });
+    let last = Attr::Float(FloatAttr { ftz: true, sat, ..FloatAttr::default() });
+    let wide: Vec<Value> = srcs
+        .iter()
+        .map(|s| l.value_from(Op::FToF, Ty::F64, Ty::F32, &[*s], flushing.clone()))
+        .collect();
+    let product = l.value(Op::FMul, Ty::F64, &wide[..2], plain.clone());
+    let kept = Value::Imm(!((1 << 29) - 1));
+    let cut = l.value(Op::And, Ty::I64, &[product, kept], Attr::None);
+    let sum = l.value(Op::FAdd, Ty::F64, &[cut, wide[2]], plain);
+    let fused = l.value_from(Op::FToF, Ty::F32, Ty::F64, &[sum], last.clone());
+    let product = l.value(Op::FMul, Ty::F32, &srcs[..2], flushing);
+    let apart = l.value(Op::FAdd, Ty::F32, &[product, srcs[2]], last);
+    // Subnormals count as zeros.
+    let exponent = Value::Imm(0x7f80_0000);
+    let exponent = l.value(Op::And, Ty::I32, &[srcs[2], exponent], Attr::None);
+    let zero = Attr::IntCmp(IntCmp::Eq);
+    let zero = l.value_in(Class::P, Op::ICmp, Ty::I32, &[exponent, Value::Imm(0)], zero);
+    l.first(inst, ScalarType::F32, Op::Select, Ty::F32, &[apart, fused, zero], Attr::None)
 }
 
 /// Whether a form without modifiers means the approximate one.
@@ -166,4 +196,32 @@ fn minmax(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>)
         }
         (op, s, attr.clone())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::module::Module;
+
+    fn lowered(target: &str, device: u32) -> Module {
+        let text = format!(
+            ".version 1.4\n.target {target}\n.entry k() {{ .reg .f32 f; .reg .u32 a;\n\
+             mad.f32 f, f, f, f; st.global.f32 [a], f; exit; }}\n"
+        );
+        let ast = margay_ptx::parse(&text).unwrap_or_else(|e| panic!("{e:?}"));
+        let module = crate::lower_for(&ast, device).unwrap_or_else(|e| panic!("{e:?}"));
+        crate::verify(&module).unwrap_or_else(|e| panic!("{e:?}"));
+        module
+    }
+
+    /// A device of 2.0 and later fuses the `mad.f32` of old modules.
+    #[test]
+    fn mad_cuts_the_product_on_1_x_alone() {
+        let has = |m: &Module, op| {
+            m.functions[0].blocks.iter().flat_map(|b| &b.insts).any(|i| i.op == op)
+        };
+        let old = lowered("sm_13", 13);
+        assert!(has(&old, crate::Op::FMul) && !has(&old, crate::Op::FFma));
+        let new = lowered("sm_13", 90);
+        assert!(has(&new, crate::Op::FFma) && !has(&new, crate::Op::FMul));
+    }
 }

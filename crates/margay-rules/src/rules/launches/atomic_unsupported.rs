@@ -103,6 +103,31 @@ fn since(name: &str, plain: &str, ty: &Type<'_>, shared: bool) -> u32 {
     of_type.max(of_scope)
 }
 
+/// What capabilities after one, as in `sm_50`, brought to an atomic function, each with the first that has it.
+pub fn later(name: &str, sm: u32) -> Vec<(&'static str, u32)> {
+    let base = name.trim_end_matches("_system").trim_end_matches("_block");
+    let scoped = base != name;
+    let all: &[(&str, u32)] = match base {
+        "atomicAdd" => &[
+            ("64-bit integers", 12),
+            ("float", 20),
+            ("double", 60),
+            ("__half2", 60),
+            ("__half", 70),
+            ("bfloat16", 80),
+            ("float2 and float4", 90),
+        ],
+        "atomicMin" | "atomicMax" | "atomicAnd" | "atomicOr" | "atomicXor" => {
+            &[("64-bit integers", 35)]
+        }
+        "atomicCAS" => &[("64-bit integers", 12), ("16-bit integers", 70), ("128-bit values", 90)],
+        "atomicExch" => &[("64-bit integers", 12), ("128-bit values", 90)],
+        _ => &[],
+    };
+    let scope = scoped.then_some(("functions with _block and _system", 60));
+    scope.into_iter().chain(all.iter().copied()).filter(|(_, since)| *since > sm).collect()
+}
+
 fn shared_root(facts: &Facts<'_>, address: NodeId) -> bool {
     let tree = facts.tree;
     let node = tree.uncast(address);

@@ -18,7 +18,7 @@ pub static RULE: Rule = Rule {
     severity: Severity::Error,
     what: "Reports calls of device functions that the compute capability lacks: votes before 1.2; \
            `__ballot`, `__syncthreads_count` and its relatives, `__threadfence_system`, surfaces, \
-           `printf`, `malloc` and `assert` before 2.0; shuffles before 3.0; `__ldg` and funnel \
+           `clock64`, `printf`, `malloc` and `assert` before 2.0; shuffles before 3.0; `__ldg` and funnel \
            shifts before 3.2; `__dp4a` and `__dp2a` before 6.1; `__match_*_sync` and \
            `__nanosleep` before 7.0; `__reduce_*_sync` before 8.0.",
     why: "The instruction does not exist there: nvcc has no such function, or ptxas refuses it.",
@@ -52,7 +52,7 @@ pub static RULE: Rule = Rule {
 };
 
 /// The first capability with a function of the toolkit's.
-fn since(name: &str) -> Option<ComputeCapability> {
+pub fn since(name: &str) -> Option<ComputeCapability> {
     let of = |major, minor| Some(ComputeCapability::new(major, minor));
     let starts = |prefixes: &[&str]| prefixes.iter().any(|p| name.starts_with(p));
     if matches!(name, "__all" | "__any") {
@@ -63,7 +63,10 @@ fn since(name: &str) -> Option<ComputeCapability> {
         || starts(&["__syncthreads_", "surf1D", "surf2D", "surf3D", "surfCubemap"])
     {
         Some(Feature::BlockVote.since())
-    } else if matches!(name, "printf" | "malloc" | "free" | "__assert_fail" | "__assertfail") {
+    } else if matches!(
+        name,
+        "clock64" | "printf" | "malloc" | "free" | "__assert_fail" | "__assertfail"
+    ) {
         of(2, 0)
     } else if matches!(name, "__activemask" | "__syncwarp" | "__all_sync" | "__any_sync")
         || starts(&["__shfl", "__ballot_sync"])

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a compute capability lacks fails with the line and the capability that has it, and an image runs on
+//! the GPUs alone that it is for.
+
+use super::{Place, clang, libraries};
+
+/// Compiles a kernel's body; what it says on standard error, and the exit code.
+fn compiled(place: &Place, arch: &str, body: &str) -> (i32, String) {
+    let source = format!(
+        "#include <cstdio>\n__device__ int twice(int n) {{ return n < 2 ? 1 : n * twice(n - 1); }}\n\
+         __global__ void k(int *p, float *f, double *d, long long *l) {{\n{body}\n}}\n"
+    );
+    // Only the kernels that use it bring the recursion in.
+    let source = match body.contains("twice") {
+        true => source,
+        false => source.replace("n * twice(n - 1)", "n"),
+    };
+    place.write("x.cu", source);
+    let got = place.margay(&["cc", "-fatbin", &format!("-arch={arch}"), "x.cu"]);
+    (got.code, got.stderr)
+}
+
+#[test]
+fn what_a_capability_lacks_is_refused_with_line_and_capability() {
+    if !clang("what_a_capability_lacks_is_refused_with_line_and_capability") {
+        return;
+    }
+    let place = Place::empty();
+    for (body, without, with, capability) in [
+        ("atomicAdd(p, 1);", "sm_10", "sm_11", "1.1"),
+        ("__shared__ int s; atomicAdd(&s, 1); *p = s;", "sm_11", "sm_12", "1.2"),
+        ("atomicAdd(f, 1.0f);", "sm_13", "sm_20", "2.0"),
+        ("*p = twice(*p);", "sm_13", "sm_20", "2.0"),
+        ("int (*q)(int) = twice; *p = q(*p);", "sm_13", "sm_20", "2.0"),
+        ("printf(\"%d\", *p);", "sm_13", "sm_20", "2.0"),
+        ("p = (int *)malloc(4); free(p);", "sm_13", "sm_20", "2.0"),
+        ("*p = __syncthreads_count(*p);", "sm_13", "sm_20", "2.0"),
+        ("*l = clock64();", "sm_13", "sm_20", "2.0"),
+        ("asm(\"popc.b32 %0, %0;\" : \"+r\"(*p));", "sm_13", "sm_20", "2.0"),
+        ("*p = __shfl_sync(~0u, *p, 3);", "sm_21", "sm_30", "3.0"),
+        ("*p = __ldg(p);", "sm_30", "sm_35", "3.2"),
+        ("atomicMax((unsigned long long *)l, 1ull);", "sm_20", "sm_35", "3"),
+        ("asm(\"lop3.b32 %0, %0, %0, %0, 1;\" : \"+r\"(*p));", "sm_37", "sm_50", "5.0"),
+        ("atomicAdd(d, 1.0);", "sm_52", "sm_60", "6.0"),
+        ("*p = __dp4a(p[0], p[1], p[2]);", "sm_60", "sm_61", "6.1"),
+        ("*p = __match_any_sync(~0u, *p);", "sm_61", "sm_70", "7.0"),
+        ("*p = __reduce_add_sync(~0u, *p);", "sm_75", "sm_80", "8.0"),
+        ("asm volatile(\"barrier.cluster.arrive;\");", "sm_89", "sm_90", "9.0"),
+    ] {
+        let (code, said) = compiled(&place, without, body);
+        assert_eq!(code, 1, "{body} for {without}: {said}");
+        let place_named = ["x.cu:4:", "x.cu:2:"].iter().any(|p| said.contains(p));
+        let needs =
+            said.lines().any(|l| l.contains(capability) && !l.starts_with("margay: note: clang"));
+        assert!(place_named && needs, "{body} for {without}: {said}");
+        let (code, said) = compiled(&place, with, body);
+        assert_eq!(code, 0, "{body} for {with}: {said}");
+    }
+}
+
+/// What nvcc wrote other sequences for, and what 1.x has.
+#[test]
+fn what_old_capabilities_have_is_compiled() {
+    const TEST: &str = "what_old_capabilities_have_is_compiled";
+    if !libraries(TEST) || !clang(TEST) {
+        return;
+    }
+    let place = Place::empty();
+    place.write(
+        "old.cu",
+        "#include <cstdio>\n\
+         struct S { float x, y; __device__ float sum() const { return x + y; } };\n\
+         template<class T> __device__ void swap(T &a, T &b) { T c = a; a = b; b = c; }\n\
+         __global__ void k(int *p, float *f, S s) {\n\
+           __shared__ int tile[64];\n\
+           tile[threadIdx.x] = p[threadIdx.x];\n\
+           __syncthreads();\n\
+           int a = tile[63 - threadIdx.x], b = __popc(a) + __clz(a) + __brev(a) + __mul24(a, 3) + __ffs(a);\n\
+           swap(a, b);\n\
+           p[threadIdx.x] = a % 7 + b / 5;\n\
+           f[threadIdx.x] = sqrtf(s.sum()) / 3.0f + sinf(f[threadIdx.x]) + fmaf(2.0f, s.x, s.y) + rsqrtf(4.0f);\n\
+           __threadfence();\n\
+         }\n\
+         int main() {\n\
+           int *p; float *f;\n\
+           cudaMalloc(&p, 256); cudaMalloc(&f, 256);\n\
+           cudaMemset(p, 0, 256); cudaMemset(f, 0, 256);\n\
+           k<<<1, 64>>>(p, f, S{3, 1});\n\
+           float h = 0;\n\
+           cudaMemcpy(&h, f, 4, cudaMemcpyDeviceToHost);\n\
+           printf(\"%.3f %d\\n\", h, (int)cudaGetLastError());\n\
+         }\n",
+    );
+    for gpu in ["sm_10", "sm_13", "sm_21", "sm_35", "sm_61", "sm_90"] {
+        let got = place.margay(&["run", "--gpu", gpu, "old.cu"]);
+        assert_eq!((got.code, got.stdout.as_str()), (0, "8.167 0\n"), "{gpu}: {}", got.stderr);
+    }
+}
+
+#[test]
+fn bad_inline_assembly_is_refused_where_it_stands() {
+    if !clang("bad_inline_assembly_is_refused_where_it_stands") {
+        return;
+    }
+    let place = Place::empty();
+    for (body, why) in [
+        ("\nasm(\"frobnicate.u32 %0, %0;\" : \"+r\"(*p));", "x.cu:5:1: error: unknown instruction"),
+        ("\nasm(\"add.u32 %0, %0;\" : \"+r\"(*p));", "x.cu:5:1: error: "),
+        (
+            "\nasm(\"add.u32 %0, %0, nobody;\" : \"+r\"(*p));",
+            "x.cu:5:1: error: `nobody` is not declared",
+        ),
+    ] {
+        let (code, said) = compiled(&place, "sm_90", body);
+        assert!(code == 1 && said.contains(why), "{body}: {said}");
+        assert!(said.contains("PTX line"), "{said}");
+    }
+    // nvcc hands PTX on without asking its assembler.
+    assert_eq!(place.margay(&["cc", "-ptx", "x.cu"]).code, 0);
+}
+
+/// What clang lets pass: nvcc refuses the first, and of the others the launch goes wrong.
+#[test]
+fn rules_that_clang_does_not_know() {
+    if !clang("rules_that_clang_does_not_know") {
+        return;
+    }
+    let place = Place::empty();
+    place
+        .write("member.cu", "struct S { static __device__ int n; };\n__device__ int S::n;\n")
+        .write(
+            "virtual.cu",
+            "struct S { virtual __device__ int f() { return 1; } };\n__global__ void k(S s) {}\n",
+        )
+        .write(
+            "signature.cu",
+            "#ifdef __CUDA_ARCH__\ntypedef float real;\n#else\ntypedef double real;\n#endif\n\
+             __global__ void k(real *p) { p[0] = 1; }\n",
+        );
+    let got = place.margay(&["cc", "-c", "member.cu"]);
+    assert!(got.code == 1 && got.stderr.contains("error[MG115]"), "{}", got.stderr);
+    for (file, warning) in [("virtual.cu", "warning[MG118]"), ("signature.cu", "warning[MG116]")] {
+        // The second time it comes out of the cache.
+        for _ in 0..2 {
+            let got = place.margay(&["cc", "-c", file]);
+            assert!(got.code == 0 && got.stderr.contains(warning), "{file}: {}", got.stderr);
+        }
+    }
+}
+
+#[test]
+fn an_image_without_ptx_runs_on_its_own_gpus_alone() {
+    const TEST: &str = "an_image_without_ptx_runs_on_its_own_gpus_alone";
+    if !libraries(TEST) || !clang(TEST) {
+        return;
+    }
+    let place = Place::empty();
+    place.write(
+        "x.cu",
+        "#include <cstdio>\n__global__ void k(int *p) { *p = 7; }\n\
+         int main() {\n  int *p, h = 0;\n  cudaMalloc(&p, 4);\n  k<<<1, 1>>>(p);\n\
+           cudaError_t e = cudaGetLastError();\n  cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost);\n\
+           printf(\"%s %d\\n\", cudaGetErrorName(e), e ? 0 : h);\n}\n",
+    );
+    let build = |targets: &str, output: &str| {
+        let mut words = vec!["cc", "x.cu", "-o", output];
+        words.extend(targets.split(' '));
+        let got = place.margay(&words);
+        assert_eq!(got.code, 0, "{targets}: {}", got.stderr);
+    };
+    build("-gencode arch=compute_70,code=sm_70", "image");
+    build("-gencode arch=compute_60,code=compute_60", "ptx");
+    build("-gencode arch=compute_60,code=[sm_61,compute_60]", "both");
+    const NONE: &str = "cudaErrorNoKernelImageForDevice 0\n";
+    const FORBIDDEN: &str = "cudaErrorJitCompilationDisabled 0\n";
+    const RAN: &str = "cudaSuccess 7\n";
+    const FORCE: &str = "CUDA_FORCE_PTX_JIT";
+    const DISABLE: &str = "CUDA_DISABLE_PTX_JIT";
+    for (program, gpu, setting, told) in [
+        ("./image", "sm_70", "", RAN),
+        ("./image", "sm_75", "", RAN),
+        ("./image", "sm_61", "", NONE),
+        ("./image", "sm_90", "", NONE),
+        ("./image", "sm_70", FORCE, NONE),
+        ("./image", "sm_70", DISABLE, RAN),
+        ("./ptx", "sm_90", "", RAN),
+        ("./ptx", "sm_90", FORCE, RAN),
+        ("./ptx", "sm_90", DISABLE, FORBIDDEN),
+        ("./ptx", "sm_52", "", NONE),
+        ("./both", "sm_61", DISABLE, RAN),
+        ("./both", "sm_60", "", RAN),
+        ("./both", "sm_60", DISABLE, FORBIDDEN),
+    ] {
+        let mut command = place.command(&["run", "--gpu", gpu, program]);
+        if !setting.is_empty() {
+            command.env(setting, "1");
+        }
+        let got = place.finish(&mut command);
+        assert_eq!(got.stdout, told, "{program} on {gpu} {setting}: {}", got.stderr);
+    }
+}
+
+#[test]
+fn architectures_that_do_not_fit_are_refused() {
+    let place = Place::empty();
+    place.write("x.cu", "__global__ void k() {}\n");
+    for (flags, why) in [
+        (
+            "-gencode arch=compute_90,code=sm_70",
+            "incompatible code generation requested: arch=compute_90, code=sm_70: code for the one does not run on the other",
+        ),
+        ("-gencode arch=compute_80", "-gencode arch=compute_80: it has no `code=sm_XX`"),
+        (
+            "-arch=sm_80 -code=sm_80",
+            "-arch=sm_80 beside -code: it must be a virtual architecture there, such as compute_80",
+        ),
+    ] {
+        let mut words = vec!["cc", "-c", "x.cu"];
+        words.extend(flags.split(' '));
+        place.fails(&words, 2, &format!("margay: error: {why}"));
+    }
+}
