@@ -18,7 +18,7 @@ struct Form<'a> {
 fn register(ty: &str) -> Option<&'static str> {
     Some(match ty {
         "b16" | "f16" | "bf16" => "b16",
-        "b32" => "b32",
+        "b32" | "f16x2" | "bf16x2" => "b32",
         "b64" => "b64",
         "f32" => "f32",
         "f64" => "f64",

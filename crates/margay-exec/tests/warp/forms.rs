@@ -5,10 +5,10 @@
 
 use super::Form;
 
-const INT_TYPES: [&str; 6] = ["u16", "s16", "u32", "s32", "u64", "s64"];
+pub(super) const INT_TYPES: [&str; 6] = ["u16", "s16", "u32", "s32", "u64", "s64"];
 
 /// The registers of a type's inputs.
-fn sources(ty: &str) -> [&'static str; 3] {
+pub(super) fn sources(ty: &str) -> [&'static str; 3] {
     match ty {
         "f32" => ["%fa", "%fb", "%fc"],
         "f64" => ["%ea", "%eb", "%ec"],
@@ -19,7 +19,7 @@ fn sources(ty: &str) -> [&'static str; 3] {
 }
 
 /// A scratch register of a type, and the way from it to `%x`.
-fn result(ty: &str) -> (&'static str, &'static str) {
+pub(super) fn result(ty: &str) -> (&'static str, &'static str) {
     match ty {
         "f32" => ("%f0", "mov.b32 %r15, %f0; cvt.u64.u32 %x, %r15;"),
         "f64" => ("%e0", "mov.b64 %x, %e0;"),
@@ -29,23 +29,23 @@ fn result(ty: &str) -> (&'static str, &'static str) {
     }
 }
 
-struct List(Vec<Form>);
+pub(super) struct List(Vec<Form>);
 
 impl List {
-    fn push(&mut self, name: impl Into<String>, body: impl Into<String>) {
+    pub(super) fn push(&mut self, name: impl Into<String>, body: impl Into<String>) {
         self.0.push(Form { name: name.into(), body: body.into(), full: false, shared: false });
     }
 
-    fn full(&mut self, name: impl Into<String>, body: impl Into<String>) {
+    pub(super) fn full(&mut self, name: impl Into<String>, body: impl Into<String>) {
         self.0.push(Form { name: name.into(), body: body.into(), full: true, shared: false });
     }
 
-    fn shared(&mut self, name: impl Into<String>, body: impl Into<String>) {
+    pub(super) fn shared(&mut self, name: impl Into<String>, body: impl Into<String>) {
         self.0.push(Form { name: name.into(), body: body.into(), full: false, shared: true });
     }
 
     /// An instruction of one result and `n` sources of a type.
-    fn plain(&mut self, opcode: &str, ty: &str, n: usize) {
+    pub(super) fn plain(&mut self, opcode: &str, ty: &str, n: usize) {
         let (to, out) = result(ty);
         let from = sources(ty)[..n].join(", ");
         self.push(opcode, format!("{opcode} {to}, {from}; {out}"));
@@ -63,6 +63,7 @@ pub fn all() -> Vec<Form> {
     }
     shuffles(&mut list);
     votes(&mut list);
+    super::more::all(&mut list);
     list.0
 }
 

@@ -7,6 +7,7 @@
 #![allow(dead_code)]
 
 pub mod forms;
+mod more;
 
 /// Warps that run each form; each is a block.
 pub const WARPS: usize = 32;

@@ -14,7 +14,7 @@ use super::operand::mask;
 use super::{Lower, Lowered, Stop, int_ty, ir_ty};
 use crate::inst::*;
 use crate::ops::Op;
-use crate::types::{Round, Ty};
+use crate::types::{Class, Round, Ty};
 
 pub(super) fn lower(
     l: &mut Lower<'_, '_>,
@@ -145,6 +145,21 @@ fn one(
         _ => flags.round.unwrap_or_default(),
     };
     let d = l.dst_at(inst, 0, dty)?;
+    let plain = flags.round.is_none() && !flags.ftz && !flags.sat && !flags.relu;
+    let wide = matches!(to, Ty::F32 | Ty::F64);
+    if op == Op::FToF && to == from && wide && plain && !flags.satfinite {
+        // No more than a move: a NaN stays as it is, but not of f16 (as recorded on an H200).
+        l.mov(to, d, a);
+        return Ok(());
+    }
+    // Where it flushes, a card makes the NaN that of single precision, and then widens it.
+    let a = match (op, to, from) {
+        (Op::FToF, Ty::F64, Ty::F32) if flags.ftz => {
+            let attr = Attr::Float(FloatAttr { ftz: true, ..FloatAttr::default() });
+            l.value_from(Op::FToF, Ty::F32, Ty::F32, &[a], attr)
+        }
+        _ => a,
+    };
     if !flags.relu && !flags.satfinite {
         l.emit_from(op, to, from, &[d], &[a], flags.float(round));
         return Ok(());
@@ -221,7 +236,20 @@ fn tf32(l: &mut Lower<'_, '_>, inst: &Instruction, flags: &Flags) -> Lowered {
     // The op's own `.relu`, which keeps the NaN of tf32.
     let attr = Attr::Float(FloatAttr { round, relu: flags.relu, ..FloatAttr::default() });
     let value = l.value(Op::FToTf32, Ty::F32, &[a], attr);
-    let value = satfinite(l, flags, Ty::F32, value);
+    let value = match (flags.satfinite, round) {
+        // As on an H200: what has the exponent of infinity, NaN included, becomes the number before it.
+        (true, Round::NearestAway) => {
+            let bits = [value, Value::Imm(0x7fff_ffff)];
+            let magnitude = l.value(Op::And, Ty::I32, &bits, Attr::None);
+            let bounds = [magnitude, Value::Imm(0x7f80_0000)];
+            let less = Attr::IntCmp(IntCmp::LtU);
+            let finite = l.value_in(Class::P, Op::ICmp, Ty::I32, &bounds, less);
+            let before = l.value(Op::Sub, Ty::I32, &[value, Value::Imm(0x2000)], Attr::None);
+            l.value(Op::Select, Ty::I32, &[value, before, finite], Attr::None)
+        }
+        (true, _) => satfinite(l, flags, Ty::F32, value),
+        (false, _) => value,
+    };
     l.first_with(inst, ScalarType::B32, value)
 }
 
