@@ -2,7 +2,6 @@
 //! Every syntax line of PTX that computes, compares, converts, or meets other lanes, and every alternative of
 //! its modifiers, has answers of a card in `tests/vectors`, or stands below with the reason why not.
 
-#[allow(dead_code)]
 mod warp;
 
 use std::collections::BTreeSet;
