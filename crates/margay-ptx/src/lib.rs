@@ -8,6 +8,7 @@
 
 pub mod ast;
 pub mod capability;
+pub mod demote;
 mod diagnostic;
 mod erase;
 mod expr;

@@ -86,7 +86,10 @@ pub(crate) fn lower_for(
         return Err(fail(CudaError::InvalidImage, log.into()));
     }
     let ast = parsed(text).map_err(|problems| fail(CudaError::InvalidPtx, log_of(&problems)))?;
-    let mut module = lowered(&ast, sm).map_err(|p| fail(CudaError::InvalidPtx, log_of(&p)))?;
+    // Its lines are those of the text.
+    let single = demoted(&ast, text).map_err(|p| fail(CudaError::InvalidPtx, log_of(&p)))?;
+    let mut module = lowered(single.as_ref().unwrap_or(&ast), sm)
+        .map_err(|p| fail(CudaError::InvalidPtx, log_of(&p)))?;
     if module.ptx_version > NEWEST_PTX {
         let (major, minor) = module.ptx_version;
         let log = format!("error   : PTX ISA version {major}.{minor} is newer than is known\n");
@@ -207,7 +210,11 @@ pub fn problems(text: &[u8]) -> Vec<Problem> {
         Ok(ast) => ast,
         Err(problems) => return problems,
     };
-    match lowered(&ast, u32::MAX) {
+    let single = match demoted(&ast, text) {
+        Ok(single) => single,
+        Err(problems) => return problems,
+    };
+    match lowered(single.as_ref().unwrap_or(&ast), u32::MAX) {
         Ok(module) => lacking(&ast, &module, text),
         Err(problems) => problems,
     }
@@ -226,7 +233,19 @@ fn lacking(ast: &ast::Module, module: &ir::Module, text: &[u8]) -> Vec<Problem> 
 
 /// Parses and lowers; the error is the log's text, a line an error as ptxas writes them.
 pub(crate) fn lower(text: &[u8]) -> Result<ir::Module, String> {
-    parsed(text).and_then(|ast| lowered(&ast, u32::MAX)).map_err(|problems| log_of(&problems))
+    let whole = || {
+        let ast = parsed(text)?;
+        let single = demoted(&ast, text)?;
+        lowered(single.as_ref().unwrap_or(&ast), u32::MAX)
+    };
+    whole().map_err(|problems: Vec<Problem>| log_of(&problems))
+}
+
+/// The module with its doubles as singles, if its target says `map_f64_to_f32`.
+fn demoted(ast: &ast::Module, text: &[u8]) -> Result<Option<ast::Module>, Vec<Problem>> {
+    let text = margay_ptx::text_of(text);
+    let single = margay_ptx::demote::demoted(ast, &text);
+    single.map(|text| parsed(text.as_bytes())).transpose()
 }
 
 fn parsed(text: &[u8]) -> Result<ast::Module, Vec<Problem>> {

@@ -16,6 +16,9 @@ use crate::failure::{At, Failure};
 /// `__CUDA_ARCH__`, and marked as theirs: the engine runs it with their limits and their lockstep warps.
 const OLDEST_OF_CLANG: u32 = 20;
 
+/// The oldest architecture with double precision.
+const FIRST_WITH_DOUBLES: u32 = 13;
+
 /// The result of a device pass: PTX, what clang said, and the files that it read.
 pub struct DeviceCode {
     pub ptx: String,
@@ -307,7 +310,10 @@ fn marked_as(ptx: &str, compiled: Arch, wanted: Arch) -> String {
     let size = ".address_size 64";
     // What clang wrote for its own target is not held against the older one.
     let marked = format!("{size}\n.pragma \"{}\";", margay_ptx::capability::EXPANDED);
-    ptx.replacen(&format!(".target {compiled}"), &format!(".target {wanted}"), 1)
+    // The option that nvcc gave: such devices have no doubles.
+    let demotes = wanted.number < FIRST_WITH_DOUBLES && ptx.contains(".f64");
+    let options = if demotes { ", map_f64_to_f32" } else { "" };
+    ptx.replacen(&format!(".target {compiled}"), &format!(".target {wanted}{options}"), 1)
         .replacen(size, &marked, 1)
 }
 

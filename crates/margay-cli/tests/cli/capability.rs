@@ -220,3 +220,83 @@ fn architectures_that_do_not_fit_are_refused() {
         place.fails(&words, 2, &format!("margay: error: {why}"));
     }
 }
+
+/// PTX ISA, "mad" (floating point): 1.x cuts the product's mantissa, unless the addend is zero; and flushes subnormals.
+#[test]
+fn singles_of_1_x() {
+    const TEST: &str = "singles_of_1_x";
+    if !libraries(TEST) || !clang(TEST) {
+        return;
+    }
+    let place = Place::empty();
+    place.write(
+        "x.cu",
+        "#include <cstdio>\n\
+         __global__ void k(float *p) {\n\
+           p[4] = p[0] * p[1] + p[2];\n\
+           p[5] = p[0] * p[1] + p[6];\n\
+           p[7] = fmaf(p[0], p[1], p[2]);\n\
+           p[8] = p[3] * 1.5f;\n\
+         }\n\
+         int main() {\n\
+           float h[9] = {0x1.000002p0f, 1.5f, -1.5f, 0x1p-130f}, *p;\n\
+           cudaMalloc(&p, sizeof h);\n\
+           cudaMemcpy(p, h, sizeof h, cudaMemcpyHostToDevice);\n\
+           k<<<1, 1>>>(p);\n\
+           cudaMemcpy(h, p, sizeof h, cudaMemcpyDeviceToHost);\n\
+           printf(\"%a %a %a %a\\n\", h[4], h[5], h[7], h[8]);\n\
+         }\n",
+    );
+    for (gpu, told) in [
+        ("sm_13", "0x1p-23 0x1.800004p+0 0x1.8p-23 0x0p+0\n"),
+        ("sm_20", "0x1.8p-23 0x1.800004p+0 0x1.8p-23 0x1.8p-130\n"),
+    ] {
+        let got = place.margay(&["run", "--gpu", gpu, "x.cu"]);
+        assert_eq!((got.code, got.stdout.as_str()), (0, told), "{gpu}: {}", got.stderr);
+    }
+}
+
+/// Before 1.3 doubles are demoted, with a warning; in memory a half of each is used.
+#[test]
+fn doubles_before_1_3() {
+    const TEST: &str = "doubles_before_1_3";
+    if !libraries(TEST) || !clang(TEST) {
+        return;
+    }
+    let place = Place::empty();
+    place.write(
+        "x.cu",
+        "#include <cstdio>\n\
+         __device__ double kept;\n\
+         __global__ void k(float *p, int n) {\n\
+           double d = p[0] / 3.0;\n\
+           kept = d;\n\
+           p[1] = sqrt(d * n) + exp(0.0);\n\
+           p[2] = (d + 1e-9) - d;\n\
+           p[3] = (int)(d * 100);\n\
+         }\n\
+         int main() {\n\
+           float h[4] = {1}, *p;\n\
+           double g;\n\
+           cudaMalloc(&p, sizeof h);\n\
+           cudaMemcpy(p, h, sizeof h, cudaMemcpyHostToDevice);\n\
+           k<<<1, 1>>>(p, 3);\n\
+           cudaMemcpy(h, p, sizeof h, cudaMemcpyDeviceToHost);\n\
+           cudaMemcpyFromSymbol(&g, kept, 8);\n\
+           unsigned words[2];\n\
+           __builtin_memcpy(words, &g, 8);\n\
+           printf(\"%g %g %g %x %g\\n\", h[1], h[2], h[3], words[0], g);\n\
+         }\n",
+    );
+    let got = place.margay(&["run", "--gpu", "sm_12", "x.cu"]);
+    assert_eq!(got.code, 0, "{}", got.stderr);
+    assert!(got.stdout.starts_with("2 0 33 3eaaaaab "), "{}", got.stdout);
+    assert!(
+        got.stderr.contains("warning[MG309]") && got.stderr.contains("x.cu:4:"),
+        "{}",
+        got.stderr
+    );
+    let got = place.margay(&["run", "--gpu", "sm_13", "x.cu"]);
+    assert!(got.stdout.starts_with("2 1e-09 33 55555555 0.333333"), "{}{}", got.stdout, got.stderr);
+    assert!(!got.stderr.contains("MG309"), "{}", got.stderr);
+}

@@ -15,8 +15,9 @@ pub static RULE: Rule = Rule {
     severity: Severity::Warning,
     what: "Reports the first `double` variable, parameter or literal in each device function for \
            compute capabilities 1.0 to 1.2.",
-    why: "There nvcc turns `double` into `float`, with a warning; sizes then differ from the \
-           host's.",
+    why: "There the assembler turns the instructions into those on `float`, with a warning. A \
+           `double` keeps its 8 bytes in memory and only half of them is used, so what the host \
+           passes as `double` is not what the device reads.",
     illegal: Example::new(
         r#"__global__ void k(float *p) { double d = p[0]; p[0] = d * 2; }
 "#,
@@ -49,10 +50,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Finding>) {
         });
         if let Some(node) = first {
             let message = format!("`{}` computes with double", tree[function].name);
-            out.push(
-                Finding::new(RULE.code, facts.place(node), message)
-                    .note(format!("{} has no double precision", facts.capability())),
-            );
+            out.push(Finding::new(RULE.code, facts.place(node), message).note(format!(
+                "{} has no double precision: doubles are demoted to float",
+                facts.capability()
+            )));
         }
     }
 }
