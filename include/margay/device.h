@@ -111,6 +111,17 @@ template <class T> MARGAY_ENDED(T, __shfl_xor, T, int, int = 32)
 #include "warp.h"
 #include "integer.h"
 #include "texture.h"
+
+// The intrinsic that clang's headers lack. Before compute capability 7.5 it is tanhf.
+static __device__ __forceinline__ float __tanhf(float x) {
+#if defined(MARGAY_ARCH) && MARGAY_ARCH >= 750
+  float r;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+#else
+  return ::tanhf(x);
+#endif
+}
 #pragma pop_macro("__CUDA_ARCH__")
 
 #include <new>

@@ -60,7 +60,11 @@ fn headers_stand_alone_and_together() {
             check_compiles(language, version, "both", both);
             let per_thread = format!("#define CUDA_API_PER_THREAD_DEFAULT_STREAM 1\n{both}");
             check_compiles(language, version, "per_thread", &per_thread);
+            let complex = "#include <cuComplex.h>\nfloat f(cuComplex z) { return cuCabsf(cuCdivf(z, cuConjf(z))); }";
+            check_compiles(language, version, "complex", complex);
         }
+        let narrow = "#include <cuda_fp8.h>\nfloat f(float x) { return (float)__nv_fp8_e4m3(x); }";
+        check_compiles("c++", version, "narrow", narrow);
     }
 }
 

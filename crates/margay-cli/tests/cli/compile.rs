@@ -217,3 +217,23 @@ fn cache_operators_reach_the_ptx() {
         "margay: error: -Xptxas -dlcm=fast: expected ca, cg, cs, cv",
     );
 }
+
+/// Headers of NVIDIA's that there is nothing behind say so, and what to do instead.
+#[test]
+fn headers_without_a_library() {
+    if !clang("headers_without_a_library") {
+        return;
+    }
+    let place = Place::empty();
+    place.write("m.cu", "#include <mma.h>\n").write("n.cu", "#include <nvrtc.h>\n");
+    for (file, message) in [
+        ("m.cu", "margay has no nvcuda::wmma"),
+        ("m.cu", "mma.sync.m16n8k16"),
+        ("n.cu", "margay has no NVRTC"),
+        ("n.cu", "`margay cc -ptx`"),
+    ] {
+        let got = place.finish(&mut place.command(&["cc", "-c", file]));
+        assert_ne!(got.code, 0);
+        assert!(got.stderr.contains(message), "{}", got.stderr);
+    }
+}
