@@ -5,7 +5,7 @@
 //! a time with 32-byte sectors: everything that [`Cache`] counts is *modelled*, for comparing two versions
 //! of a kernel and not for quoting.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::capability::{ComputeCapability, Limits};
 use crate::card::{Card, Gpu};
@@ -271,7 +271,7 @@ pub struct Split {
 }
 
 /// What a program prefers of the store that shared memory and L1 divide.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SplitPreference {
     /// The driver's choice: from 7.0 on the smallest shared memory that suffices, before that the largest.

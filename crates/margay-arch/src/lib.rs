@@ -36,5 +36,6 @@ pub use capability::{ComputeCapability, Limits};
 pub use card::{Card, Gpu, cards, find};
 pub use figure::{Figure, Source};
 pub use occupancy::{
-    BlockLimits, LaunchResources, Limiter, Occupancy, Step, block_limits, occupancy, steps,
+    BlockLimits, LaunchResources, Limiter, Occupancy, Step, block_limits, occupancy,
+    occupancy_with, steps,
 };

@@ -6,6 +6,7 @@
 
 use serde::Serialize;
 
+use crate::caches::{SplitPreference, split_for};
 use crate::capability::Limits;
 
 /// What one block of a kernel takes.
@@ -108,8 +109,19 @@ pub fn steps(limits: &Limits, kernel: &LaunchResources) -> Vec<Step> {
     steps
 }
 
-/// Computes occupancy. A block that fits not even once gives 0.
+/// Computes occupancy, where shared memory may take all that it can have. A block that fits not even once
+/// gives 0.
 pub fn occupancy(limits: &Limits, kernel: &LaunchResources) -> Occupancy {
+    occupancy_with(limits, kernel, SplitPreference::Default)
+}
+
+/// As [`occupancy`], under a preference of L1 over shared memory: before 7.0 that of the cache configuration, from
+/// then on that of the carve-out. One block fits under any.
+pub fn occupancy_with(
+    limits: &Limits,
+    kernel: &LaunchResources,
+    preference: SplitPreference,
+) -> Occupancy {
     let warps = kernel.threads_per_block.div_ceil(Limits::WARP_SIZE).max(1);
     if kernel.threads_per_block > limits.max_threads_per_block.value {
         return Occupancy { blocks_per_sm: 0, warps_per_sm: 0, limiter: Limiter::Warps };
@@ -118,7 +130,7 @@ pub fn occupancy(limits: &Limits, kernel: &LaunchResources) -> Occupancy {
         (limits.max_blocks_per_sm.value, Limiter::Blocks),
         (limits.max_warps_per_sm.value / warps, Limiter::Warps),
         (blocks_by_registers(limits, kernel.registers_per_thread, warps), Limiter::Registers),
-        (blocks_by_shared(limits, kernel.shared_per_block), Limiter::Shared),
+        (blocks_by_shared_with(limits, kernel.shared_per_block, preference), Limiter::Shared),
     ];
     let (blocks, limiter) =
         candidates.into_iter().min_by_key(|&(blocks, _)| blocks).expect("four candidates");
@@ -151,6 +163,10 @@ fn blocks_by_registers(limits: &Limits, per_thread: u32, warps: u32) -> u32 {
 }
 
 fn blocks_by_shared(limits: &Limits, bytes: u32) -> u32 {
+    blocks_by_shared_with(limits, bytes, SplitPreference::Default)
+}
+
+fn blocks_by_shared_with(limits: &Limits, bytes: u32, preference: SplitPreference) -> u32 {
     let parameters = match limits.cc.major {
         1 => limits.shared_launch_configuration.value,
         _ => 0,
@@ -162,7 +178,17 @@ fn blocks_by_shared(limits: &Limits, bytes: u32) -> u32 {
     if bytes > limits.shared_per_block_optin.value {
         return 0;
     }
-    limits.shared_per_sm.value / block.next_multiple_of(limits.shared_unit.value)
+    let block = block.next_multiple_of(limits.shared_unit.value);
+    let heeded = match preference {
+        SplitPreference::Default => false,
+        SplitPreference::Percent(_) => limits.cc.major >= 7,
+        SplitPreference::Shared | SplitPreference::L1 | SplitPreference::Equal => {
+            limits.cc.major < 7
+        }
+    };
+    let all = limits.shared_per_sm.value;
+    let there = if heeded { split_for(limits, block, preference).shared.min(all) } else { all };
+    there / block
 }
 
 #[cfg(test)]
@@ -178,6 +204,39 @@ mod tests {
             shared_per_block: shared,
         };
         occupancy(limits, &kernel).blocks_per_sm
+    }
+
+    /// CUDA C++ Programming Guide, "Shared Memory" of 3.x and of 7.x: what L1 gets, shared memory lacks.
+    #[test]
+    fn preferences_of_l1_and_carve_outs() {
+        let blocks = |sm: u32, shared: u32, preference| {
+            let limits = ComputeCapability::from_sm(sm).limits().unwrap();
+            let kernel = LaunchResources {
+                threads_per_block: 64,
+                registers_per_thread: 16,
+                shared_per_block: shared,
+            };
+            occupancy_with(limits, &kernel, preference).blocks_per_sm
+        };
+        use SplitPreference::{Default, Equal, L1, Percent, Shared};
+        for (sm, preference, expected) in [
+            (20, Default, 6),
+            (20, L1, 2),
+            (35, Shared, 6),
+            (35, Equal, 4),
+            (35, L1, 2),
+            // Before 7.0 there is no carve-out, from then on no cache configuration.
+            (35, Percent(0), 6),
+            (90, L1, 25),
+            (90, Default, 25),
+            (90, Percent(100), 25),
+            (90, Percent(50), 14),
+        ] {
+            assert_eq!(blocks(sm, 8192, preference), expected, "sm_{sm} {preference:?}");
+        }
+        // One block fits all the same.
+        assert_eq!(blocks(35, 40 << 10, L1), 1);
+        assert_eq!(blocks(90, 100 << 10, Percent(0)), 1);
     }
 
     /// The worked examples of the first programming guides: 1.0 has 8 K registers, 1.2 has 16 K.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use margay_arch::BankMode;
 use margay_arch::Gpu;
 use margay_arch::caches::SplitPreference;
 use margay_exec::launch::{LaunchConfig, LaunchFailure, LaunchStats, Machine};
@@ -32,6 +33,8 @@ pub struct LaunchView<'a> {
     pub blocks_per_sm: u32,
     /// How the program wants shared memory and L1 to divide their store.
     pub split: SplitPreference,
+    /// How wide the program wants the banks of shared memory; only 3.x listens.
+    pub bank_mode: BankMode,
     /// The kernel whose device code launched it; `None` if the host did.
     pub parent: Option<&'a str>,
     /// Kept if a tool [wants it](Tool::wants_order) and the program has several streams.

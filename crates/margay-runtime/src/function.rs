@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use margay_arch::caches::SplitPreference;
-use margay_arch::{LaunchResources, Limits};
+use margay_arch::{BankMode, LaunchResources, Limits};
 use margay_exec::program::{LinkError, Program, ProgramInfo};
 use margay_ir as ir;
 use parking_lot::Mutex;
@@ -26,6 +26,8 @@ pub struct FunctionSettings {
     /// Percent of the unified cache, or -1. A hint.
     pub carveout: i32,
     pub cache_config: u32,
+    /// `cuFuncSetSharedMemConfig`: 0 is the context's.
+    pub shared_config: u32,
     pub non_portable_cluster: bool,
     pub cluster_scheduling: u32,
     /// Required cluster size set by attribute; zeros if not.
@@ -33,9 +35,11 @@ pub struct FunctionSettings {
 }
 
 impl FunctionSettings {
-    /// What they say of the store that shared memory and L1 divide; the newer attribute goes before the older call.
-    pub fn split(&self) -> SplitPreference {
-        match (u32::try_from(self.carveout), self.cache_config) {
+    /// What they say of the store that shared memory and L1 divide; the newer attribute goes before the older call, and
+    /// that before the context's (`cuCtxSetCacheConfig`).
+    pub fn split(&self, context: u32) -> SplitPreference {
+        let config = if self.cache_config == 0 { context } else { self.cache_config };
+        match (u32::try_from(self.carveout), config) {
             (Ok(percent), _) => SplitPreference::Percent(percent),
             // `CU_FUNC_CACHE_PREFER_SHARED`, `_L1`, `_EQUAL`.
             (Err(_), 1) => SplitPreference::Shared,
@@ -135,7 +139,8 @@ impl Function {
         if !decided {
             return Ok(bound.unwrap_or(most).min(most));
         }
-        let fits = |threads: &u32| blocks(limits, *threads, registers, 0) > 0;
+        let fits =
+            |threads: &u32| blocks(limits, *threads, registers, 0, SplitPreference::Default) > 0;
         let by_registers =
             (1..=most / Limits::WARP_SIZE).map(|w| w * Limits::WARP_SIZE).rev().find(fits);
         Ok(bound.unwrap_or(most).min(by_registers.unwrap_or(0)))
@@ -200,7 +205,26 @@ impl Function {
         let (limits, info) = (self.limits(), self.info()?);
         let registers = Registers::of(limits, &self.code().limits, info.registers);
         let shared = info.static_shared.saturating_add(dynamic_shared);
-        Ok(Fit::of(limits, registers, threads, shared))
+        Ok(Fit::of(limits, registers, threads, shared, self.split()))
+    }
+
+    /// How shared memory and L1 are to divide their store.
+    pub fn split(&self) -> SplitPreference {
+        let context = runtime::get().contexts.get(self.module.context);
+        let config = context.map_or(0, |c| c.cache_config.load(Ordering::Relaxed));
+        self.settings.lock().split(config)
+    }
+
+    /// How wide the banks of shared memory are to be, where there is a choice.
+    pub fn bank_mode(&self) -> BankMode {
+        let own = self.settings.lock().shared_config;
+        let context = runtime::get().contexts.get(self.module.context);
+        let config = context.map_or(0, |c| c.shared_config.load(Ordering::Relaxed));
+        // `CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE`.
+        match if own == 0 { config } else { own } {
+            2 => BankMode::EightByte,
+            _ => BankMode::FourByte,
+        }
     }
 
     /// `cuOccupancyMaxPotentialBlockSize`: the block size of highest occupancy, and the grid that
@@ -234,13 +258,19 @@ fn volume(d: [u32; 3]) -> u32 {
     d.iter().fold(1u32, |p, n| p.saturating_mul((*n).max(1)))
 }
 
-fn blocks(limits: &Limits, threads: u32, registers: u32, shared: u32) -> u32 {
+fn blocks(
+    limits: &Limits,
+    threads: u32,
+    registers: u32,
+    shared: u32,
+    split: SplitPreference,
+) -> u32 {
     let kernel = LaunchResources {
         threads_per_block: threads,
         registers_per_thread: registers,
         shared_per_block: shared,
     };
-    margay_arch::occupancy(limits, &kernel).blocks_per_sm
+    margay_arch::occupancy_with(limits, &kernel, split).blocks_per_sm
 }
 
 /// Registers of a thread, from the kernel's directives and the estimate.
@@ -268,7 +298,9 @@ impl Registers {
         if let Some(shape) = directives.reqntid.or(directives.maxntid) {
             let threads = volume(shape).min(limits.max_threads_per_block.value);
             let wanted = directives.minnctapersm.unwrap_or(1);
-            let enough = |registers| blocks(limits, threads, registers, 0) >= wanted;
+            let enough = |registers| {
+                blocks(limits, threads, registers, 0, SplitPreference::Default) >= wanted
+            };
             if enough(1) {
                 number = (1..=number).rev().find(|n| enough(*n)).unwrap_or(1);
             }
@@ -289,12 +321,21 @@ struct Fit {
 }
 
 impl Fit {
-    fn of(limits: &Limits, registers: Registers, threads: u32, shared: u32) -> Fit {
-        let likely = blocks(limits, threads, registers.number, shared);
+    fn of(
+        limits: &Limits,
+        registers: Registers,
+        threads: u32,
+        shared: u32,
+        split: SplitPreference,
+    ) -> Fit {
+        let likely = blocks(limits, threads, registers.number, shared, split);
+        // A preference keeps no block from being resident.
+        let any = SplitPreference::Default;
         if registers.decided {
-            return Fit { likely, most: likely, doubtful: false };
+            let most = blocks(limits, threads, registers.number, shared, any);
+            return Fit { likely, most, doubtful: false };
         }
-        let most = blocks(limits, threads, 1, shared);
+        let most = blocks(limits, threads, 1, shared, any);
         Fit { likely: likely.max(most.min(1)), most, doubtful: likely == 0 && most > 0 }
     }
 }
@@ -308,7 +349,13 @@ mod tests {
     }
 
     fn fit(directives: &ir::LaunchLimits, estimate: u32, threads: u32) -> Fit {
-        Fit::of(hopper(), Registers::of(hopper(), directives, estimate), threads, 0)
+        Fit::of(
+            hopper(),
+            Registers::of(hopper(), directives, estimate),
+            threads,
+            0,
+            SplitPreference::Default,
+        )
     }
 
     #[test]
@@ -343,6 +390,6 @@ mod tests {
     #[test]
     fn what_does_not_fit_without_registers_is_refused() {
         let registers = Registers::of(hopper(), &ir::LaunchLimits::default(), 16);
-        assert_eq!(Fit::of(hopper(), registers, 32, 300 << 10).most, 0);
+        assert_eq!(Fit::of(hopper(), registers, 32, 300 << 10, SplitPreference::Default).most, 0);
     }
 }

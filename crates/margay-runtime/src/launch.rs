@@ -207,8 +207,14 @@ impl Context {
         let (registers, registers_decided) = function.registers()?;
         let likely_blocks = function.blocks_per_sm(threads, request.dynamic_shared)?;
         let device = self.device;
-        let split = function.settings.lock().split();
-        let resources = Resources { device, registers, registers_decided, likely_blocks, split };
+        let resources = Resources {
+            device,
+            registers,
+            registers_decided,
+            likely_blocks,
+            split: function.split(),
+            bank_mode: function.bank_mode(),
+        };
         let module = function.module.handle;
         Ok(Ready { program, machine, config, resources, module, parent: None })
     }

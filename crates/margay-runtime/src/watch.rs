@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use margay_arch::BankMode;
 use margay_arch::Gpu;
 use margay_arch::caches::SplitPreference;
 use margay_exec::launch::{
@@ -60,6 +61,7 @@ pub struct Resources {
     /// Blocks of a multiprocessor with those registers.
     pub likely_blocks: u32,
     pub split: SplitPreference,
+    pub bank_mode: BankMode,
 }
 
 /// A launch that passed all checks.
@@ -97,6 +99,7 @@ pub fn launch(
         registers_decided: resources.registers_decided,
         blocks_per_sm: resources.likely_blocks,
         split: resources.split,
+        bank_mode: resources.bank_mode,
         parent,
         order: order::now(),
     };

@@ -256,3 +256,53 @@ fn textures_are_told_at_the_program_s_lines() {
         .collect();
     assert!(names.contains(&"bytes") && names.contains(&"rows"), "{names:?}");
 }
+
+/// On 3.x the banks of shared memory are as wide as the program wants them, and L1 takes from shared memory what the
+/// kernel prefers: both reach the figures.
+#[test]
+fn bank_width_and_cache_preference_of_3_x() {
+    if !ready("bank_width_and_cache_preference_of_3_x") {
+        return;
+    }
+    let place = Place::empty();
+    place.write(
+        "x.cu",
+        "#include <cstdio>\n\
+         __device__ void body(float *p) {\n\
+           __shared__ float s[2048];\n\
+           s[threadIdx.x] = p[threadIdx.x];\n\
+           __syncthreads();\n\
+           p[threadIdx.x] = s[32 + 2 * threadIdx.x];\n\
+         }\n\
+         __global__ void narrow(float *p) { body(p); }\n\
+         __global__ void wide(float *p) { body(p); }\n\
+         int fit(void (*kernel)(float *)) {\n\
+           int n = -1;\n\
+           cudaOccupancyMaxActiveBlocksPerMultiprocessor(&n, kernel, 32, 0);\n\
+           return n;\n\
+         }\n\
+         int main() {\n\
+           float *p;\n\
+           cudaMalloc(&p, 128);\n\
+           narrow<<<1, 32>>>(p);\n\
+           cudaDeviceSetSharedMemConfig(cudaSharedMemBankSizeEightByte);\n\
+           wide<<<1, 32>>>(p);\n\
+           int before = fit(narrow);\n\
+           cudaFuncSetCacheConfig(narrow, cudaFuncCachePreferL1);\n\
+           int own = fit(narrow);\n\
+           cudaDeviceSetCacheConfig(cudaFuncCachePreferEqual);\n\
+           printf(\"%d %d %d\\n\", before, own, fit(wide));\n\
+           return cudaDeviceSynchronize();\n\
+         }\n",
+    );
+    for (gpu, fits, passes) in [("sm_35", "6 2 4\n", [2, 1]), ("sm_50", "8 8 8\n", [2, 2])] {
+        let got = place.margay(&["run", "--gpu", gpu, "--profile=x.json", "x.cu"]);
+        assert_eq!((got.code, got.stdout.as_str()), (0, fits), "{gpu}: {}", got.stderr);
+        let report = read(&place, "x.json");
+        for (name, passes) in ["narrow", "wide"].iter().zip(passes) {
+            let found = kernel(&report, name);
+            let cell = &found["totals"][0]["spaces"]["shared_load"]["wavefronts"];
+            assert_eq!(cell.as_u64(), Some(passes), "{gpu} {name}: {cell}");
+        }
+    }
+}

@@ -157,13 +157,14 @@ pub unsafe fn cuFuncSetCacheConfig(function: CUfunction, config: CUfunc_cache) -
     set_cache_config(&*find(function)?, config)
 }
 
-/// A hint that only 3.x would take; checked and left.
+/// Only the memory model of 3.x listens to it.
 pub unsafe fn cuFuncSetSharedMemConfig(function: CUfunction, config: CUsharedconfig) -> Result<()> {
-    find(function)?;
-    match config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE {
-        true => Ok(()),
-        false => Err(CudaError::InvalidValue),
+    let function = find(function)?;
+    if config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE {
+        return Err(CudaError::InvalidValue);
     }
+    function.settings.lock().shared_config = config;
+    Ok(())
 }
 
 pub unsafe fn cuFuncGetModule(to: *mut CUmodule, function: CUfunction) -> Result<()> {

@@ -9,7 +9,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use margay_arch::caches::HitCounts;
-use margay_arch::{Counts, Gpu, MemoryModel, Space};
+use margay_arch::caches::SplitPreference;
+use margay_arch::{BankMode, Counts, Gpu, MemoryModel, Space};
 use margay_exec::launch::{LaunchFailure, LaunchStats};
 use margay_exec::observe::Observer;
 use margay_exec::program::{Code, Program};
@@ -40,6 +41,8 @@ pub struct Profiler {
     directory: PathBuf,
     gpus: Vec<Gpu>,
     models: Vec<MemoryModel>,
+    /// The same with banks of eight bytes, where there are such.
+    wide_models: Vec<MemoryModel>,
     /// Caches of the program's own GPU.
     hierarchy: Option<Hierarchy>,
     /// Workers hand in what they have when this changes.
@@ -73,6 +76,8 @@ struct Kernel {
     /// Kernels whose device code launched it.
     parents: BTreeSet<String>,
     l1_bytes: u32,
+    wide_banks: bool,
+    split: SplitPreference,
     texture_bytes: u32,
     warps: Vec<u64>,
     threads: Vec<u64>,
@@ -107,10 +112,13 @@ impl Profiler {
     ///
     /// It looks reads of constant memory up in `constants`, which is no tool beside it then.
     pub fn start(directory: &Path, gpus: Vec<Gpu>, constants: Arc<ConstantCache>) -> Arc<Profiler> {
-        let models = gpus.iter().map(|gpu| MemoryModel::new(gpu.limits)).collect();
+        let models: Vec<MemoryModel> =
+            gpus.iter().map(|gpu| MemoryModel::new(gpu.limits)).collect();
+        let wide = models.iter().map(|m| m.with_bank_mode(BankMode::EightByte)).collect();
         let profiler = Arc::new(Profiler {
             directory: directory.to_path_buf(),
             models,
+            wide_models: wide,
             hierarchy: gpus.first().map(|&own| Hierarchy::new(own, constants.clone())),
             gpus,
             epoch: AtomicU64::new(0),
@@ -126,8 +134,12 @@ impl Profiler {
         profiler
     }
 
-    pub(super) fn models(&self) -> &[MemoryModel] {
-        &self.models
+    /// The models, as the launch has set them.
+    pub(super) fn models(&self, view: &LaunchView<'_>) -> &[MemoryModel] {
+        match view.bank_mode {
+            BankMode::FourByte => &self.models,
+            BankMode::EightByte => &self.wide_models,
+        }
     }
 
     /// The variable at an address: its number in the kernel, and its addresses.
@@ -192,7 +204,7 @@ impl Profiler {
                     self.constants.count(entry.row, HitCounts { hits, misses });
                 }
                 let before = site.counts.first().copied().unwrap_or_default();
-                site.take(&self.models, entry);
+                site.take(self.models(launch.view), entry);
                 let after = site.counts.first().copied().unwrap_or_default();
                 let part = &mut totals.spaces[entry.space as usize];
                 part.executions += entry.executions;
@@ -437,6 +449,8 @@ impl Kernel {
             static_shared: info.static_shared,
             local_bytes: info.local_bytes,
             l1_bytes: self.l1_bytes,
+            wide_banks: self.wide_banks,
+            split: self.split,
             texture_bytes: self.texture_bytes,
             parameters: kernel
                 .map(|k| k.params.iter().map(|p| (p.offset, p.size)).collect())
@@ -470,6 +484,8 @@ impl Tool for Profiler {
                 launches: 0,
                 parents: BTreeSet::new(),
                 l1_bytes: 0,
+                wide_banks: false,
+                split: view.split,
                 texture_bytes: 0,
                 warps: vec![0; n],
                 threads: vec![0; n],
@@ -489,6 +505,8 @@ impl Tool for Profiler {
         state.kernels[kernel].launches += 1;
         state.kernels[kernel].parents.extend(view.parent.map(str::to_owned));
         state.kernels[kernel].l1_bytes = caches.l1_bytes();
+        state.kernels[kernel].split = view.split;
+        state.kernels[kernel].wide_banks = view.bank_mode == BankMode::EightByte;
         state.kernels[kernel].texture_bytes = caches.texture_bytes();
         state.running.insert(launch, LaunchTotals::default());
         drop(state);

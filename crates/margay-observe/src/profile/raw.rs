@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use margay_arch::Counts;
+use margay_arch::caches::SplitPreference;
 use serde::{Deserialize, Serialize};
 
 use crate::constant_cache::Constants;
@@ -74,6 +75,12 @@ pub struct RawKernel {
     pub local_bytes: u32,
     /// Of a multiprocessor's L1, in the last launch.
     pub l1_bytes: u32,
+    /// Its last launch asked for banks of eight bytes, which 3.x has.
+    #[serde(default)]
+    pub wide_banks: bool,
+    /// How its last launch wanted shared memory and L1 to divide their store.
+    #[serde(default)]
+    pub split: SplitPreference,
     /// Of the cache that texels go through.
     #[serde(default)]
     pub texture_bytes: u32,

@@ -54,7 +54,7 @@ impl Observer for LaunchObserver<'_> {
         let n = self.view.program.code_len() as usize;
         Box::new(Worker {
             launch: self,
-            models: self.profiler.models(),
+            models: self.profiler.models(self.view),
             warps: vec![0; n + 1],
             threads: vec![0; n + 1],
             branches: vec![None; n],

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use margay_arch::{Gpu, LaunchResources, Limiter, Limits, MemoryModel};
+use margay_arch::{BankMode, Gpu, LaunchResources, Limiter, Limits, MemoryModel};
 
 use super::schema::*;
 use super::{arithmetic, causes, metrics, source};
@@ -38,6 +38,8 @@ pub fn build(profiles: &[RawProfile], run: &Run) -> Report {
         profiles.first().map(|p| p.models.iter().collect()).unwrap_or_default();
     let gpus: Vec<Gpu> = names.iter().filter_map(|n| margay_arch::find(n)).collect();
     let models: Vec<MemoryModel> = gpus.iter().map(|g| MemoryModel::new(g.limits)).collect();
+    let wide: Vec<MemoryModel> =
+        models.iter().map(|m| m.with_bank_mode(BankMode::EightByte)).collect();
     let all = || profiles.iter().flat_map(|p| &p.kernels);
     let mut files = BTreeSet::new();
     for place in all().flat_map(|k| &k.code).flat_map(|i| &i.places) {
@@ -55,7 +57,8 @@ pub fn build(profiles: &[RawProfile], run: &Run) -> Report {
         for (k, raw) in profile.kernels.iter().enumerate() {
             let launches = profile.launches.iter().filter(|l| l.kernel as usize == k);
             let main = launches.max_by_key(|l| l.warp_instructions * l.times);
-            let mut built = kernel(raw, main, &gpus, &models, &sources, run);
+            let models = if raw.wide_banks { &wide } else { &models };
+            let mut built = kernel(raw, main, &gpus, models, &sources, run);
             built.caches.constant_bytes = profile.constant_cache_bytes;
             let weight: u64 = built.lines.iter().filter_map(|l| l.weight.first()).sum();
             order.push((weight.max(built.warp_instructions), p, k));
@@ -388,7 +391,7 @@ fn occupancy(limits: &Limits, raw: &RawKernel, main: &RawLaunch) -> OccupancyInf
     let warps = |threads: u32, registers: u32| {
         let kernel = at(threads, registers);
         match threads <= limits.max_threads_per_block.value {
-            true => margay_arch::occupancy(limits, &kernel),
+            true => margay_arch::occupancy_with(limits, &kernel, raw.split),
             false => margay_arch::Occupancy {
                 blocks_per_sm: 0,
                 warps_per_sm: 0,

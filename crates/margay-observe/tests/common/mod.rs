@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use margay_arch::BankMode;
 use margay_arch::caches::SplitPreference;
 use margay_exec::launch::{Host, LaunchConfig, Machine, launch_observed};
 use margay_exec::mem::{AddressSpace, AllocKind, Reach};
@@ -38,6 +39,7 @@ pub struct Bench {
     pub profiler: Arc<Profiler>,
     modules: HashMap<PathBuf, Arc<LoadedModule>>,
     pub split: SplitPreference,
+    pub bank_mode: BankMode,
     /// Stream that launches are said to be in.
     pub stream: u64,
     gpu: margay_arch::Gpu,
@@ -55,6 +57,7 @@ impl Bench {
             profiler: Profiler::start(&nowhere, gpus, constants),
             modules: HashMap::new(),
             split: SplitPreference::Default,
+            bank_mode: BankMode::FourByte,
             stream: 0,
         }
     }
@@ -189,6 +192,7 @@ impl Bench {
             registers_decided: false,
             blocks_per_sm: 2,
             split: self.split,
+            bank_mode: self.bank_mode,
             parent: None,
             order: None,
         };

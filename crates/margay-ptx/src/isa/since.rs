@@ -74,8 +74,13 @@ impl Instruction {
             "fma" if single => 20,
             "min" | "max" if self.has("xorsign") => 86,
             "min" | "max" if self.has("NaN") => 80,
-            // Of other types than single precision it is later still, by the rows.
-            "cvt" if has(ScalarType::BF16) => 80,
+            "cvt" if has(ScalarType::BF16) => {
+                if single {
+                    80
+                } else {
+                    90
+                }
+            }
             _ => 10,
         };
         of_form.max(of_type)
@@ -201,6 +206,8 @@ mod tests {
             ("sqrt.rm.f64 a, b", "sm_20"),
             ("setp.lt.f64 p, a, b", "sm_13"),
             ("min.NaN.f32 a, b, c", "sm_80"),
+            ("cvt.rn.bf16.f32 a, b", "sm_80"),
+            ("cvt.rn.bf16.s32 a, b", "sm_90"),
             ("popc.b32 a, b", "sm_20"),
             ("ld.global.u32 a, [b]", "sm_10"),
             ("ld.u32 a, [b]", "sm_20"),
