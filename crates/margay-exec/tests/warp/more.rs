@@ -25,6 +25,7 @@ pub(super) fn all(list: &mut List) {
     video(list);
     vector_atomics(list);
     warp_wide(list);
+    accesses(list);
 }
 
 /// `.ftz` too, where a type has it.
@@ -231,5 +232,95 @@ fn warp_wide(list: &mut List) {
     }
     for name in ["bar.cta.red.popc.u32", "barrier.cta.red.popc.aligned.u32"] {
         list.full(name, format!("{name} %r0, 2, 32, %pb; cvt.u64.u32 %x, %r0;"));
+    }
+}
+
+/// Loads and stores: the types, caches, orders and spaces that the first list has not.
+fn accesses(list: &mut List) {
+    let words = "mov.b64 %x, {%r0, %r1};";
+    let mut load = |space: &str, name: &str, to: &str, out: &str| {
+        let body = format!("{name} {to}, [%own]; {out}");
+        if space == "shared" { list.shared(name, body) } else { list.push(name, body) }
+    };
+    for space in ["global", "shared"] {
+        for ty in ["u64", "s64"] {
+            load(space, &format!("ld.{space}.{ty}"), "%w0", "mov.b64 %x, %w0;");
+            let both = "mov.b64 %x, %w0; mov.b64 %y, %w1;";
+            load(space, &format!("ld.{space}.v2.{ty}"), "{%w0, %w1}", both);
+        }
+        load(space, &format!("ld.{space}.s32"), "%r0", "cvt.s64.s32 %x, %r0;");
+        load(space, &format!("ld.{space}.v2.s32"), "{%r0, %r1}", words);
+        let four = "mov.b64 %x, {%r0, %r1}; mov.b64 %y, {%r2, %r3};";
+        load(space, &format!("ld.{space}.v4.s32"), "{%r0, %r1, %r2, %r3}", four);
+        for how in
+            ["volatile", "weak", "relaxed.cta", "relaxed.gpu", "acquire.sys", "acquire.cluster"]
+        {
+            load(space, &format!("ld.{how}.{space}.v2.u32"), "{%r0, %r1}", words);
+        }
+    }
+    load("shared", "ld.shared::cta.v2.u32", "{%r0, %r1}", words);
+    for how in [
+        "global.ca",
+        "global.cg",
+        "global.cs",
+        "global.lu",
+        "global.cv",
+        "global.L2::64B",
+        "global.L2::128B",
+        "global.L2::256B",
+        "global.L1::no_allocate",
+        "global.L1::evict_first",
+        "global.nc",
+        "global.ca.nc",
+        "global.cg.nc",
+        "global.cs.nc",
+        "global.nc.L1::no_allocate",
+    ] {
+        load("global", &format!("ld.{how}.v2.u32"), "{%r0, %r1}", words);
+    }
+    load("global", "ldu.global.v2.u32", "{%r0, %r1}", words);
+    let mut store = |space: &str, name: &str, from: &str| {
+        let body = format!("{name} [%own], {from};");
+        if space == "shared" { list.shared(name, body) } else { list.push(name, body) }
+    };
+    for space in ["global", "shared"] {
+        for ty in ["u64", "s64"] {
+            store(space, &format!("st.{space}.{ty}"), "%a");
+            store(space, &format!("st.{space}.v2.{ty}"), "{%a, %b}");
+        }
+        store(space, &format!("st.{space}.s32"), "%ra");
+        store(space, &format!("st.{space}.v4.s32"), "{%ra, %rb, %rc, %rd}");
+        store(space, &format!("st.{space}.b16"), "%ha");
+        store(space, &format!("st.{space}.v4.b16"), "{%ha, %hb, %hc, %ha}");
+        for how in
+            ["volatile", "weak", "relaxed.cta", "relaxed.gpu", "release.sys", "release.cluster"]
+        {
+            store(space, &format!("st.{how}.{space}.v2.u32"), "{%ra, %rb}");
+        }
+    }
+    store("shared", "st.shared::cta.v2.u32", "{%ra, %rb}");
+    for how in ["wb", "cg", "cs", "wt", "L1::no_allocate"] {
+        store("global", &format!("st.global.{how}.v2.u32"), "{%ra, %rb}");
+    }
+    let local = ".local .align 16 .b8 mine[16];";
+    list.push(
+        "st.local.v4.u32",
+        format!(
+            "{{ {local} st.local.v4.u32 [mine], {{%ra, %rb, %rc, %rd}}; \
+             ld.local.v2.u64 {{%x, %y}}, [mine]; }}"
+        ),
+    );
+    for space in ["global", "shared"] {
+        let mut both = |name: String, body: String| {
+            if space == "shared" { list.shared(name, body) } else { list.push(name, body) }
+        };
+        let load = format!("ld.{space}.b128");
+        let body =
+            format!("{{ .reg .b128 %big; {load} %big, [%own]; mov.b128 {{%x, %y}}, %big; }}");
+        both(load, body);
+        let store = format!("st.{space}.b128");
+        let body =
+            format!("{{ .reg .b128 %big; mov.b128 %big, {{%a, %b}}; {store} [%own], %big; }}");
+        both(store, body);
     }
 }
