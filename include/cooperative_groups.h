@@ -8,7 +8,9 @@
 #define MARGAY_COOPERATIVE_GROUPS_H
 #define _COOPERATIVE_GROUPS_H_
 #include "cuda_runtime.h"
-#if defined(MARGAY_CUDA_PASS)
+#if defined(MARGAY_ARCH) && MARGAY_ARCH < 300
+#error "cooperative groups need compute capability 3.0"
+#elif defined(MARGAY_CUDA_PASS)
 
 #define MARGAY_CG static __device__ __forceinline__
 #define MARGAY_CM __device__ __forceinline__

@@ -214,7 +214,11 @@ impl<'m> Walk<'m> {
             since.sm = 10;
         }
         if !target.has(since) {
-            self.lacks(format!("`{}`", written(inst)), Some(since), inst.opcode_span);
+            let what = match inst.opcode() {
+                "call" => "an indirect call (of a virtual function, or by a pointer)".to_owned(),
+                _ => format!("`{}`", written(inst)),
+            };
+            self.lacks(what, Some(since), inst.opcode_span);
             return;
         }
         if target.strict_votes && target.sm >= 70 && matches!(inst.opcode(), "shfl" | "vote") {
@@ -433,6 +437,13 @@ mod tests {
         ] {
             assert_eq!(of(target, &body(inst)).len(), count, "{inst} on {target}");
         }
+    }
+
+    #[test]
+    fn indirect_calls_before_2_0() {
+        let body = ".entry k() { .reg .b64 d; p: .callprototype _ (); call d, (), p; ret; }";
+        assert!(of("sm_13", body)[0].starts_with("an indirect call"), "{:?}", of("sm_13", body));
+        assert_eq!(of("sm_20", body).len(), 0);
     }
 
     #[test]

@@ -121,6 +121,13 @@ fn ir_of(file: &Path, ptx: &[u8]) -> Result<String, Failure> {
             .map(|p| format!("PTX line {}, column {}: {}", p.line, p.column, p.message))
             .collect())
     })?;
+    let lacking = margay_runtime::image::problems(ptx);
+    if !lacking.is_empty() {
+        let line = |p: &margay_runtime::image::Problem| {
+            format!("PTX line {}, column {}: {}", p.line, p.column, p.message)
+        };
+        return Err(all(lacking.iter().map(line).collect()));
+    }
     Ok(module.to_string())
 }
 

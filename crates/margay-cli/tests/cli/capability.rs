@@ -58,6 +58,43 @@ fn what_a_capability_lacks_is_refused_with_line_and_capability() {
     }
 }
 
+/// A call that is not known before it runs; a whole header; PTX by itself.
+#[test]
+fn virtual_functions_headers_and_ptx() {
+    if !clang("virtual_functions_headers_and_ptx") {
+        return;
+    }
+    let place = Place::empty();
+    place
+        .write(
+            "virtual.cu",
+            "struct A { __device__ virtual int f(int x) { return x; } };\n\
+             struct B : A { __device__ int f(int x) override { return x + 1; } };\n\
+             __global__ void k(int *p) {\n  A a; B b;\n  A *q = p[0] ? &a : (A *)&b;\n  p[1] = q->f(p[2]);\n}\n",
+        )
+        .write("groups.cu", "#include <cooperative_groups.h>\n__global__ void k() {}\n")
+        .write(
+            "match.ptx",
+            ".version 8.0\n.target sm_60\n.address_size 64\n\
+             .entry k() { .reg .b32 r; match.any.sync.b32 r, r, r; ret; }\n",
+        );
+    for (words, why) in [
+        (&["cc", "-fatbin", "-arch=sm_13", "virtual.cu"][..], "x.cu:6:"),
+        (
+            &["cc", "-fatbin", "-arch=sm_21", "groups.cu"],
+            "cooperative groups need compute capability 3.0",
+        ),
+        (
+            &["ptx", "match.ptx"],
+            "PTX line 4, column 27: `match.any.sync.b32` needs compute capability 7.0 (sm_70); this is 6.0 (sm_60)",
+        ),
+    ] {
+        let got = place.margay(words);
+        let why = why.replace("x.cu", "virtual.cu");
+        assert!(got.code == 1 && got.stderr.contains(&why), "{words:?}: {}", got.stderr);
+    }
+}
+
 /// What nvcc wrote other sequences for, and what 1.x has.
 #[test]
 fn what_old_capabilities_have_is_compiled() {
