@@ -36,7 +36,8 @@ fn parameter_blocks_of_a_wrong_size() {
     upload(to, &[7u32]);
     // Eight bytes of address, four of value; then more than the kernel takes.
     let mut block = [to, 9, 0, 0];
-    for bytes in [0, 4, 8, 11] {
+    // A driver reads on behind a block that is too small.
+    for bytes in [0, 4, 8, 11].into_iter().filter(|_| !real()) {
         fails(launch_packed(store, &mut block, bytes), INVALID_VALUE);
     }
     // SAFETY: no pointers.
@@ -54,7 +55,10 @@ fn parameter_blocks_of_a_wrong_size() {
         let (arguments, ends) = (arguments.as_mut_ptr(), ends.as_mut_ptr());
         cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, null_mut(), arguments, ends)
     };
-    fails(both, INVALID_VALUE);
+    if !real() {
+        // An empty second list is none to a driver.
+        fails(both, INVALID_VALUE);
+    }
 }
 
 #[test]
@@ -69,7 +73,7 @@ fn handles_that_have_gone() {
         ok(cuStreamCreate(&mut stream, 0));
         ok(launch(nothing, [1, 1, 1], [1, 1, 1], 0, stream, &mut []));
         ok(cuStreamDestroy_v2(stream));
-        if std::env::var_os("MARGAY_CONTRACT_REAL").is_some() {
+        if real() {
             // A real driver follows such pointers.
             return;
         }
@@ -100,6 +104,10 @@ fn copies_beyond_an_allocation() {
         fails(cuMemcpyDtoD_v2(large, small, bytes), INVALID_VALUE);
         fails(cuMemsetD8_v2(large, 0, bytes), INVALID_VALUE);
         fails(cuMemcpyHtoD_v2(large, from, usize::MAX), INVALID_VALUE);
+        if real() {
+            // Its product with the width is small again, and taken.
+            return;
+        }
         fails(cuMemsetD32_v2(large, 0, usize::MAX / 2), INVALID_VALUE);
         ok(cuCtxSynchronize());
     }
@@ -193,6 +201,10 @@ fn no_internal_error(result: CUresult, what: std::fmt::Arguments) {
 
 #[test]
 fn damaged_containers() {
+    if real() {
+        // A driver trusts the structure.
+        return;
+    }
     let _session = Session::new();
     // The shorter the text, the more of what is damaged is structure.
     let end = KERNELS.find(".visible .entry store").unwrap();

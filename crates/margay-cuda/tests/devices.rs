@@ -14,7 +14,7 @@ fn the_library_under_test_is_the_one_that_was_built() {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let library = maps.lines().find(|l| l.contains("/libcuda.so")).expect("libcuda.so is loaded");
     println!("{library}");
-    let real = std::env::var_os("MARGAY_CONTRACT_REAL").is_some();
+    let real = real();
     assert_eq!(library.contains("/target/"), !real, "{library}");
     drop(session);
 }

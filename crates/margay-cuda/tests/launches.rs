@@ -187,8 +187,10 @@ fn launches_of_the_first_versions() {
     // SAFETY: pointers to locals of the sizes given.
     unsafe {
         ok(cuStreamCreate(&mut stream, 0));
-        // Nothing is set yet.
-        fails(cuLaunch(add), INVALID_VALUE);
+        // Nothing is set yet: a driver lets the kernel read what happens to be there.
+        if !real() {
+            fails(cuLaunch(add), INVALID_VALUE);
+        }
         fails(cuFuncSetBlockShape(add, 0, 1, 1), INVALID_VALUE);
         fails(cuFuncSetBlockShape(add, 32, -1, 1), INVALID_VALUE);
         fails(cuFuncSetBlockShape(add, 1024, 2, 1), INVALID_VALUE);
@@ -202,12 +204,15 @@ fn launches_of_the_first_versions() {
             ok(cuParamSeti(add, at + 4, (pointer >> 32) as u32));
         }
         ok(cuParamSeti(add, 24, 1000));
-        fails(cuParamSeti(add, -4, 0), INVALID_VALUE);
-        fails(cuParamSeti(add, 1 << 20, 0), INVALID_VALUE);
-        fails(cuParamSetv(add, 0, null_mut(), 8), INVALID_VALUE);
-        fails(cuLaunch(add), INVALID_VALUE);
-        ok(cuParamSetSize(add, 27));
-        fails(cuLaunch(add), INVALID_VALUE);
+        if !real() {
+            // A driver writes there and reads there.
+            fails(cuParamSeti(add, -4, 0), INVALID_VALUE);
+            fails(cuParamSeti(add, 1 << 20, 0), INVALID_VALUE);
+            fails(cuParamSetv(add, 0, null_mut(), 8), INVALID_VALUE);
+            fails(cuLaunch(add), INVALID_VALUE);
+            ok(cuParamSetSize(add, 27));
+            fails(cuLaunch(add), INVALID_VALUE);
+        }
         ok(cuParamSetSize(add, 28));
         ok(cuLaunch(add));
     }

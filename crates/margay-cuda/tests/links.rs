@@ -114,7 +114,9 @@ fn several_inputs_become_one_image() {
             let (none, values) = (null_mut(), null_mut());
             ok(cuLibraryLoadData(&mut library, image, none, values, 0, null_mut(), null_mut(), 0));
             ok(cuLinkDestroy(state));
-            fails(cuLinkDestroy(state), INVALID_HANDLE);
+            if !real() {
+                fails(cuLinkDestroy(state), INVALID_HANDLE);
+            }
             assert_eq!(run(module), [100, 102, 104, 106]);
             let mut module = null_mut();
             ok(cuLibraryGetModule(&mut module, library));
@@ -145,7 +147,6 @@ fn what_cannot_be_linked() {
     let f = ".visible .func f() { ret; }";
     let wider = ".visible .func f(.param .b32 x) { ret; }";
     let invalid_source = CUresult::CUDA_ERROR_INVALID_SOURCE;
-    let unknown = CUresult::CUDA_ERROR_UNKNOWN;
     for (inputs, expected, says) in [
         (vec![calls, ""], invalid_source, "error   : Undefined reference to 'f' in 'a'"),
         (
@@ -153,10 +154,10 @@ fn what_cannot_be_linked() {
             invalid_source,
             "error   : Multiple definition of 'f' in 'b', first defined in 'a'",
         ),
-        (vec![calls, wider], unknown, "error   : Prototype doesn't match for 'f' in 'b'"),
+        (vec![calls, wider], invalid_source, "error   : Prototype doesn't match for 'f' in 'b'"),
         (
             vec![".extern .global .b32 g;", ".visible .global .b64 g;"],
-            unknown,
+            invalid_source,
             "error   : Size doesn't match for 'g' in 'b', first specified in 'a'",
         ),
         (vec![calls, "junk"], CUresult::CUDA_ERROR_INVALID_PTX, "line 4"),

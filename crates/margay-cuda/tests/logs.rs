@@ -21,7 +21,9 @@ unsafe extern "C" fn hear(data: *mut c_void, level: CUlogLevel, text: *mut c_cha
         HEARD.lock().unwrap().push(text.to_owned());
         // Calls are not permitted here, and their failure is not told.
         ok(cuDriverGetVersion(&mut version));
-        fails(cuMemAlloc_v2(&mut memory, 16), CUresult::CUDA_ERROR_NOT_PERMITTED);
+        if !real() {
+            fails(cuMemAlloc_v2(&mut memory, 16), CUresult::CUDA_ERROR_NOT_PERMITTED);
+        }
     }
 }
 
@@ -45,12 +47,18 @@ fn failed_calls_are_in_the_log() {
     // SAFETY: pointers to locals; margay looks handles up.
     unsafe {
         ok(cuLogsCurrent(&mut start, 0));
-        fails(cuLogsCurrent(&mut start, 1), INVALID_VALUE);
+        if !real() {
+            fails(cuLogsCurrent(&mut start, 1), INVALID_VALUE);
+        }
         fails(cuLogsDumpToMemory(null_mut(), null_mut(), null_mut(), 0), INVALID_VALUE);
         ok(cuLogsCurrent(&mut start, 0));
         ok(cuLogsRegisterCallback(Some(hear), 7 as *mut c_void, &mut handle));
         fails(cuStreamCreate(&mut stream, 77), INVALID_VALUE);
         ok(cuLogsUnregisterCallback(handle));
+        if real() {
+            // A driver follows the handle, and its log has other words.
+            return;
+        }
         fails(cuLogsUnregisterCallback(handle), INVALID_VALUE);
         ok(cuMemFree_v2(session.alloc(16)));
         let from = start;

@@ -136,7 +136,7 @@ fn a_module_is_unloaded_when_its_kernels_have_ended() {
 #[test]
 fn a_graph_does_not_outlive_its_module() {
     let session = Session::alone();
-    if std::env::var_os("MARGAY_CONTRACT_REAL").is_some() {
+    if real() {
         // Undefined in the manual; margay answers.
         return;
     }
@@ -192,12 +192,12 @@ fn memory_is_freed_in_any_live_context() {
         ok(cuCtxDestroy_v2(other));
         fails(cuMemFree_v2(theirs), INVALID_VALUE);
         fails(cuMemFreeHost(host), INVALID_VALUE);
-        // Without a context nothing is freed.
+        // Nor need there be one.
         let kept = session.alloc(64);
         ok(cuCtxSetCurrent(null_mut()));
-        fails(cuMemFree_v2(kept), INVALID_CONTEXT);
-        ok(cuCtxSetCurrent(session.context));
         ok(cuMemFree_v2(kept));
+        fails(cuMemFree_v2(kept), INVALID_VALUE);
+        ok(cuCtxSetCurrent(session.context));
     }
 }
 
@@ -217,6 +217,10 @@ fn the_current_context_was_destroyed() {
                 scope.spawn(|| ok(cuCtxDestroy_v2(doomed as CUcontext)));
             });
             fails(cuMemAlloc_v2(&mut memory, 16), CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED);
+            if real() {
+                // A driver follows such a pointer.
+                return;
+            }
             fails(cuCtxSetCurrent(doomed as CUcontext), INVALID_CONTEXT);
             fails(cuCtxDestroy_v2(doomed as CUcontext), INVALID_CONTEXT);
             ok(cuCtxSetCurrent(context as CUcontext));
@@ -255,7 +259,7 @@ fn events_of_another_context_order_but_do_not_record() {
         ok(within(other, || cuEventSynchronize(foreign)));
         // Their clocks need not be one.
         fails(cuEventElapsedTime(&mut milliseconds, event, foreign), INVALID_HANDLE);
-        if std::env::var_os("MARGAY_CONTRACT_REAL").is_none() {
+        if !real() {
             ok(cuCtxDestroy_v2(other));
             fails(cuEventQuery(foreign), INVALID_HANDLE);
             fails(cuStreamWaitEvent(mine, foreign, 0), INVALID_HANDLE);
@@ -369,7 +373,8 @@ fn captures_that_break_the_rules() {
         });
         let wrong_thread = CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
         fails(elsewhere.join().unwrap(), wrong_thread);
-        ok(end(a));
+        // The attempt was the end.
+        fails(end(a), CUresult::CUDA_ERROR_ILLEGAL_STATE);
 
         // In thread-local mode other threads may allocate.
         ok(cuStreamBeginCapture_v2(a, THREAD_LOCAL));
@@ -447,6 +452,10 @@ unsafe extern "C" fn callback(_: CUstream, status: CUresult, data: *mut c_void) 
 
 #[test]
 fn host_functions_make_no_calls() {
+    if real() {
+        // Undefined in the manual: a driver may wait for itself.
+        return;
+    }
     let session = Session::alone();
     let stream = new_stream();
     let handles = Handles {
@@ -503,8 +512,8 @@ fn attached_contexts() {
         let mut primary = null_mut();
         ok(cuDevicePrimaryCtxRetain(&mut primary, session.device));
         ok(cuCtxPushCurrent_v2(primary));
-        fails(cuCtxAttach(&mut attached, 0), CUresult::CUDA_ERROR_NOT_PERMITTED);
-        fails(cuCtxDetach(primary), CUresult::CUDA_ERROR_INVALID_CONTEXT);
+        ok(cuCtxAttach(&mut attached, 0));
+        ok(cuCtxDetach(primary));
         ok(cuCtxPopCurrent_v2(&mut now));
         ok(cuDevicePrimaryCtxRelease_v2(session.device));
     }

@@ -52,6 +52,9 @@ fn scenario_endless() {
 
 #[test]
 fn the_time_limit_ends_a_kernel() {
+    if real() {
+        return;
+    }
     let started = Instant::now();
     let output = child("scenario_endless", &[("MARGAY_TIMEOUT", "0.3")]);
     assert!(output.status.success(), "{}", text(&output.stdout));
@@ -112,6 +115,9 @@ fn scenario_fault() {
 
 #[test]
 fn a_fault_says_where() {
+    if real() {
+        return;
+    }
     let output = child("scenario_fault", &[]);
     let message = text(&output.stderr);
     for part in [
@@ -211,7 +217,7 @@ fn scenario_devices() {
 
 #[test]
 fn the_environment_chooses_the_devices() {
-    if std::env::var_os("MARGAY_CONTRACT_REAL").is_some() {
+    if real() {
         return;
     }
     let several = ("MARGAY_GPU", "sm_90,v100");
@@ -239,7 +245,7 @@ fn scenario_missing() {
 
 #[test]
 fn what_is_missing_says_so_once() {
-    if std::env::var_os("MARGAY_CONTRACT_REAL").is_some() {
+    if real() {
         return;
     }
     let output = child("scenario_missing", &[]);
@@ -256,7 +262,6 @@ const ASSERTS: &str = "\
 .global .align 1 .b8 message[2] = {120, 0};
 .global .align 1 .b8 file[5] = {97, 46, 99, 117, 0};
 .global .align 1 .b8 name[9] = {118, 111, 105, 100, 32, 102, 40, 41, 0};
-.visible .const .align 4 .u32 table[2] = {5, 7};
 .visible .entry asserts()
 {
     .reg .b32 %r<2>;
@@ -289,6 +294,14 @@ const ASSERTS: &str = "\
 done:
     ret;
 }
+";
+
+/// As clang writes it, and ptxas does not take it.
+const WRITES_CONSTANT: &str = "\
+.version 7.0
+.target sm_52
+.address_size 64
+.visible .const .align 4 .u32 table[2] = {5, 7};
 .visible .entry writes_constant()
 {
     .reg .b32 %r;
@@ -298,9 +311,9 @@ done:
 }
 ";
 
-fn run_to_fault(kernel: &str, with: CUresult) {
+fn run_to_fault(text: &str, kernel: &str, with: CUresult) {
     let session = Session::new();
-    let kernel = session.function(session.load(ASSERTS), kernel);
+    let kernel = session.function(session.load(text), kernel);
     ok(launch(kernel, [1, 1, 1], [4, 1, 1], 0, null_mut(), &mut []));
     // SAFETY: no pointers.
     fails(unsafe { cuCtxSynchronize() }, with);
@@ -309,7 +322,7 @@ fn run_to_fault(kernel: &str, with: CUresult) {
 #[test]
 #[ignore = "run by every_thread_of_a_failed_assertion_reports"]
 fn scenario_assert() {
-    run_to_fault("asserts", CUresult::CUDA_ERROR_ASSERT);
+    run_to_fault(ASSERTS, "asserts", CUresult::CUDA_ERROR_ASSERT);
 }
 
 /// As an H200 prints it, and nothing else.
@@ -326,11 +339,14 @@ fn every_thread_of_a_failed_assertion_reports() {
 #[test]
 #[ignore = "run by a_write_to_constant_memory_is_a_launch_failure"]
 fn scenario_constant() {
-    run_to_fault("writes_constant", CUresult::CUDA_ERROR_LAUNCH_FAILED);
+    run_to_fault(WRITES_CONSTANT, "writes_constant", CUresult::CUDA_ERROR_LAUNCH_FAILED);
 }
 
 #[test]
 fn a_write_to_constant_memory_is_a_launch_failure() {
+    if real() {
+        return;
+    }
     let output = child("scenario_constant", &[]);
     assert!(output.status.success(), "{}", text(&output.stdout));
     let message = text(&output.stderr);
@@ -354,6 +370,9 @@ fn scenario_private_tables() {
 
 #[test]
 fn a_runtime_of_nvidias_is_told_once() {
+    if real() {
+        return;
+    }
     for log in ["0", "1"] {
         let output = child("scenario_private_tables", &[("MARGAY_LOG", log)]);
         assert!(output.status.success(), "{}", text(&output.stdout));

@@ -209,7 +209,7 @@ fn stream_ordered_memory() {
 /// Only where handles are looked up rather than dereferenced.
 #[test]
 fn destroyed_handles_are_noticed() {
-    if std::env::var_os("MARGAY_CONTRACT_REAL").is_some() {
+    if real() {
         return;
     }
     let _session = Session::new();

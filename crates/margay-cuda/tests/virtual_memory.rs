@@ -140,6 +140,10 @@ fn store_ends_with(prepare: impl FnOnce(&Session) -> CUdeviceptr) -> CUresult {
 fn what_is_not_mapped_or_not_granted_is_an_illegal_address() {
     let illegal = CUresult::CUDA_ERROR_ILLEGAL_ADDRESS;
     assert_eq!(store_ends_with(|_| reserve(PAGE)), illegal);
+    if real() {
+        // The process is lost to a driver then.
+        return;
+    }
     let mapped = |session: &Session| {
         let at = reserve(PAGE);
         let memory = create(session, PAGE);
@@ -192,12 +196,18 @@ fn bad_sizes_places_and_handles() {
         fails(cuMemAddressReserve(&mut at, PAGE, 3, 0, 0), INVALID_VALUE);
         let base = reserve(4 * PAGE);
         let memory = create(&session, 2 * PAGE);
-        fails(cuMemMap(base, 3 * PAGE, 0, memory, 0), INVALID_VALUE);
-        fails(cuMemMap(base + 3 * PAGE as u64, 2 * PAGE, 0, memory, 0), INVALID_VALUE);
-        fails(cuMemMap(base, PAGE, 4096, memory, 0), INVALID_VALUE);
+        let unsupported = CUresult::CUDA_ERROR_NOT_SUPPORTED;
+        fails(cuMemMap(base, 3 * PAGE, 0, memory, 0), unsupported);
+        fails(cuMemMap(base, PAGE, 0, memory, 0), unsupported);
+        fails(cuMemMap(base, 2 * PAGE, PAGE, memory, 0), unsupported);
+        if !real() {
+            // A driver does not look at the end of what is reserved.
+            let late = base + 3 * PAGE as u64;
+            fails(cuMemMap(late, 2 * PAGE, 0, memory, 0), INVALID_VALUE);
+        }
         fails(cuMemMap(base, PAGE, 0, memory + 1, 0), INVALID_VALUE);
         ok(cuMemMap(base, 2 * PAGE, 0, memory, 0));
-        fails(cuMemMap(base + PAGE as u64, PAGE, 0, memory, 0), INVALID_VALUE);
+        fails(cuMemMap(base + PAGE as u64, 2 * PAGE, 0, memory, 0), INVALID_VALUE);
         fails(grant(&session, base + 2 * PAGE as u64, PAGE, READ_WRITE), INVALID_VALUE);
         fails(cuMemUnmap(base, PAGE), INVALID_VALUE);
         fails(cuMemAddressFree(base, 4 * PAGE), INVALID_VALUE);
@@ -227,10 +237,12 @@ fn exported_memory_is_the_same_memory() {
         ok(cuMemCreate(&mut handle, PAGE, &prop, 0));
         ok(cuMemExportToShareableHandle((&raw mut fd).cast(), handle, kind, 0));
         ok(cuMemImportFromShareableHandle(&mut imported, fd as usize as *mut _, kind));
-        fails(
-            cuMemImportFromShareableHandle(&mut imported, usize::MAX as *mut _, kind),
-            INVALID_VALUE,
-        );
+        if !real() {
+            // CUDA_ERROR_UNKNOWN from a driver.
+            let nothing = usize::MAX as *mut _;
+            let import = cuMemImportFromShareableHandle(&mut imported, nothing, kind);
+            fails(import, INVALID_VALUE);
+        }
         for (at, memory) in [(first, handle), (second, imported)] {
             ok(cuMemMap(at, PAGE, 0, memory, 0));
             ok(grant(&session, at, PAGE, READ_WRITE));

@@ -207,9 +207,8 @@ impl Stream {
             capture.invalidate();
             return Err(CudaError::StreamCaptureUnmatched);
         }
-        if capture.mode != Mode::Relaxed && capture.thread != thread::number() {
-            return Err(CudaError::StreamCaptureWrongThread);
-        }
+        // Measured: the attempt ends the capture, and gives no graph.
+        let foreign = capture.mode != Mode::Relaxed && capture.thread != thread::number();
         let rt = runtime::get();
         // All streams leave; what they did last must come before the end.
         let mut loose = false;
@@ -227,6 +226,7 @@ impl Stream {
         drop(all);
         capture.ended.store(true, Ordering::Release);
         let outcome = match (capture.is_valid(), loose) {
+            _ if foreign => Err(CudaError::StreamCaptureWrongThread),
             (false, _) => Err(CudaError::StreamCaptureInvalidated),
             (true, true) => Err(CudaError::StreamCaptureUnjoined),
             (true, false) => Ok(capture.graph.clone()),

@@ -34,6 +34,16 @@ enum Kind {
     Event = 2,
 }
 
+impl Kind {
+    /// What a driver says of bytes that are no handle of this kind (measured on an H200).
+    fn nonsense(self) -> CudaError {
+        match self {
+            Kind::Memory => CudaError::InvalidValue,
+            Kind::Event => CudaError::MapFailed,
+        }
+    }
+}
+
 /// What a handle says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Name {
@@ -77,15 +87,15 @@ impl Name {
         let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at * 4 + i]));
         let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
         if word(0) != MAGIC || word(1) != kind as u32 {
-            return Err(CudaError::InvalidHandle);
+            return Err(kind.nonsense());
         }
         let (pid, fd, device) = (word(2), word(3), word(4));
         Ok(Name { kind: word(1), pid, fd, device, started: long(24), size: long(32) })
     }
 
-    fn open(self) -> Result<SharedFile> {
+    fn open(self, kind: Kind) -> Result<SharedFile> {
         if start_time(self.pid) != Some(self.started) {
-            return Err(CudaError::InvalidHandle);
+            return Err(kind.nonsense());
         }
         let path = format!("/proc/{}/fd/{}", self.pid, self.fd);
         let file = OpenOptions::new().read(true).write(true).open(path);
@@ -125,7 +135,7 @@ impl Runtime {
             opened.references += 1;
             return Ok(opened.base);
         }
-        let file = name.open()?;
+        let file = name.open(Kind::Memory)?;
         let bytes = name.size.max(1).next_multiple_of(PAGE);
         if name.size == 0 || file.bytes().map_err(|_| CudaError::MapFailed)? < bytes {
             return Err(CudaError::InvalidHandle);
@@ -233,10 +243,10 @@ impl SharedEvent {
         if name.pid == std::process::id() {
             return Err(CudaError::InvalidContext);
         }
-        let file = name.open()?;
+        let file = name.open(Kind::Event)?;
         match file.bytes() {
             Ok(PAGE) => SharedEvent::over(file),
-            Ok(_) | Err(_) => Err(CudaError::InvalidHandle),
+            Ok(_) | Err(_) => Err(CudaError::MapFailed),
         }
     }
 
@@ -301,9 +311,9 @@ mod tests {
         let kind = Kind::Memory as u32;
         let name = Name { kind, pid, started, fd: 7, device: 1, size: 12345 };
         assert_eq!(Name::read(&name.bytes(), Kind::Memory), Ok(name));
-        assert_eq!(Name::read(&name.bytes(), Kind::Event), Err(CudaError::InvalidHandle));
-        assert_eq!(Name::read(&[0; 64], Kind::Memory), Err(CudaError::InvalidHandle));
+        assert_eq!(Name::read(&name.bytes(), Kind::Event), Err(CudaError::MapFailed));
+        assert_eq!(Name::read(&[0; 64], Kind::Memory), Err(CudaError::InvalidValue));
         let gone = Name { started: started + 1, ..name };
-        assert_eq!(gone.open().err(), Some(CudaError::InvalidHandle));
+        assert_eq!(gone.open(Kind::Memory).err(), Some(CudaError::InvalidValue));
     }
 }

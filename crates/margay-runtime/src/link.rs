@@ -35,11 +35,8 @@ pub struct Linker {
 
 /// The error of a link, as measured: duplicates and undefined names are one, disagreement another.
 fn failure(errors: &[LinkError]) -> LoadFailure {
-    let error = match errors.first() {
-        Some(LinkError::Undefined { .. } | LinkError::Duplicate { .. }) => CudaError::InvalidSource,
-        Some(LinkError::Prototype { .. } | LinkError::Size { .. } | LinkError::Kind { .. })
-        | None => CudaError::Unknown,
-    };
+    // Measured, for every kind that there is.
+    let error = CudaError::InvalidSource;
     let log = errors.iter().map(|e| format!("error   : {e}\n")).collect();
     LoadFailure { error, log }
 }

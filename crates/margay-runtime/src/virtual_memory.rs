@@ -204,9 +204,12 @@ impl VirtualMemory {
     pub fn map(&self, rt: &Runtime, at: u64, size: u64, offset: u64, handle: Handle) -> Result<()> {
         [at, size, offset].into_iter().try_for_each(aligned)?;
         let memory = self.find(handle)?;
-        let fits = offset.checked_add(size).is_some_and(|end| end <= memory.size);
-        if size == 0 || !fits {
+        if size == 0 {
             return Err(CudaError::InvalidValue);
+        }
+        // Measured: a driver maps memory whole or not at all.
+        if offset != 0 || size != memory.size {
+            return Err(CudaError::NotSupported);
         }
         let mut all = self.reservations.lock();
         let end = at.checked_add(size).ok_or(CudaError::InvalidValue)?;

@@ -115,7 +115,7 @@ fn launch(function: CUfunction, width: c_int, height: c_int, stream: CUstream) -
     let grid = [size(width)?, size(height)?, 1];
     let OldLaunch { block, shared, size, mut params } = function.old_launch.lock().clone();
     // Without a shape there is nothing to launch; with fewer parameters, nothing to pass.
-    let block = block.ok_or(CudaError::InvalidValue)?;
+    let block = block.unwrap_or([1; 3]);
     let needed = function.code().param_size as usize;
     if size < needed {
         return Err(CudaError::InvalidValue);
@@ -157,10 +157,6 @@ pub unsafe fn cuCtxAttach(to: *mut CUcontext, flags: c_uint) -> Result<()> {
         return Err(CudaError::InvalidValue);
     }
     let context = current()?;
-    // Uses of a primary context are counted by its own functions.
-    if context.is_primary {
-        return Err(CudaError::NotPermitted);
-    }
     context.uses.fetch_add(1, Ordering::Relaxed);
     // SAFETY: not null, and the program's to write.
     unsafe { to.write_unaligned(opaque(context.handle)) };
@@ -171,11 +167,14 @@ pub unsafe fn cuCtxAttach(to: *mut CUcontext, flags: c_uint) -> Result<()> {
 pub unsafe fn cuCtxDetach(ctx: CUcontext) -> Result<()> {
     let rt = rt_outside_callback()?;
     let context = rt.context(handle(ctx))?;
-    if context.is_primary || thread::current() != Some(context.handle) {
+    if thread::current() != Some(context.handle) {
         return Err(CudaError::InvalidContext);
     }
-    if context.uses.fetch_sub(1, Ordering::Relaxed) > 1 {
-        return Ok(());
+    let keep_one = |uses: u32| uses.checked_sub(1).filter(|left| *left > 0);
+    match context.uses.fetch_update(Ordering::Relaxed, Ordering::Relaxed, keep_one) {
+        Ok(_) => Ok(()),
+        // A primary context lives by the counts of its own functions.
+        Err(_) if context.is_primary => Err(CudaError::InvalidContext),
+        Err(_) => rt.destroy_context(context.handle),
     }
-    rt.destroy_context(context.handle)
 }

@@ -42,7 +42,7 @@ pub unsafe fn cuMemAllocPitch_v2(
 
 /// Null is freed without effect.
 pub unsafe fn cuMemFree_v2(address: CUdeviceptr) -> Result<()> {
-    healthy()?;
+    rt()?.check_current()?;
     match address {
         0 => Ok(()),
         address => rt()?.mem_free(address),
