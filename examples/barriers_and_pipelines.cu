@@ -28,6 +28,22 @@ __global__ void split(int *out, int rounds) {
   out[threadIdx.x] = other;
 }
 
+// The same with a block's own barrier.
+__global__ void group_split(int *out, int rounds) {
+  __shared__ int slots[128];
+  cg::thread_block block = cg::this_thread_block();
+  int other = 0;
+  for (int r = 0; r < rounds; ++r) {
+    slots[threadIdx.x] = r * 1000 + threadIdx.x;
+    cg::thread_block::arrival_token token = block.barrier_arrive();
+    other += r;
+    block.barrier_wait(std::move(token));
+    other += slots[(threadIdx.x + 1) % blockDim.x];
+    block.sync();
+  }
+  out[threadIdx.x] = other;
+}
+
 // Threads leave a barrier one after the other.
 __global__ void leave(int *out) {
   __shared__ cuda::barrier<cuda::thread_scope_block> bar;
@@ -179,15 +195,23 @@ int main() {
   for (int i = 0; i < tile * tiles; ++i) in[i] = float(i % 97);
 
   const int rounds = 6;
+  auto values_arrived = [&] {
+    bool right = true;
+    for (int i = 0; i < 128; ++i) {
+      int want = 0;
+      for (int r = 0; r < rounds; ++r) want += r + r * 1000 + (i + 1) % 128;
+      right &= out[i] == want;
+      out[i] = -1;
+    }
+    return right;
+  };
   split<<<1, 128>>>(out, rounds);
   CUDA(cudaDeviceSynchronize());
-  bool right = true;
-  for (int i = 0; i < 128; ++i) {
-    int want = 0;
-    for (int r = 0; r < rounds; ++r) want += r + r * 1000 + (i + 1) % 128;
-    right &= out[i] == want;
-  }
+  bool right = values_arrived();
   expect(right, "every round's values are there after the wait");
+  group_split<<<1, 128>>>(out, rounds);
+  CUDA(cudaDeviceSynchronize());
+  expect(values_arrived(), "and after that of a group");
   leave<<<1, 40>>>(out);
   CUDA(cudaDeviceSynchronize());
   expect(*out == 40, "a thread that dropped out is not awaited any more");

@@ -3,7 +3,8 @@
 // threads, clusters and grids. reduce, scan and memcpy_async are in cooperative_groups/.
 //
 // Limit: tiles of more than a warp have sync and ranks, and at most 15 of them in a block; the
-// multi-device group is not there (CUDA 13 removed it), nor a block's split barrier (barrier_arrive).
+// multi-device group is not there (CUDA 13 removed it). A block's barrier_wait ends when every thread waits,
+// not as soon as every thread has arrived.
 #ifndef MARGAY_COOPERATIVE_GROUPS_H
 #define MARGAY_COOPERATIVE_GROUPS_H
 #define _COOPERATIVE_GROUPS_H_
@@ -159,6 +160,13 @@ public:
   MARGAY_CM thread_block() : thread_group(block_kind, 0, 0) {}
   static MARGAY_CM void sync() { __syncthreads(); }
   static MARGAY_CM unsigned int size() { return details::block_size(); }
+  struct arrival_token {};
+  // What was written before is visible to the others after their wait.
+  static MARGAY_CM arrival_token barrier_arrive() {
+    __threadfence_block();
+    return arrival_token{};
+  }
+  static MARGAY_CM void barrier_wait(arrival_token &&) { __syncthreads(); }
   static MARGAY_CM unsigned int num_threads() { return details::block_size(); }
   static MARGAY_CM unsigned int thread_rank() { return details::thread_in_block(); }
   static MARGAY_CM dim3 group_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
