@@ -215,10 +215,12 @@ MARGAY_MATH(trunc, ::truncf(x))
     margay_of_word(r, NAME(mask, margay_word(v), lane, width));                                    \
     return r;                                                                                      \
   }
+#if !defined(MARGAY_ARCH) || MARGAY_ARCH >= 300
 MARGAY_SHFL(__shfl_sync, int)
 MARGAY_SHFL(__shfl_up_sync, unsigned int)
 MARGAY_SHFL(__shfl_down_sync, unsigned int)
 MARGAY_SHFL(__shfl_xor_sync, int)
+#endif
 #undef MARGAY_SHFL
 
 // ---- memory ----------------------------------------------------------------------------------
@@ -231,7 +233,9 @@ MARGAY_SHFL(__shfl_xor_sync, int)
     margay_of_word(v, NAME((const unsigned int *)p));                                              \
     return v;                                                                                      \
   }
+#if !defined(MARGAY_ARCH) || MARGAY_ARCH >= 320
 MARGAY_LOADS(__ldg)
+#endif
 MARGAY_LOADS(__ldca)
 MARGAY_LOADS(__ldcg)
 MARGAY_LOADS(__ldcs)

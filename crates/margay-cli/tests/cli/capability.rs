@@ -95,6 +95,24 @@ fn virtual_functions_headers_and_ptx() {
     }
 }
 
+/// Halves are stored and converted on all capabilities.
+#[test]
+fn halves_before_their_intrinsics() {
+    if !clang("halves_before_their_intrinsics") {
+        return;
+    }
+    let place = Place::empty();
+    place.write(
+        "x.cu",
+        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n\
+         __global__ void k(__half *h, float *p) { p[0] = __half2float(h[0]); h[1] = __hadd(h[0], h[0]); }\n",
+    );
+    for arch in ["-arch=sm_13", "-arch=sm_20", "-arch=sm_30"] {
+        let got = place.margay(&["cc", "-fatbin", arch, "x.cu"]);
+        assert_eq!(got.code, 0, "{arch}: {}", got.stderr);
+    }
+}
+
 /// What nvcc wrote other sequences for, and what 1.x has.
 #[test]
 fn what_old_capabilities_have_is_compiled() {
