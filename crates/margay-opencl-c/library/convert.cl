@@ -41,8 +41,10 @@ ROUND(double, long, "f64", "s64") ROUND(double, ulong, "f64", "u64") ROUND(float
   CONVERT(R, T, _sat_rtp, isnan(x) ? 0 : CVT(R, T, "rpi", to, from)) CONVERT(R, T, _sat_rtn, isnan(x) ? 0 : CVT(R, T, "rmi", to, from))
 SATURATE(long, float, "s64", "f32") SATURATE(ulong, float, "u64", "f32") SATURATE(long, double, "s64", "f64") SATURATE(ulong, double, "u64", "f64")
 
-// To fewer bits by way of 64.
-#define NARROW_TO(T, least, most, suffix) CONVERT(T, double, suffix, (T)clamp(convert_long##suffix(x), (long)least, (long)most))
+// To fewer bits by way of 64. From float, too: libclc's of a NaN that the compiler sees is whatever the compiler likes.
+#define NARROW_TO(T, least, most, suffix)                                             \
+  CONVERT(T, double, suffix, (T)clamp(convert_long##suffix(x), (long)least, (long)most)) \
+  CONVERT(T, float, suffix, (T)clamp(convert_long##suffix(x), (long)least, (long)most))
 #define NARROW(T, least, most)                                                        \
   NARROW_TO(T, least, most, _sat) NARROW_TO(T, least, most, _sat_rtz) NARROW_TO(T, least, most, _sat_rte) \
   NARROW_TO(T, least, most, _sat_rtp) NARROW_TO(T, least, most, _sat_rtn)

@@ -99,9 +99,11 @@ ushort __margay_half_bits(double x, int mode) {
   // 0 nearest even, 1 towards zero, 2 up, 3 down.
   ulong b = as_ulong(x);
   ushort sign = (ushort)(b >> 48 & 0x8000);
-  double a = fabs(x);
-  if (isnan(x)) return sign | 0x7e00;
-  if (isinf(x)) return sign | 0x7c00;
+  // By its bits: the functions of these names are half's here, and would round first.
+  ulong magnitude = b & 0x7fffffffffffffff;
+  double a = as_double(magnitude);
+  if (magnitude > 0x7ff0000000000000) return sign | 0x7e00;
+  if (magnitude == 0x7ff0000000000000) return sign | 0x7c00;
   bool away = mode == 2 ? !sign : mode == 3 ? sign != 0 : false;
   if (a >= 65536.0 || (a > 65504.0 && (away || (mode == 0 && a >= 65520.0)))) return sign | (mode == 0 || away ? 0x7c00 : 0x7bff);
   // In units of the last place, which is exact: scaling by powers of two.
@@ -133,6 +135,19 @@ TO_HALF_ALL(long) TO_HALF_ALL(ulong) TO_HALF_ALL(float) TO_HALF_ALL(double) TO_H
 FROM_HALF_INTEGER(char) FROM_HALF_INTEGER(uchar) FROM_HALF_INTEGER(short) FROM_HALF_INTEGER(ushort)
 FROM_HALF_INTEGER(int) FROM_HALF_INTEGER(uint) FROM_HALF_INTEGER(long) FROM_HALF_INTEGER(ulong)
 FROM_HALF_MODES(float, ) FROM_HALF_MODES(double, )
+
+// Stores that round up or down: libclc loses what is below half's smallest step.
+#define STORE_HALVES(T, A, mode, m)                                                   \
+  void OV vstore_half##m(T x, size_t at, A half *p) { ((A ushort *)p)[at] = __margay_half_bits((double)x, mode); } \
+  void OV vstorea_half##m(T x, size_t at, A half *p) { ((A ushort *)p)[at] = __margay_half_bits((double)x, mode); } \
+  SH(T, A, mode, m, 2, 2) SH(T, A, mode, m, 3, 4) SH(T, A, mode, m, 4, 4) SH(T, A, mode, m, 8, 8) SH(T, A, mode, m, 16, 16)
+// An aligned vector of three takes the room of four.
+#define SH(T, A, mode, m, n, room)                                                    \
+  void OV vstore_half##n##m(T##n x, size_t at, A half *p) { for (int i = 0; i < n; i++) ((A ushort *)p)[at * n + i] = __margay_half_bits((double)x[i], mode); } \
+  void OV vstorea_half##n##m(T##n x, size_t at, A half *p) { for (int i = 0; i < n; i++) ((A ushort *)p)[at * room + i] = __margay_half_bits((double)x[i], mode); }
+#define STORE_HALVES_TO(A)                                                            \
+  STORE_HALVES(float, A, 2, _rtp) STORE_HALVES(float, A, 3, _rtn) STORE_HALVES(double, A, 2, _rtp) STORE_HALVES(double, A, 3, _rtn)
+STORE_HALVES_TO(global) STORE_HALVES_TO(local) STORE_HALVES_TO()
 
 // Shuffles: only the bits of an index that tell components apart count.
 #define SHUFFLES(n, m)                                                                \

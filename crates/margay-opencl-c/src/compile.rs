@@ -83,7 +83,7 @@ const HEADER_EXTENSIONS: &[&str] = &[
 ];
 
 /// Changes when the way that the library is compiled changes.
-pub const LIBRARY_RECIPE: &str = "7";
+pub const LIBRARY_RECIPE: &str = "8";
 
 /// The name that clang's messages and fault reports show for a program's source.
 pub const SOURCE_NAME: &str = "program.cl";
@@ -117,6 +117,8 @@ pub fn language(standard: Standard) -> Vec<String> {
         "-Wno-unused-command-line-argument",
         "-Wno-pass-failed",
         "-Wno-override-module",
+        // clang offers some extensions without their pragma, and remarks on it.
+        "-Wno-error=ignored-pragmas",
     ]
     .map(str::to_owned)
     .to_vec();
@@ -191,10 +193,14 @@ pub fn compile(
         .filter(|word| options.relaxed_math || !word.contains("RELAXED"))
         .map(str::to_owned),
     );
-    args.extend(match options.unoptimised {
-        true => vec!["-cl-opt-disable".to_owned()],
-        false => ["-O2", "-Xclang", "-disable-llvm-passes"].map(str::to_owned).to_vec(),
-    });
+    args.extend(
+        match options.unoptimised {
+            // Without optimisation clang leaves the bodies of `inline` functions out; the second step optimises nothing.
+            true => ["-O1", "-Xclang", "-disable-llvm-passes"],
+            false => ["-O2", "-Xclang", "-disable-llvm-passes"],
+        }
+        .map(str::to_owned),
+    );
     args.extend(["-S", "-emit-llvm", "-o", "-", "-"].map(str::to_owned));
     let output = clang.run(&args, source.as_bytes())?;
     let log = output.log.replace("<stdin>", SOURCE_NAME);
@@ -202,7 +208,9 @@ pub fn compile(
         return Err(BuildError::Program(log));
     }
     let ir = String::from_utf8_lossy(&output.stdout)
-        .replace("\"<stdin>\"", &format!("\"{SOURCE_NAME}\""));
+        .replace("\"<stdin>\"", &format!("\"{SOURCE_NAME}\""))
+        // An `inline` function is defined nowhere else, and may be called all the same.
+        .replace("\ndefine available_externally ", "\ndefine linkonce_odr ");
     let recursion = recursion::errors([ir.as_str()]);
     if !recursion.is_empty() {
         return Err(BuildError::Program(log + &recursion));

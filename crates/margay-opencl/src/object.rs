@@ -86,6 +86,8 @@ pub trait Object: Send + Sync + Sized + 'static {
     const INVALID: cl_int;
     fn table() -> &'static Table<Self>;
     fn id(&self) -> &Id;
+    /// Whether the handle is good as long as another object uses this one, though the program has released it.
+    const USE_KEEPS_HANDLE: bool = true;
 
     /// The handle for C.
     fn handle(&self) -> *mut c_void {
@@ -147,6 +149,7 @@ pub fn internal<T: Object>(build: impl FnOnce(Id) -> T) -> Arc<T> {
 pub fn get<T: Object>(handle: *mut c_void) -> Result<Arc<T>> {
     let map = T::table().map.lock();
     let entry = map.as_ref().and_then(|m| m.get(&handle.addr()));
+    let entry = entry.filter(|e| T::USE_KEEPS_HANDLE || e.references > 0);
     entry.and_then(|e| e.weak.upgrade()).ok_or(T::INVALID)
 }
 
@@ -154,6 +157,9 @@ pub fn get<T: Object>(handle: *mut c_void) -> Result<Arc<T>> {
 pub fn retain<T: Object>(handle: *mut c_void) -> Result<()> {
     let mut map = T::table().map.lock();
     let entry = map.as_mut().and_then(|m| m.get_mut(&handle.addr())).ok_or(T::INVALID)?;
+    if !T::USE_KEEPS_HANDLE && entry.references == 0 {
+        return Err(T::INVALID);
+    }
     let object = entry.weak.upgrade().ok_or(T::INVALID)?;
     entry.strong = Some(object);
     entry.references += 1;

@@ -55,6 +55,8 @@ static QUEUES: Table<Queue> = Table::new();
 
 impl Object for Queue {
     const INVALID: cl_int = CL_INVALID_COMMAND_QUEUE;
+    // Its events hold it, and are no use of it.
+    const USE_KEEPS_HANDLE: bool = false;
     fn table() -> &'static Table<Self> {
         &QUEUES
     }

@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use opencl_sys::*;
+use parking_lot::Mutex;
 
 use super::Enqueue;
 use super::device::most_allocation;
@@ -14,7 +15,7 @@ use crate::context::{Context, UserData};
 use crate::memory::{Storage, Svm};
 use crate::object::{self, Object};
 use crate::queue::Queue;
-use crate::transfer::{Copy, fill};
+use crate::transfer::{Copy, fill, told};
 
 pub unsafe fn clSVMAlloc(
     context: cl_context,
@@ -56,6 +57,9 @@ fn kept(address: u64, size: u64) -> Result<Option<Arc<Storage>>> {
         false => Err(CL_INVALID_VALUE),
     }
 }
+
+/// Ranges that the host may write to, until it unmaps them: where and how long.
+static MAPPED: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
 
 type FreeFunction =
     Option<unsafe extern "C" fn(cl_command_queue, cl_uint, *mut *mut c_void, *mut c_void)>;
@@ -187,8 +191,13 @@ pub unsafe fn clEnqueueSVMMap(
     let enqueue =
         unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
     let keep = kept(svm_ptr.addr() as u64, size as u64)?;
+    let writes = flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) != 0;
+    let address = svm_ptr.addr() as u64;
     let work = move || {
         let _keep = keep;
+        if writes {
+            MAPPED.lock().push((address, size as u64));
+        }
         Ok(())
     };
     enqueue.blocking(blocking_map).push(CL_COMMAND_SVM_MAP, Box::new(work))
@@ -208,7 +217,18 @@ pub unsafe fn clEnqueueSVMUnmap(
     // SAFETY: the caller keeps the contract.
     let enqueue =
         unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    enqueue.push(CL_COMMAND_SVM_UNMAP, Box::new(|| Ok(())))
+    let address = svm_ptr.addr() as u64;
+    let work = move || {
+        let mut mapped = MAPPED.lock();
+        let at = mapped.iter().rposition(|(base, _)| *base == address);
+        let range = at.map(|at| mapped.remove(at));
+        drop(mapped);
+        if let Some((base, size)) = range {
+            told(base, None, size);
+        }
+        Ok(())
+    };
+    enqueue.push(CL_COMMAND_SVM_UNMAP, Box::new(work))
 }
 
 pub unsafe fn clEnqueueSVMMigrateMem(

@@ -102,6 +102,134 @@ fn halves_are_loaded_and_stored() {
 }
 
 /// 1.x's atomic functions in both spaces: the old value comes back, the new one stays.
+/// The number of `half` beside a double, by the way of rounding: 0 nearest, 1 to zero, 2 up, 3 down.
+fn half_beside(x: f64, mode: usize) -> u16 {
+    use half::f16;
+    let nearest = f16::from_f64(x);
+    let wide = nearest.to_f64();
+    let too_far = match mode {
+        0 => false,
+        1 => wide.abs() > x.abs(),
+        2 => wide < x,
+        _ => wide > x,
+    };
+    if !too_far {
+        return nearest.to_bits();
+    }
+    let (bits, outward) = (nearest.to_bits(), (mode == 2) == (x > 0.0) && mode != 1);
+    match bits & 0x7fff {
+        // From zero to the smallest number of the value's own sign.
+        0 => u16::from(x < 0.0) << 15 | 1,
+        _ if outward => bits + 1,
+        _ => bits - 1,
+    }
+}
+
+/// Beyond half's range, below its smallest step and between, with every rounding; as values and as stores.
+#[test]
+fn halves_are_rounded_in_every_way() {
+    let mut values: Vec<f32> =
+        vec![121382.6, 65504.0, 65519.0, 65520.0, 65536.0, 70000.0, 1e30, f32::INFINITY];
+    values.extend([
+        1e-8,
+        2e-8,
+        3e-8,
+        5.9e-8,
+        6e-8,
+        6.1e-5,
+        1e-40,
+        0.1,
+        1.0,
+        1.0 + 1.0 / 2048.0,
+        1.0 / 3.0,
+        1000.7,
+    ]);
+    values.extend((0..400).map(|i| (i as f32 * 0.731).sin() * 2f32.powi(i % 50 - 28)));
+    values.extend(values.clone().iter().map(|v| -v));
+    let n = values.len();
+    let setup = Setup::new(0);
+    let modes = ["rte", "rtz", "rtp", "rtn"];
+    let body: String = (0..4)
+        .map(|m| {
+            let mode = modes[m];
+            format!(
+                "o[{m}] = as_ushort(convert_half_{mode}(x)); o[{}] = as_ushort(convert_half_{mode}((double)x));
+                vstore_half_{mode}(x, {}, (global half *)o); vstore_half_{mode}((double)x, 0, mine); o[{}] = *(private ushort *)mine;
+                vstore_half2_{mode}((float2)(1, x), 1, shared); o[{}] = ((local ushort *)shared)[3];\n",
+                4 + m, 8 + m, 12 + m, 16 + m
+            )
+        })
+        .collect();
+    let source = format!(
+        "#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+        kernel void f(global const float *in, global ushort *out) {{ local half shared[8]; private half mine[2];
+        size_t i = get_global_id(0); float x = in[i]; global ushort *o = out + i * 20;\n{body} }}"
+    );
+    let kernel = setup.kernel(&source, "", "f");
+    let (from, to) = (setup.buffer(&values), setup.buffer(&vec![0u16; n * 20]));
+    assert_eq!((set(kernel, 0, &from), set(kernel, 1, &to)), (0, 0));
+    assert_eq!(setup.run(kernel, n, Some(1)), 0);
+    for (x, row) in values.iter().zip(setup.read::<u16>(to, n * 20).chunks(20)) {
+        for (k, got) in row.iter().enumerate() {
+            let expected = half_beside(f64::from(*x), k % 4);
+            assert_eq!(
+                *got,
+                expected,
+                "{x:e} {} in place {k}: {got:#x}, not {expected:#x}",
+                modes[k % 4]
+            );
+        }
+    }
+}
+
+/// Also of what the compiler knows.
+#[test]
+fn nan_saturates_to_zero() {
+    let source = "kernel void f(global int *o) {
+        volatile float late = NAN; float early = 0.0f / 0.0f;
+        o[0] = convert_int_sat(NAN); o[1] = convert_char_sat(NAN); o[2] = convert_int4_sat((float4)(NAN, 1, 2, NAN)).w;
+        o[3] = convert_int_sat(early); o[4] = convert_uchar_sat(late); o[5] = convert_uint_sat_rtp(NAN);
+        o[6] = convert_uchar_sat(300.7f); o[7] = convert_char_sat_rtn(-3.2f); o[8] = convert_int_sat(-3e30f);
+        o[9] = convert_ushort_sat_rte(2.5f); o[10] = convert_int_sat((double)NAN); o[11] = convert_short_sat(-40000.0f); }";
+    for options in ["", CL3, "-cl-opt-disable"] {
+        let expected = [0, 0, 0, 0, 0, 0, 255, -4, i32::MIN, 2, 0, -32768];
+        assert_eq!(run(options, source, 12, 1), expected, "{options}");
+    }
+}
+
+/// Not inlined at all, and called more often than it is inlined.
+#[test]
+fn inline_functions_are_functions() {
+    let long: String =
+        (0..60).map(|k| format!("x = x * {} + (x >> {});", 2 * k + 3, k % 7 + 1)).collect();
+    let source = format!(
+        "inline int h(int x) {{ return x + 1; }} inline int g(int x) {{ {long} return x; }}
+        kernel void f(global int *o) {{ o[0] = h(o[1]); o[2] = g(o[3]) == g(o[3] + o[0] - 1); }}"
+    );
+    for options in ["", CL3, "-cl-opt-disable", "-cl-std=CL1.1 -cl-opt-disable"] {
+        assert_eq!(run(options, &source, 4, 1)[..3], [1, 0, 1], "{options}");
+    }
+}
+
+/// What clang offers without a pragma may be asked for with one.
+#[test]
+fn every_extension_of_the_device_may_be_enabled() {
+    let setup = Setup::new(0);
+    let mut list = vec![0u8; 8192];
+    let (to, none) = (list.as_mut_ptr().cast(), std::ptr::null_mut());
+    assert_eq!(cl!(clGetDeviceInfo(setup.device, CL_DEVICE_EXTENSIONS, list.len(), to, none)), 0);
+    let list = String::from_utf8(list).unwrap();
+    let language = list
+        .trim_matches(char::from(0))
+        .split(' ')
+        .filter(|name| !name.contains("icd") && !name.is_empty());
+    let pragma = |name: &str| format!("#pragma OPENCL EXTENSION {name} : enable\n");
+    let source =
+        language.map(pragma).collect::<String>() + "kernel void f(global int *o) { *o = 1; }";
+    let (_, result, log) = setup.build(&source, "-cl-std=CL3.0 -Werror");
+    assert_eq!(result, 0, "{log}");
+}
+
 #[test]
 fn atomics_of_1_x() {
     let mut source = String::from("kernel void f(global int *o) { local int l; local uint u;\n");

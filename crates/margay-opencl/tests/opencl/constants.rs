@@ -83,6 +83,31 @@ fn a_table_that_is_written() {
     });
 }
 
+/// In shared virtual memory, that the host maps.
+#[test]
+#[ignore = "a scenario of the tests below"]
+fn a_table_that_is_mapped() {
+    let setup = Setup::new(0);
+    let kernel = setup.kernel(&sum(256), "", "sum");
+    let table = cl!(clSVMAlloc(setup.context, CL_MEM_READ_WRITE, 1024, 0));
+    let out = setup.buffer(&[0i32; 32]);
+    assert_eq!((cl!(clSetKernelArgSVMPointer(kernel, 0, table)), set(kernel, 1, &out)), (0, 0));
+    for n in 0..LAUNCHES {
+        let (q, none) = (setup.queue, null_mut());
+        assert_eq!(cl!(clEnqueueSVMMap(q, 1, CL_MAP_WRITE, table, 1024, 0, null(), none)), 0);
+        // SAFETY: 1024 bytes are mapped.
+        unsafe { table.cast::<i32>().write(n) };
+        assert_eq!(cl!(clEnqueueSVMUnmap(q, table, 0, null(), none)), 0);
+        assert_eq!((setup.run(kernel, 32, Some(32)), cl!(clFinish(setup.queue))), (0, 0));
+    }
+}
+
+#[test]
+fn a_map_of_shared_virtual_memory_is_a_write() {
+    let said = report("a_table_that_is_mapped", &[("MARGAY_CONST_CACHE_BYTES", "16384")]);
+    assert!(said.contains("the host wrote it 3 times between"), "{said}");
+}
+
 #[test]
 #[ignore = "a scenario of the tests below"]
 fn a_table_of_a_program_that_chooses() {

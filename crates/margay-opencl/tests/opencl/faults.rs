@@ -156,6 +156,20 @@ fn a_kernel_calls_a_kernel() {
     }
 }
 
+/// Its events keep no queue alive that the program has released.
+#[test]
+fn a_queue_that_was_released() {
+    let setup = Setup::new(0);
+    let (mut error, mut event, none) = (0, null_mut(), null_mut());
+    let queue = cl!(clCreateCommandQueue(setup.context, setup.device, 0, &mut error));
+    assert_eq!(cl!(clEnqueueMarkerWithWaitList(queue, 0, null(), &mut event)), 0);
+    assert_eq!((cl!(clFinish(queue)), cl!(clReleaseCommandQueue(queue))), (0, 0));
+    let late = cl!(clEnqueueMarkerWithWaitList(queue, 0, null(), none));
+    assert_eq!((late, cl!(clFinish(queue))), (CL_INVALID_COMMAND_QUEUE, CL_INVALID_COMMAND_QUEUE));
+    assert_eq!(cl!(clRetainCommandQueue(queue)), CL_INVALID_COMMAND_QUEUE);
+    assert_eq!((cl!(clWaitForEvents(1, &event)), cl!(clReleaseEvent(event))), (0, 0));
+}
+
 /// The error of a command comes out of one call: of the wait for its event, or of the next wait for the queue.
 #[test]
 fn an_error_is_told_once() {
