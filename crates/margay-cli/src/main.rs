@@ -43,7 +43,22 @@ enum Command {
     Toolkit(commands::toolkit::Args),
 }
 
+/// A reader that has gone (`margay gpus | head -n 1`) ends the command as the signal would: at once and without a word.
+fn end_with_the_reader() {
+    /// 128 and the number of SIGPIPE, as a shell tells it.
+    const BROKEN_PIPE: i32 = 141;
+    let others = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let text = info.payload().downcast_ref::<String>().map_or("", String::as_str);
+        if text.starts_with("failed printing to std") && text.contains("Broken pipe") {
+            std::process::exit(BROKEN_PIPE);
+        }
+        others(info);
+    }));
+}
+
 fn main() -> ExitCode {
+    end_with_the_reader();
     let line = commands::compiler::gathered(std::env::args_os().collect(), &Cli::command());
     let outcome = match Cli::parse_from(line).command {
         Command::Run(args) => commands::run::run(args),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `margay gpus`.
 
+use std::process::Stdio;
+
 use expect_test::expect_file;
 
 use super::Place;
@@ -14,6 +16,20 @@ fn the_list_and_one_card() {
     expect_file!["expected/gpus_h200.txt"].assert_eq(&card.stdout);
     assert_eq!((list.code, card.code), (0, 0));
     assert_eq!(place.margay(&["gpus", "sm_90"]).stdout, card.stdout);
+}
+
+#[test]
+fn a_reader_that_has_gone_ends_it_quietly() {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_margay"));
+    // More than a pipe holds.
+    command.args(["gpus", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(
+        (done.status.code(), String::from_utf8_lossy(&done.stderr).as_ref()),
+        (Some(141), "")
+    );
 }
 
 #[test]
