@@ -17,7 +17,7 @@ const BODY: &str = "$body";
 /// The modules with every called kernel in two; untouched where there is none.
 pub fn split<'a>(modules: &[&'a String]) -> Vec<Cow<'a, str>> {
     let kernels: HashSet<&str> =
-        modules.iter().flat_map(|m| m.lines()).filter_map(kernel).collect();
+        modules.iter().flat_map(|m| m.lines()).filter_map(defined).collect();
     let calls = modules.iter().flat_map(|m| m.lines()).filter_map(called);
     let called: HashSet<&str> = calls.filter(|name| kernels.contains(name)).collect();
     let rewritten = |module: &'a String| match called.is_empty() {
@@ -28,19 +28,22 @@ pub fn split<'a>(modules: &[&'a String]) -> Vec<Cow<'a, str>> {
 }
 
 /// The kernel that a line defines.
-fn kernel(line: &str) -> Option<&str> {
-    let (_, rest) = line.strip_prefix("define ")?.split_once("_kernel void @")?;
-    rest.split_once('(').map(|(name, _)| name)
+fn defined(line: &str) -> Option<&str> {
+    line.strip_prefix("define ").and_then(named)
 }
 
 /// The function that a line calls with the calling convention of kernels.
 fn called(line: &str) -> Option<&str> {
-    let (_, rest) = line.split_once("call ")?.1.split_once("_kernel void @")?;
-    rest.split_once('(').map(|(name, _)| name)
+    line.split_once("call ").and_then(|(_, call)| named(call))
 }
 
 fn declared(line: &str) -> Option<&str> {
-    let (_, rest) = line.strip_prefix("declare ")?.split_once("_kernel void @")?;
+    line.strip_prefix("declare ").and_then(named)
+}
+
+/// The name behind the calling convention.
+fn named(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("_kernel void @")?;
     rest.split_once('(').map(|(name, _)| name)
 }
 
@@ -50,23 +53,21 @@ fn rewrite(module: &str, split: &HashSet<&str>) -> String {
     // Of metadata, behind all that the module has.
     let mut next = module.lines().filter_map(node).map(|(number, _)| number + 1).max().unwrap_or(0);
     for line in module.lines() {
-        let defined = kernel(line).filter(|name| split.contains(name));
-        let named = defined
-            .or_else(|| called(line).filter(|name| split.contains(name)))
-            .or_else(|| declared(line).filter(|name| split.contains(name)));
-        let Some(name) = named else {
+        let is_definition = defined(line).is_some();
+        let name = defined(line).or_else(|| called(line)).or_else(|| declared(line));
+        let Some(name) = name.filter(|name| split.contains(name)) else {
             out.push_str(line);
             out.push('\n');
             continue;
         };
         let renamed =
             without_convention(line).replacen(&format!("@{name}("), &format!("@{name}{BODY}("), 1);
-        match defined {
-            Some(_) => {
+        match is_definition {
+            true => {
                 wrappers.push_str(&wrapper(module, line, name, &mut next));
                 out.push_str(&without_kernel_metadata(&renamed));
             }
-            None => out.push_str(&renamed),
+            false => out.push_str(&renamed),
         }
         out.push('\n');
     }

@@ -82,7 +82,7 @@ const HEADER_EXTENSIONS: &[&str] = &[
     "cl_khr_subgroup_shuffle_relative",
 ];
 
-/// Changes when the way that the library is compiled changes.
+/// Changes when the way changes that the library or programs are compiled: the caches of both have it in their keys.
 pub const LIBRARY_RECIPE: &str = "8";
 
 /// The name that clang's messages and fault reports show for a program's source.
@@ -193,14 +193,9 @@ pub fn compile(
         .filter(|word| options.relaxed_math || !word.contains("RELAXED"))
         .map(str::to_owned),
     );
-    args.extend(
-        match options.unoptimised {
-            // Without optimisation clang leaves the bodies of `inline` functions out; the second step optimises nothing.
-            true => ["-O1", "-Xclang", "-disable-llvm-passes"],
-            false => ["-O2", "-Xclang", "-disable-llvm-passes"],
-        }
-        .map(str::to_owned),
-    );
+    // Without optimisation clang would leave the bodies of `inline` functions out; this step optimises nothing anyway.
+    let level = if options.unoptimised { "-O1" } else { "-O2" };
+    args.extend([level, "-Xclang", "-disable-llvm-passes"].map(str::to_owned));
     args.extend(["-S", "-emit-llvm", "-o", "-", "-"].map(str::to_owned));
     let output = clang.run(&args, source.as_bytes())?;
     let log = output.log.replace("<stdin>", SOURCE_NAME);

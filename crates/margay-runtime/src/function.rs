@@ -4,7 +4,7 @@
 //! How many registers ptxas would give a thread is estimated here. The estimate answers attribute
 //! and occupancy queries and warns; only a directive that caps the registers can refuse a launch.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use margay_arch::caches::SplitPreference;
@@ -13,6 +13,7 @@ use margay_exec::program::{LinkError, Program, ProgramInfo};
 use margay_ir as ir;
 use parking_lot::Mutex;
 
+use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::handle::{self, Handle};
 use crate::module::Module;
@@ -210,16 +211,20 @@ impl Function {
 
     /// How shared memory and L1 are to divide their store.
     pub fn split(&self) -> SplitPreference {
-        let context = runtime::get().contexts.get(self.module.context);
-        let config = context.map_or(0, |c| c.cache_config.load(Ordering::Relaxed));
+        let config = self.of_context(|c| &c.cache_config);
         self.settings.lock().split(config)
+    }
+
+    /// What is set on the context, if it is still there.
+    fn of_context(&self, setting: fn(&Context) -> &AtomicU32) -> u32 {
+        let context = runtime::get().contexts.get(self.module.context);
+        context.map_or(0, |c| setting(&c).load(Ordering::Relaxed))
     }
 
     /// How wide the banks of shared memory are to be, where there is a choice.
     pub fn bank_mode(&self) -> BankMode {
         let own = self.settings.lock().shared_config;
-        let context = runtime::get().contexts.get(self.module.context);
-        let config = context.map_or(0, |c| c.shared_config.load(Ordering::Relaxed));
+        let config = self.of_context(|c| &c.shared_config);
         // `CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE`.
         match if own == 0 { config } else { own } {
             2 => BankMode::EightByte,

@@ -42,9 +42,8 @@ pub unsafe fn cuMemAllocPitch_v2(
 
 /// Null is freed without effect.
 pub unsafe fn cuMemFree_v2(address: CUdeviceptr) -> Result<()> {
-    rt()?.check_current()?;
     match address {
-        0 => Ok(()),
+        0 => rt()?.check_current(),
         address => rt()?.mem_free(address),
     }
 }

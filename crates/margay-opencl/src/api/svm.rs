@@ -190,13 +190,13 @@ pub unsafe fn clEnqueueSVMMap(
     // SAFETY: the caller keeps the contract.
     let enqueue =
         unsafe { Enqueue::new(command_queue, num_events_in_wait_list, event_wait_list, event)? };
-    let keep = kept(svm_ptr.addr() as u64, size as u64)?;
+    let (address, size) = (svm_ptr.addr() as u64, size as u64);
+    let keep = kept(address, size)?;
     let writes = flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) != 0;
-    let address = svm_ptr.addr() as u64;
     let work = move || {
         let _keep = keep;
         if writes {
-            MAPPED.lock().push((address, size as u64));
+            MAPPED.lock().push((address, size));
         }
         Ok(())
     };
