@@ -91,7 +91,7 @@ pub fn pointers(f: &Function) -> Vec<u32> {
     for inst in f.blocks.iter().flat_map(|b| &b.insts) {
         let space = match (inst.op, &inst.attr) {
             (Op::Ld | Op::St, Attr::Mem(m)) => m.space,
-            (Op::Atom, Attr::Atom { mem, .. }) => mem.space,
+            (Op::Atom | Op::AtomWide, Attr::Atom { mem, .. }) => mem.space,
             _ => continue,
         };
         if matches!(space, Space::Global | Space::Generic)

@@ -2,9 +2,11 @@
 //! Writes what a card needs to record `tests/vectors/h200/warp_vectors.txt`: the kernels, their inputs and a host program.
 //!
 //! ```text
-//! cargo run -p margay-exec --example warp_vectors -- DIRECTORY
+//! cargo run -p margay-exec --example warp_vectors -- DIRECTORY [--further]
 //! cd DIRECTORY && cc record.c -I$CUDA/include -lcuda -o record && ./record > warp_vectors.txt
 //! ```
+//!
+//! With `--further` the forms of `warp_vectors_2.txt`.
 
 #[path = "../tests/warp/mod.rs"]
 mod warp;
@@ -38,7 +40,7 @@ static int one(const char *name, const char *ptx, CUdeviceptr *p, const char *me
   CHECK(cuMemsetD8(p[1], 0, {results}));
   CHECK(cuMemcpyHtoD(p[2], memory, {area}));
   void *arguments[] = {{ &p[0], &p[1], &p[2], &p[3] }};
-  CHECK(cuLaunchKernel(k, {WARPS}, 1, 1, 32, 1, 1, 0, 0, arguments, 0));
+  CHECK(cuLaunchKernel(k, {WARPS}, 1, 1, strstr(ptx, "\nother:\n") ? 64 : 32, 1, 1, 0, 0, arguments, 0));
   CHECK(cuCtxSynchronize());
   static unsigned char out[{results}], left[{area}];
   CHECK(cuMemcpyDtoH(out, p[1], sizeof out));
@@ -54,7 +56,8 @@ static int one(const char *name, const char *ptx, CUdeviceptr *p, const char *me
   CHECK(cuModuleUnload(module));
   return 0;
 }}
-int main(void) {{
+int main(int argc, char **argv) {{
+  int from = argc > 1 ? atoi(argv[1]) : 0;
   const char *name = "start", *log = "";
   CUdevice device; CUcontext context; CUdeviceptr p[4];
   CHECK(cuInit(0)); CHECK(cuDeviceGet(&device, 0)); CHECK(cuDevicePrimaryCtxRetain(&context, device));
@@ -64,14 +67,20 @@ int main(void) {{
   CHECK(cuMemAlloc(&p[2], {area})); CHECK(cuMemAlloc(&p[3], {masks}));
   CHECK(cuMemcpyHtoD(p[0], inputs, {inputs})); CHECK(cuMemcpyHtoD(p[3], masks, {masks}));
   char *all = file("kernels.txt", 64 << 20), *at = all; int bad = 0;
-  while (at && *at) {{
+  for (int n = 0; at && *at; n++) {{
     char *line = strchr(at, '\n'), *end = strstr(at, "\n@@\n");
     if (!line || !end) break;
     *line = 0; *end = 0;
-    bad += one(at, line + 1, p, memory);
+    if (n >= from) {{
+      /* Where to go on, should this one hang or fault. */
+      FILE *next = fopen("next", "w"); fprintf(next, "%d\n", n + 1); fclose(next);
+      bad += one(at, line + 1, p, memory);
+      fflush(stdout);
+      if (cuCtxSynchronize()) return 3;
+    }}
     at = end + 4;
   }}
-  return bad != 0;
+  return bad != 0 ? 1 : 0;
 }}
 "#,
         results = WARPS * 32 * 16,
@@ -84,7 +93,8 @@ int main(void) {{
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).expect("a directory to write into");
     let write = |name: &str, bytes: Vec<u8>| std::fs::write(Path::new(&folder).join(name), bytes);
-    let forms = warp::forms::all();
+    let further = std::env::args().nth(2).is_some_and(|a| a == "--further");
+    let forms = if further { warp::forms::further() } else { warp::forms::all() };
     let kernels = forms.iter().map(|f| format!("{}\n{}\n@@\n", f.name, warp::module(f)));
     write("kernels.txt", kernels.collect::<String>().into_bytes())?;
     write("inputs.bin", warp::inputs().iter().flat_map(|w| w.to_le_bytes()).collect())?;

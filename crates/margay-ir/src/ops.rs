@@ -239,6 +239,7 @@ op_table! {
     Ld       "ld"        [Ts]  [D]       {DATA}  Mem    "load 1 to 8 elements"
     St       "st"        []    [D Ts]    {DATA}  Mem    "store 1 to 8 elements"
     Atom     "atom"      [To]  [D T To]  {ATOM}  Atom   "atomic read-modify-write; without destination a reduction; CAS has compare then value"
+    AtomWide "atom.wide" [T T]   [D Ts]      {&[Ty::I64]} Atom   "atomic exchange or compare-and-swap of 128 bits, each as two halves, low first: CAS has compare then value"
     CpAsync  "cp.async"  []    [D D Wo]  {&[Ty::I8]} Copy "copy global to shared, rest zero-filled: shared address, global address, bytes to read"
     CpAsyncCommit "cp.async.commit" [] [] {PRED} None   "close the thread's group of async copies"
     CpAsyncWait "cp.async.wait" []   []  {PRED} None   "wait until the thread's groups have landed"

@@ -274,7 +274,12 @@ impl Verifier<'_> {
                 ensure(atom_takes(*op, inst.ty), || {
                     format!("no atomic {op:?} of {}", inst.ty.name())
                 })?;
-                let operands = if *op == AtomOp::Cas { 3 } else { 2 };
+                let wide = inst.op == Op::AtomWide;
+                ensure(!wide || matches!(op, AtomOp::Cas | AtomOp::Exch), || {
+                    format!("no atomic {op:?} of 128 bits")
+                })?;
+                let values = if *op == AtomOp::Cas { 2 } else { 1 };
+                let operands = 1 + if wide { 2 * values } else { values };
                 ensure(inst.srcs.len() == operands, || format!("needs {operands} operands"))
             }
             Attr::Copy { bytes, .. } => {

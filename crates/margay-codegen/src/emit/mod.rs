@@ -604,6 +604,7 @@ fn may_leave(inst: &Inst) -> bool {
                 | Op::Ld
                 | Op::St
                 | Op::Atom
+                | Op::AtomWide
                 | Op::Vote
                 | Op::Ballot
                 | Op::MatchAny

@@ -143,6 +143,7 @@ pub(super) fn instruction(
         },
         Op::Ld | Op::St => access(d, f, inst),
         Op::Atom => atomic_access(d, f, inst),
+        Op::AtomWide => wide_atomic_access(d, f, inst),
         Op::CpAsync => async_copy(d, f, inst),
         // Copies are made at once, so a group has always landed.
         Op::CpAsyncCommit | Op::CpAsyncWait | Op::Prefetch => {
@@ -347,6 +348,34 @@ fn atomic_access(d: &mut Decoder<'_>, f: &Frame<'_>, inst: &IrInst) -> Result<In
     };
     if let Some(&r) = inst.dsts.first() {
         i.d = d.reg(f, r, class)?;
+    }
+    i.imm = mem.offset as u64;
+    i.slot = new_slot(d, Counter::Atomic);
+    Ok(i)
+}
+
+/// As [`atomic_access`], of 128 bits: what the handler lists goes to `extra`.
+fn wide_atomic_access(
+    d: &mut Decoder<'_>,
+    f: &Frame<'_>,
+    inst: &IrInst,
+) -> Result<Inst, LinkError> {
+    let Attr::Atom { op, mem, .. } = inst.attr else { return wrong_attr(d, f, inst) };
+    let handler = atomic::wide(op, mem.space).ok_or_else(|| gap(d, inst, NO_COMBINATION))?;
+    let values = if op == ir::AtomOp::Cas { 4 } else { 2 };
+    let (&[low, high], true) = (inst.dsts.as_slice(), inst.srcs.len() == 1 + values) else {
+        return d.malformed(f, "an atomic of 128 bits has two halves of each value");
+    };
+    let mut i = d.blank(f, handler, inst.guard)?;
+    i.a = d.value(f, inst.srcs[0], Class::D)?;
+    i.b = d.value(f, inst.srcs[1], Class::D)?;
+    i.d = d.reg(f, low, Class::D)?;
+    i.aux = d.extra.len() as u32;
+    let upper = d.reg(f, high, Class::D)?;
+    d.extra.push(upper);
+    for &value in &inst.srcs[2..] {
+        let operand = d.value(f, value, Class::D)?;
+        d.extra.push(operand);
     }
     i.imm = mem.offset as u64;
     i.slot = new_slot(d, Counter::Atomic);

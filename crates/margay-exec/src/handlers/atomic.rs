@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use margay_ir::{AtomOp, Space, Ty};
+use portable_atomic::AtomicU128;
 
 use super::address::{access, resolve, space};
 use super::memory::POLL_COST;
@@ -112,6 +113,84 @@ where
         cx.fuel -= POLL_COST;
         Flow::Next
     }
+}
+
+/// `atom.b128`: address `a`, the low half of the first value `b` and of the old one `d`; the others' planes
+/// are listed at `aux`: the old value's upper half, the first value's, and for `cas` both of the new one.
+struct AtomWide<const SPACE: u8, const CAS: bool>;
+
+impl<const SPACE: u8, const CAS: bool> Kernel for AtomWide<SPACE, CAS> {
+    unsafe fn run(cx: &mut Cx<'_>, i: &Inst) -> Flow {
+        if cx.mask == 0 {
+            return Flow::Next;
+        }
+        let mut p = [0; WARP];
+        let (mut low, mut high) = ([0u64; WARP], [0u64; WARP]);
+        let mut changed = false;
+        // SAFETY: operands were decoded for this frame, and pointers are resolved, so aligned to 16 bytes.
+        unsafe {
+            if !resolve::<SPACE, { access::ATOMIC }>(cx, i, 16, &mut p) {
+                return Flow::Fault;
+            }
+            let listed = |n: u32| cx.plane(cx.env.program.extra[(i.aux + n) as usize]);
+            let whole = |low: *const u8, high: *const u8, l: usize| {
+                u128::from(u64::get(low, l)) | u128::from(u64::get(high, l)) << 64
+            };
+            for l in active(cx.mask) {
+                let first = whole(cx.plane(i.b), listed(1), l);
+                let cell = &*(p[l] as *const AtomicU128);
+                let old = if CAS {
+                    let new = whole(listed(2), listed(3), l);
+                    let old = cell
+                        .compare_exchange(first, new, Ordering::SeqCst, Ordering::SeqCst)
+                        .unwrap_or_else(|found| found);
+                    changed |= old == first && new != old;
+                    old
+                } else {
+                    let old = cell.swap(first, Ordering::SeqCst);
+                    changed |= old != first;
+                    old
+                };
+                (low[l], high[l]) = (old as u64, (old >> 64) as u64);
+            }
+            let upper = listed(0);
+            u64::put(cx.plane(i.d), &low, cx.mask);
+            u64::put(upper, &high, cx.mask);
+        }
+        cx.changes += changed as u64;
+        cx.polls += 1;
+        cx.fuel -= POLL_COST;
+        Flow::Next
+    }
+}
+
+/// The handler of an atomic of 128 bits; `None` if there is no such.
+pub fn wide(op: AtomOp, space: Space) -> Option<Handler> {
+    Some(match (space, op) {
+        (Space::Shared, AtomOp::Exch) => plain::<AtomWide<{ space::SHARED }, false>>(),
+        (Space::Shared, AtomOp::Cas) => plain::<AtomWide<{ space::SHARED }, true>>(),
+        (Space::Global, AtomOp::Exch) => plain::<AtomWide<{ space::GLOBAL }, false>>(),
+        (Space::Global, AtomOp::Cas) => plain::<AtomWide<{ space::GLOBAL }, true>>(),
+        (Space::Generic, AtomOp::Exch) => plain::<AtomWide<{ space::GENERIC }, false>>(),
+        (Space::Generic, AtomOp::Cas) => plain::<AtomWide<{ space::GENERIC }, true>>(),
+        (
+            _,
+            AtomOp::And
+            | AtomOp::Or
+            | AtomOp::Xor
+            | AtomOp::Add
+            | AtomOp::Inc
+            | AtomOp::Dec
+            | AtomOp::MinS
+            | AtomOp::MinU
+            | AtomOp::MaxS
+            | AtomOp::MaxU
+            | AtomOp::FAdd
+            | AtomOp::FMin
+            | AtomOp::FMax,
+        )
+        | (Space::Local | Space::Const | Space::Param, _) => return None,
+    })
 }
 
 fn build<C, F>(space: Space, keep: bool, _: F) -> Option<Handler>

@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use margay_ir::{Class, Space, Ty};
+use portable_atomic::AtomicU128;
 
 use super::address::{access, observe_plane, resolve, space};
 use crate::interp::Cx;
@@ -81,6 +82,13 @@ element!(U32W, u32, u32, u32, AtomicU32, true);
 element!(U32D, u32, u32, u64, AtomicU32, false);
 element!(S32D, u32, i32, u64, AtomicU32, false);
 element!(U64D, u64, u64, u64, AtomicU64, true);
+
+/// Whether a strong access goes as 16 bytes in one: two halves of a `.b128` must not come from two
+/// stores. Memory that may be mapped for reading alone is left out, as a host without AVX loads by exchanging.
+#[inline(always)]
+const fn whole<const SPACE: u8, E: Element>(n: u64) -> bool {
+    n == 2 && E::BYTES == 8 && !matches!(SPACE, space::CONST | space::PARAM)
+}
 
 /// Reads `offset` bytes beyond each pointer into the plane `d`. `stride` is the distance of
 /// consecutive lanes in a contiguous access.
@@ -364,6 +372,19 @@ impl<const SPACE: u8, E: Element> Kernel for LoadStrong<SPACE, E> {
             if !resolve::<SPACE, { access::READ }>(cx, i, n * E::BYTES, &mut p) {
                 return Flow::Fault;
             }
+            if whole::<SPACE, E>(n) {
+                let (mut low, mut high) = ([0; WARP], [0; WARP]);
+                for l in active(cx.mask) {
+                    let v = (*(p[l] as *const AtomicU128)).load(Ordering::Acquire);
+                    (low[l], high[l]) = (v as u64, (v >> 64) as u64);
+                }
+                let at = i.aux as usize;
+                u64::put(cx.plane(cx.env.program.extra[at]), &low, cx.mask);
+                u64::put(cx.plane(cx.env.program.extra[at + 1]), &high, cx.mask);
+                cx.polls += 1;
+                cx.fuel -= POLL_COST;
+                return Flow::Next;
+            }
             for e in 0..n {
                 let listed = || cx.env.program.extra[(i.aux as u64 + e) as usize];
                 let d = if n == 1 { i.d } else { listed() };
@@ -439,6 +460,17 @@ impl<const SPACE: u8, E: Element> Kernel for StoreStrong<SPACE, E> {
         unsafe {
             if !resolve::<SPACE, { access::WRITE }>(cx, i, n * E::BYTES, &mut p) {
                 return Flow::Fault;
+            }
+            if whole::<SPACE, E>(n) {
+                let at = i.aux as usize;
+                let low = cx.plane(cx.env.program.extra[at]);
+                let high = cx.plane(cx.env.program.extra[at + 1]);
+                for l in active(cx.mask) {
+                    let v = u128::from(u64::get(low, l)) | u128::from(u64::get(high, l)) << 64;
+                    (*(p[l] as *const AtomicU128)).store(v, Ordering::Release);
+                }
+                cx.changes += u64::from(SPACE != space::LOCAL);
+                return Flow::Next;
             }
             for e in 0..n {
                 let listed = || cx.env.program.extra[(i.aux as u64 + e) as usize];

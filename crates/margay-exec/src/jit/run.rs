@@ -67,7 +67,7 @@ fn chosen(env: &Env<'_>) -> Engine {
 /// Whether a kernel may tell in which order its threads ran: by atomics or by what it prints. With a
 /// seed such kernels are interpreted, so that both engines give the same.
 fn order_matters(program: &Program) -> bool {
-    program.insts().any(|i| matches!(i.op, Op::Atom | Op::Syscall | Op::SurfStore))
+    program.insts().any(|i| matches!(i.op, Op::Atom | Op::AtomWide | Op::Syscall | Op::SurfStore))
 }
 
 /// Whether nothing can be compiled beside the interpreter.

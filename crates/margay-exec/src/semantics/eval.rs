@@ -173,6 +173,7 @@ pub fn eval(op: Op, ty: Ty, from: Ty, attr: &Attr, srcs: &[u64]) -> Option<u64> 
         Op::Ld
         | Op::St
         | Op::Atom
+        | Op::AtomWide
         | Op::CpAsync
         | Op::CpAsyncCommit
         | Op::CpAsyncWait

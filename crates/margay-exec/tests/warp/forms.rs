@@ -3,7 +3,7 @@
 //! `%pa`–`%pc`; `%m` is the mask of lanes that take part. Its results are `%x` and `%y`, and memory: 16 bytes of its own
 //! at `%own`, and one of four places at `%all`.
 
-use super::Form;
+use super::{Form, Kind};
 
 pub(super) const INT_TYPES: [&str; 6] = ["u16", "s16", "u32", "s32", "u64", "s64"];
 
@@ -33,15 +33,23 @@ pub(super) struct List(Vec<Form>);
 
 impl List {
     pub(super) fn push(&mut self, name: impl Into<String>, body: impl Into<String>) {
-        self.0.push(Form { name: name.into(), body: body.into(), full: false, shared: false });
+        self.form(name.into(), body.into(), false, false);
     }
 
     pub(super) fn full(&mut self, name: impl Into<String>, body: impl Into<String>) {
-        self.0.push(Form { name: name.into(), body: body.into(), full: true, shared: false });
+        self.form(name.into(), body.into(), true, false);
     }
 
     pub(super) fn shared(&mut self, name: impl Into<String>, body: impl Into<String>) {
-        self.0.push(Form { name: name.into(), body: body.into(), full: false, shared: true });
+        self.form(name.into(), body.into(), false, true);
+    }
+
+    fn form(&mut self, name: String, body: String, full: bool, shared: bool) {
+        self.add(Form { name, body, full, shared, kind: Kind::Plain });
+    }
+
+    pub(super) fn add(&mut self, form: Form) {
+        self.0.push(form);
     }
 
     /// An instruction of one result and `n` sources of a type.
@@ -52,6 +60,14 @@ impl List {
     }
 }
 
+/// The forms of `warp_vectors_2.txt`.
+pub fn further() -> Vec<Form> {
+    let mut list = List(Vec::new());
+    super::further::all(&mut list);
+    list.0
+}
+
+/// The forms of `warp_vectors.txt`.
 pub fn all() -> Vec<Form> {
     let mut list = List(Vec::new());
     comparisons(&mut list);

@@ -119,6 +119,7 @@ pub const fn effect(op: Op) -> Effect {
         Op::St
         | Op::SurfStore
         | Op::Atom
+        | Op::AtomWide
         | Op::CpAsync
         | Op::CpAsyncCommit
         | Op::CpAsyncWait

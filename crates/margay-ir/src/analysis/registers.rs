@@ -100,7 +100,7 @@ impl Shape {
             for inst in &block.insts {
                 shape.instructions += 1;
                 let parameter = matches!(&inst.attr, Attr::Mem(mem) if mem.space == Space::Param);
-                let atomic = inst.op == Op::Atom;
+                let atomic = matches!(inst.op, Op::Atom | Op::AtomWide);
                 shape.atomics |= atomic;
                 memory += u32::from(!parameter && (atomic || matches!(inst.op, Op::Ld | Op::St)));
                 shape.routines |= inst.op == Op::Builtin

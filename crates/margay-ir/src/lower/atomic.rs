@@ -2,17 +2,18 @@
 //! `atom` and `red`.
 //!
 //! Vector and packed forms are atomic for each element only, by the manual, so they are lowered to
-//! one operation an element. Limit: 128-bit forms are not run yet.
+//! one operation an element. `red.async` is complete when it is issued, as all asynchronous operations here.
 
 use margay_ptx::ast::{Instruction, ModifierCursor, Operand, OperandKind, ScalarType};
 
 use super::function::Lower;
+use super::mbarrier::COMPLETE_TX;
 use super::memory::{take_hints, take_order, take_space};
 use super::operand::{bits_type, int_ty, ir_ty};
 use super::{Lowered, Stop};
 use crate::inst::*;
 use crate::ops::Op;
-use crate::types::{Cache, Scope, Sem, Space};
+use crate::types::{Cache, Scope, Sem, Space, Ty};
 
 pub(super) fn lower(
     l: &mut Lower<'_, '_>,
@@ -21,7 +22,7 @@ pub(super) fn lower(
 ) -> Lowered {
     let has_result = match inst.opcode() {
         "atom" => true,
-        "red" => false,
+        "red" | "red.async" => false,
         other => return Err(Stop::unsupported(format!("the engine has no `{other}` yet"))),
     };
     let (sem, scope) = match take_order(m) {
@@ -29,7 +30,8 @@ pub(super) fn lower(
         (Sem::Weak, _) => (Sem::Relaxed, super::memory::take_scope(m).unwrap_or(Scope::Gpu)),
         order => order,
     };
-    let space = take_space(inst, m);
+    let said = take_space(inst, m);
+    let completes = m.take(COMPLETE_TX);
     let words = ["and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"];
     let Some(operation) = m.take_any(&words) else {
         return Err(Stop::error(inst.opcode_span, "an atomic needs an operation"));
@@ -40,9 +42,6 @@ pub(super) fn lower(
     let Some(ty) = m.next_type() else {
         return Err(Stop::error(inst.opcode_span, "an atomic needs a type"));
     };
-    if ty.bits() == 128 {
-        return Err(Stop::unsupported("128-bit atomics"));
-    }
     let (each, halves) = match ty {
         ScalarType::F16x2 => (ScalarType::F16, 2),
         ScalarType::BF16x2 => (ScalarType::BF16, 2),
@@ -55,7 +54,7 @@ pub(super) fn lower(
     let first = usize::from(has_result);
     let address = l.operand(inst, first)?;
     let place = l.place(address)?;
-    let space = l.access_space(space, &place, address)?;
+    let space = l.access_space(said, &place, address)?;
     match space {
         Space::Generic | Space::Global | Space::Shared => {}
         Space::Local | Space::Const | Space::Param => {
@@ -81,7 +80,26 @@ pub(super) fn lower(
     } else {
         int_ty(each.bits())
     };
+    if ty.bits() == 128 {
+        let mut srcs = vec![place.base];
+        srcs.extend(l.src_wide(l.operand(inst, first + 1)?)?);
+        if op == AtomOp::Cas {
+            srcs.extend(l.src_wide(l.operand(inst, first + 2)?)?);
+        }
+        let dsts = l.dst_wide(l.operand(inst, 0)?)?;
+        l.emit(Op::AtomWide, Ty::I64, &dsts, &srcs, mem(0));
+        return Ok(());
+    }
     let values = l.src_elements(l.operand(inst, first + 1)?, ty)?;
+    if completes {
+        let (values, attr) = (values[0], mem(0));
+        let barrier = l.completed_barrier(inst, 2, said)?;
+        l.branch_if_guarded(|l| {
+            l.emit(Op::Atom, ir, &[], &[place.base, values], attr);
+            l.complete_bytes(&barrier, each.bits() / 8);
+        });
+        return Ok(());
+    }
     if values.len() != count {
         return Err(Stop::error(inst.opcode_span, format!("{count} values are needed")));
     }
@@ -146,6 +164,13 @@ fn atom_op(word: &str, ty: ScalarType) -> Option<AtomOp> {
         matches!(ty, ScalarType::F16 | ScalarType::BF16 | ScalarType::F32 | ScalarType::F64);
     let bits = ir_ty(ty).bits();
     let wide = matches!(bits, 32 | 64);
+    if ty == ScalarType::B128 {
+        return match word {
+            "exch" => Some(AtomOp::Exch),
+            "cas" => Some(AtomOp::Cas),
+            _ => None,
+        };
+    }
     Some(match word {
         "and" if !float && wide => AtomOp::And,
         "or" if !float && wide => AtomOp::Or,
@@ -169,8 +194,6 @@ fn atom_op(word: &str, ty: ScalarType) -> Option<AtomOp> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::Ty;
-
     use crate::lower::testing::check;
     use expect_test::expect;
 

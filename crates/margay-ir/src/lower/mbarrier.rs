@@ -24,8 +24,11 @@ const TX_AT: u64 = 40;
 const TX_BITS: u64 = 21;
 const PHASE_AT: u64 = 63;
 
+/// The modifier of asynchronous operations that tell a barrier how many bytes they moved.
+pub(super) const COMPLETE_TX: &str = "mbarrier::complete_tx::bytes";
+
 /// Where a barrier is, and how operations on it are ordered.
-struct Barrier {
+pub(super) struct Barrier {
     base: Value,
     mem: MemAttr,
 }
@@ -233,6 +236,40 @@ impl Lower<'_, '_> {
         let srcs = [differ, Value::Imm(0)];
         self.emit(Op::ICmp, Ty::I64, &[dst], &srcs, Attr::IntCmp(IntCmp::LtS));
         Ok(())
+    }
+
+    /// The barrier that operand `i` names and that an asynchronous operation tells of its end: a release in the
+    /// cluster's scope (PTX ISA, "st.async", "red.async"). Its address is as generic as the operation's own.
+    pub(super) fn completed_barrier(
+        &mut self,
+        inst: &Instruction,
+        i: usize,
+        said: Option<Space>,
+    ) -> Lowered<Barrier> {
+        let operand = self.operand(inst, i)?;
+        let place = self.place(operand)?;
+        let space = match self.access_space(said, &place, operand)? {
+            space @ (Space::Shared | Space::Generic) => space,
+            Space::Global | Space::Local | Space::Const | Space::Param => {
+                return Err(Stop::error(operand.span, "an mbarrier must be in shared memory"));
+            }
+        };
+        let mem = MemAttr {
+            space,
+            signed: false,
+            sem: Sem::Release,
+            scope: Scope::Cluster,
+            cache: Cache::Default,
+            offset: place.offset,
+        };
+        Ok(Barrier { base: place.base, mem })
+    }
+
+    /// `complete-tx` of so many bytes.
+    pub(super) fn complete_bytes(&mut self, barrier: &Barrier, bytes: u32) {
+        let tx = Value::Imm(u64::from(bytes.wrapping_neg()));
+        let change = Change { arrive: Value::Imm(0), drop: false, tx };
+        self.mbarrier_change(barrier, change, None);
     }
 
     /// `cp.async.mbarrier.arrive`: the thread's copies are complete already, so the arrival that they

@@ -7,6 +7,7 @@
 use margay_ptx::ast::{Instruction, ModifierCursor, Operand, OperandKind, ScalarType};
 
 use super::function::Lower;
+use super::mbarrier::COMPLETE_TX;
 use super::names::{Entity, RegVar, Slot};
 use super::operand::{bits_type, int_ty};
 use super::space::{Place, SPACES, space_of};
@@ -50,6 +51,8 @@ pub(super) fn take_space(inst: &Instruction, m: &mut ModifierCursor<'_>) -> Opti
 /// Takes ordering and scope of an access.
 pub(super) fn take_order(m: &mut ModifierCursor<'_>) -> (Sem, Scope) {
     if m.take("weak") {
+        // `st.async.weak` may name its scope.
+        m.take("cluster");
         return (Sem::Weak, Scope::default());
     }
     if m.take("volatile") {
@@ -57,9 +60,14 @@ pub(super) fn take_order(m: &mut ModifierCursor<'_>) -> (Sem, Scope) {
         return (Sem::Volatile, Scope::Sys);
     }
     if m.take("mmio") {
-        m.take("relaxed");
-        m.take("sys");
-        return (Sem::Mmio, Scope::Sys);
+        let sem = match m.take_any(&["relaxed", "acquire", "release"]) {
+            Some("acquire") => Sem::Acquire,
+            Some("release") => Sem::Release,
+            Some(_) | None => Sem::Mmio,
+        };
+        // Asynchronous ones may name a narrower scope; devices are reached in the system's.
+        take_scope(m);
+        return (sem, Scope::Sys);
     }
     let sem = match m.take_any(&["relaxed", "acquire", "release", "acq_rel"]) {
         Some("relaxed") => Sem::Relaxed,
@@ -107,7 +115,7 @@ pub(super) fn lower(
 ) -> Lowered {
     match inst.opcode() {
         "ld" | "ld.global.nc" | "ld.global" | "ldu" => l.load(inst, m),
-        "st" => l.store(inst, m),
+        "st" | "st.async" => l.store(inst, m),
         "prefetch" | "prefetchu" => l.prefetch(inst, m),
         // These only say that lines are or are not worth keeping: data that is discarded reads
         // as anything, so it may as well read as it was.
@@ -267,6 +275,7 @@ impl Lower<'_, '_> {
     }
 
     fn store(&mut self, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
+        let completes = m.take(COMPLETE_TX);
         let access = Access::take(inst, m)?;
         let (address, source) = (self.operand(inst, 0)?, self.operand(inst, 1)?);
         if let Some((reg, size)) = self.slot_register(address) {
@@ -308,6 +317,15 @@ impl Lower<'_, '_> {
         let mut srcs = vec![place.base];
         srcs.extend(values);
         let attr = access.attr(space, &place, false);
+        if completes {
+            let barrier = self.completed_barrier(inst, 2, access.space)?;
+            let bytes = access.ty.bits() / 8 * access.count as u32;
+            self.branch_if_guarded(|l| {
+                l.emit(Op::St, ty, &[], &srcs, attr);
+                l.complete_bytes(&barrier, bytes);
+            });
+            return Ok(());
+        }
         self.emit(Op::St, ty, &[], &srcs, attr);
         Ok(())
     }

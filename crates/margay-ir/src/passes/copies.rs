@@ -167,7 +167,7 @@ impl Rewriter<'_> {
         let takes = match inst.op {
             Op::Ld => true,
             Op::St => matches!(space, Space::Local | Space::Shared),
-            Op::Atom => space == Space::Shared,
+            Op::Atom | Op::AtomWide => space == Space::Shared,
             _ => false,
         };
         let mem = match &mut inst.attr {

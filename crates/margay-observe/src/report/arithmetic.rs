@@ -84,6 +84,7 @@ pub fn class(inst: &Inst) -> Option<&'static str> {
         Op::Ld
         | Op::St
         | Op::Atom
+        | Op::AtomWide
         | Op::CpAsync
         | Op::CpAsyncCommit
         | Op::CpAsyncWait

@@ -38,6 +38,7 @@ fn basic(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) 
     let ftz = m.take("ftz");
     let sat = m.take("sat");
     let relu = m.take("relu");
+    let oob = m.take("oob");
     let sty = l.type_of(inst, m)?;
     let ftz = ftz || l.implies_ftz(sty);
     let (op, count) = match inst.opcode() {
@@ -66,8 +67,36 @@ fn basic(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) 
         }
         return l.first(inst, sty, op, ir_ty(sty), &srcs, Attr::Float(float));
     }
-    l.element_wise(inst, count, sty, |_, _, s| (op, s.to_vec(), Attr::Float(float)))
+    l.element_wise(inst, count, sty, |l, element, s| {
+        if oob {
+            let value = l.value(op, ir_ty(element), s, Attr::Float(float));
+            let outside = l.outside(&s[..2]);
+            return (Op::Select, vec![Value::Imm(0), value, outside], Attr::None);
+        }
+        (op, s.to_vec(), Attr::Float(float))
+    })
 }
+
+impl Lower<'_, '_> {
+    /// Whether one of the values is the NaN that a tensor's copy writes for what lies out of its bounds.
+    fn outside(&mut self, values: &[Value]) -> Value {
+        let mut any = None;
+        for &value in values {
+            let unsigned = [value, Value::Imm(0x7fff)];
+            let magnitude = self.value(Op::And, Ty::I16, &unsigned, Attr::None);
+            let srcs = [magnitude, Value::Imm(OOB_NAN)];
+            let is = self.value_in(Class::P, Op::ICmp, Ty::I16, &srcs, Attr::IntCmp(IntCmp::Eq));
+            any = Some(match any {
+                Some(other) => self.value_in(Class::P, Op::POr, Ty::Pred, &[other, is], Attr::None),
+                None => is,
+            });
+        }
+        any.unwrap_or(Value::Imm(0))
+    }
+}
+
+/// Of f16 and of bf16 alike, with either sign (measured on an H200: every half was tried as each operand).
+const OOB_NAN: u64 = 0x7ff7;
 
 /// `mad.f32` of 1.x (PTX ISA, "mad", of the floating-point instructions): the product's mantissa is cut to 23
 /// bits and its exponent kept; if `c` is a zero, it is a multiplication and an addition. Doubles hold the

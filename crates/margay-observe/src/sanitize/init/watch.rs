@@ -334,7 +334,7 @@ impl InitWatch<'_, '_> {
             (p.addresses[l].min(low), p.addresses[l].max(high))
         });
         let reads = match op {
-            Op::Ld | Op::Atom => true,
+            Op::Ld | Op::Atom | Op::AtomWide => true,
             Op::St => false,
             _ => return false,
         };
@@ -450,7 +450,7 @@ impl InitWatch<'_, '_> {
                                     loaded[e as usize][lane] |= spread(bits);
                                 }
                             }
-                            (Op::Atom, _) => {
+                            (Op::Atom | Op::AtomWide, _) => {
                                 let bits = self.unwritten(state, p, thread, here, part);
                                 if bits != 0 {
                                     let origin = Origin { pc, space: p.space, address: here };
@@ -480,7 +480,7 @@ impl InitWatch<'_, '_> {
                     None => state.clear(key, reg.0, seen),
                 }
             }
-        } else if inst.op == Op::Atom {
+        } else if matches!(inst.op, Op::Atom | Op::AtomWide) {
             for reg in &inst.dsts {
                 state.clear(key, reg.0, seen);
             }
@@ -506,7 +506,7 @@ fn gather(taint: u64) -> u8 {
 
 /// Whether [`InitWatch::access`] is for it.
 fn is_access(op: Op) -> bool {
-    matches!(op, Op::Ld | Op::St | Op::Atom | Op::CpAsync)
+    matches!(op, Op::Ld | Op::St | Op::Atom | Op::AtomWide | Op::CpAsync)
 }
 
 impl Watch for InitWatch<'_, '_> {
