@@ -77,6 +77,7 @@ fn main() {
                     hold: full && std::env::var_os("HOLD").is_some(),
                     blocks: full,
                     plain: full,
+                    watched: margay_codegen::Watched::default(),
                 };
                 let layout = Layout::new(f);
                 let cpu = std::env::var("CPU").unwrap_or("x86-64-v4".into());

@@ -125,4 +125,11 @@ pub struct Io {
     pub local: *mut u8,
     pub local_stride: u64,
     pub local_size: u64,
+    /// Counts of executions, by block of the function: see [`crate::Tally`].
+    pub tallies: *mut u64,
+    /// Reports an access: the context, address of the instruction, lanes, and the addresses of all 32.
+    pub watch: unsafe extern "C" fn(*mut u8, u32, u32, *const [u64; 32]),
+    /// Reports an access by its number in [`crate::Code::watched`]: the context, number, lanes, lane 0's address
+    /// and the second scalar.
+    pub watch_linear: unsafe extern "C" fn(*mut u8, u32, u32, u64, u64),
 }

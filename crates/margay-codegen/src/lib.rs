@@ -18,6 +18,7 @@ mod emit;
 mod io;
 mod roots;
 mod shape;
+mod watched;
 
 use margay_ir as ir;
 
@@ -25,9 +26,10 @@ pub use analysis::widest;
 pub use io::{Extent, Io, Parted, Room, RoomGroup, RoomSite};
 pub use roots::{Root, pointers, roots};
 pub use shape::{LANES, Lin, Pattern, Shape};
+pub use watched::{Tally, Watched, WatchedAccess};
 
 /// Version of the code that is made: part of the key of a cache.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Functions with more instructions are left to the interpreter.
 pub const MAX_INSTS: usize = 20_000;
 
@@ -71,6 +73,8 @@ pub struct Options {
     /// block those of the last warp's missing lanes, and [`pointers`] are multiples of 16 that point into
     /// allocations, or null.
     pub plain: bool,
+    /// What is reported; where that is anything, `blocks` is false.
+    pub watched: Watched,
 }
 
 /// Where the interpreter keeps what the code shares with it.
@@ -101,6 +105,10 @@ pub struct Stored {
 pub struct Entry {
     pub pc: u32,
     pub live: Vec<Stored>,
+    /// It is behind the head of its block, where executions are counted.
+    pub inside: bool,
+    /// Other lanes wait.
+    pub apart: bool,
 }
 
 /// Why the code was left.
@@ -152,6 +160,8 @@ pub struct Code {
     pub groups: Vec<RoomGroup>,
     /// What [`Io::rooms`] must hold.
     pub rooms: Vec<RoomSite>,
+    /// Accesses that are reported by their number here.
+    pub watched: Vec<WatchedAccess>,
 }
 
 /// Name of the function in the module; it takes a pointer to [`Io`], the entry and the lanes.

@@ -129,6 +129,8 @@ pub struct Cx<'a> {
     pub whole: Option<crate::jit::Chunk>,
     /// The tables of the code that runs, and of the one before.
     pub rooms: [crate::jit::Rooms; 2],
+    /// What compiled code counts for the watch.
+    pub tallies: crate::jit::Tallies,
     /// What compiled code and the engine share.
     pub io: Box<margay_codegen::Io>,
     pub view: WarpView,
@@ -175,6 +177,7 @@ impl<'a> Cx<'a> {
             fault_pc: 0,
             whole: None,
             rooms: [crate::jit::Rooms::new(), crate::jit::Rooms::new()],
+            tallies: crate::jit::Tallies::new(env),
             io: crate::jit::new_io(env),
             view: WarpView {
                 tid: [std::ptr::null(); 3],

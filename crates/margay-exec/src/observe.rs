@@ -145,6 +145,17 @@ pub struct WarpSyncEvent<'a> {
     pub named: &'a [u32; 32],
 }
 
+/// Executions of a conditional branch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BranchSums {
+    pub executions: u64,
+    /// Those at which lanes parted.
+    pub divergent: u64,
+    /// Lanes that executed it, and those that took it.
+    pub lanes: u64,
+    pub taken: u64,
+}
+
 /// A block of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockEvent {
@@ -159,6 +170,11 @@ pub struct BlockEvent {
 pub trait Observer: Sync {
     /// What is reported to the watches. Asked once for each worker.
     fn interest(&self) -> Interest;
+    /// Whether [`Watch::runs`] and [`Watch::branches`] do instead of [`Watch::run`] and [`Watch::branch`]: their sums,
+    /// told late. Else who is interested in these has the launch interpreted.
+    fn takes_sums(&self) -> bool {
+        false
+    }
     /// What watches one worker thread of the launch.
     fn worker(&self) -> Box<dyn Watch + '_>;
 }
@@ -173,6 +189,13 @@ pub trait Watch {
     fn run(&mut self, _at: EventPlace, _end: u32, _mask: u32) {}
     /// A conditional branch: `taken` of the lanes `active` take it.
     fn branch(&mut self, _at: EventPlace, _active: u32, _taken: u32) {}
+    /// The instructions from `from` up to, not including, `end` were executed so often, by so many lanes in all; told
+    /// some time after. A negative number takes back what was told before, never more.
+    fn runs(&mut self, _from: u32, _end: u32, _executions: i64, _lanes: i64) {}
+    /// The conditional branch at `pc` was executed so often; told some time after.
+    fn branches(&mut self, _pc: u32, _sums: &BranchSums) {}
+    /// All [`Watch::runs`] and [`Watch::branches`] of this moment are told.
+    fn sums_told(&mut self) {}
     fn barrier(&mut self, _event: &BarrierEvent) {}
     /// Barrier `id` of the block is complete: its threads go on.
     fn barrier_opens(&mut self, _ctaid: [u32; 3], _id: u32) {}

@@ -400,6 +400,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
             *spot = begun.iter().rev().find_map(|b| b.group.spot(env.program));
         }
     }
+    crate::jit::tell(&mut cx);
     if let Some(watch) = &mut cx.watch {
         watch.finish();
     }

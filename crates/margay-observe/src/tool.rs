@@ -10,8 +10,8 @@ use margay_arch::caches::SplitPreference;
 use margay_exec::launch::{LaunchConfig, LaunchFailure, LaunchStats, Machine};
 use margay_exec::mem::{AddressSpace, AllocationInfo};
 use margay_exec::observe::{
-    AccessEvent, BarrierEvent, BlockEvent, EventPlace, Interest, Observer, TextureEvent,
-    WarpSyncEvent, Watch,
+    AccessEvent, BarrierEvent, BlockEvent, BranchSums, EventPlace, Interest, Observer,
+    TextureEvent, WarpSyncEvent, Watch,
 };
 use margay_exec::program::Program;
 
@@ -141,6 +141,10 @@ impl Observer for Several<'_> {
     fn interest(&self) -> Interest {
         self.0.iter().fold(Interest::empty(), |all, o| all | o.interest())
     }
+    fn takes_sums(&self) -> bool {
+        let counts = Interest::RUNS | Interest::BRANCHES;
+        self.0.iter().all(|o| o.takes_sums() || !o.interest().intersects(counts))
+    }
     fn worker(&self) -> Box<dyn Watch + '_> {
         Box::new(SeveralWatches(self.0.iter().map(|o| (o.interest(), o.worker())).collect()))
     }
@@ -168,6 +172,15 @@ impl Watch for SeveralWatches<'_> {
     }
     fn branch(&mut self, at: EventPlace, active: u32, taken: u32) {
         self.tell(Interest::BRANCHES, |w| w.branch(at, active, taken));
+    }
+    fn runs(&mut self, from: u32, end: u32, executions: i64, lanes: i64) {
+        self.tell(Interest::RUNS, |w| w.runs(from, end, executions, lanes));
+    }
+    fn branches(&mut self, pc: u32, sums: &BranchSums) {
+        self.tell(Interest::BRANCHES, |w| w.branches(pc, sums));
+    }
+    fn sums_told(&mut self) {
+        self.tell(Interest::empty(), |w| w.sums_told());
     }
     fn barrier(&mut self, event: &BarrierEvent) {
         self.tell(Interest::BARRIERS, |w| w.barrier(event));

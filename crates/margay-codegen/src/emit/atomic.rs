@@ -97,6 +97,7 @@ impl Gen<'_> {
         let (slow, join) = (self.label(), self.label());
         self.save_for_handler(inst);
         let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
+        self.watch_access(n, &access, &address);
         let keep = inst.dsts.first().copied();
         let step = Step { op, ty: inst.ty, int, shared, keep: keep.is_some(), ftz, place: &place };
         let result = self.at_one_address(&step, &operands, class);

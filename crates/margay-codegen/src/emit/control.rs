@@ -42,7 +42,7 @@ impl Gen<'_> {
                 let (yes, no) = if *negated { (els, then) } else { (then, els) };
                 let p = self.read(*pred);
                 self.flush();
-                self.branch(&p, yes, no);
+                self.branch(&p, yes, no, *negated);
             }
             Term::BrTable { index, targets } => {
                 let v = self.bits(*index, Class::W);
@@ -87,9 +87,13 @@ impl Gen<'_> {
         }
     }
 
-    fn branch(&mut self, p: &Val, yes: usize, no: usize) {
+    /// Where a branch goes on whose predicate is `p`; `negated` if those take it for whom it does not hold.
+    fn branch(&mut self, p: &Val, yes: usize, no: usize, negated: bool) {
         let mask = self.mask.clone();
         if yes == no {
+            if self.options.watched.counts {
+                self.count_joint_branch(p, &mask, negated);
+            }
             return self.go(yes, &mask);
         }
         match p {
@@ -97,8 +101,10 @@ impl Gen<'_> {
                 let (a, b) = (self.label(), self.label());
                 self.line(format!("br i1 {base}, label %{a}, label %{b}"));
                 self.begin(&a);
+                self.count_taken(if negated { "0" } else { &mask });
                 self.go(yes, &mask);
                 self.begin(&b);
+                self.count_taken(if negated { &mask } else { "0" });
                 self.go(no, &mask);
             }
             Val::Vec { name, .. } => {
@@ -106,6 +112,7 @@ impl Gen<'_> {
                 if self.apart {
                     let taken = self.ins(format!("and i32 {bits}, {mask}"));
                     let rest = self.ins(format!("xor i32 {taken}, {mask}"));
+                    self.count_parted(&taken, &rest, negated);
                     self.send(yes, &taken);
                     self.send(no, &rest);
                     self.run_next(None, &[yes, no]);
@@ -124,17 +131,42 @@ impl Gen<'_> {
                 let nobody = self.ins(format!("icmp eq i32 {taken}, 0"));
                 self.line(format!("br i1 {nobody}, label %{none}, label %{part}"));
                 self.begin(&all);
+                self.count_taken(if negated { "0" } else { &mask });
                 self.go(yes, &mask);
                 self.begin(&none);
+                self.count_taken(if negated { &mask } else { "0" });
                 self.go(no, &mask);
                 self.begin(&part);
                 let rest = self.ins(format!("xor i32 {taken}, {mask}"));
+                self.count_parted(&taken, &rest, negated);
                 self.line(format!("store i32 {taken}, ptr %w{yes}"));
                 self.line(format!("store i32 {rest}, ptr %w{no}"));
                 let first = yes.min(no);
                 self.line(format!("br label %D{first}"));
             }
         }
+    }
+
+    /// Counts a branch for those lanes whose predicate holds, and the rest.
+    fn count_parted(&mut self, holds: &str, rest: &str, negated: bool) {
+        if !self.options.watched.counts {
+            return;
+        }
+        self.count_taken(if negated { rest } else { holds });
+        let some = self.ins(format!("icmp ne i32 {holds}, 0"));
+        let others = self.ins(format!("icmp ne i32 {rest}, 0"));
+        let both = self.ins(format!("and i1 {some}, {others}"));
+        let both = self.ins(format!("zext i1 {both} to i64"));
+        self.count_divergent(&both);
+    }
+
+    /// The same for a branch that goes to one block either way.
+    fn count_joint_branch(&mut self, p: &Val, mask: &str, negated: bool) {
+        let all = self.spread(p, Class::P);
+        let bits = self.ins(format!("bitcast <32 x i1> {all} to i32"));
+        let holds = self.ins(format!("and i32 {bits}, {mask}"));
+        let rest = self.ins(format!("xor i32 {holds}, {mask}"));
+        self.count_parted(&holds, &rest, negated);
     }
 
     /// Lanes are to go on at a block, beside those that wait there.

@@ -151,8 +151,12 @@ impl Gen<'_> {
         let live = self.facts.live_in.first().cloned().unwrap_or_else(|| Set::new(0));
         let stored = self.stored(&live);
         let fresh = self.f.is_entry;
-        self.entries
-            .push(Entry { pc: self.places.start(0), live: if fresh { vec![] } else { stored } });
+        self.entries.push(Entry {
+            pc: self.places.start(0),
+            live: if fresh { vec![] } else { stored },
+            inside: false,
+            apart: false,
+        });
         self.entry_labels.push(label.clone());
         self.entry_at.insert((usize::MAX, 0, false), 0);
         self.aside(|g| {
@@ -194,7 +198,8 @@ impl Gen<'_> {
             pending = self.facts.waiting[b].iter().flat_map(|w| w.iter()).collect();
         }
         let pc = self.places.start(b) + inst as u32;
-        self.entries.push(Entry { pc, live: self.stored(&live) });
+        let inside = target != format!("C{b}");
+        self.entries.push(Entry { pc, live: self.stored(&live), inside, apart: self.apart });
         let label = self.label();
         self.entry_labels.push(label.clone());
         self.entry_at.insert(key, number);

@@ -113,11 +113,12 @@ impl Gen<'_> {
         let access = Self::access(inst, &mem);
         let address = self.bits(inst.srcs[0], Class::D);
         if mem.space == Space::Param {
-            return self.load_param(inst, &mem, &access, &address);
+            return self.load_param(n, inst, &mem, &access, &address);
         }
         let uniform = matches!(&address, Val::Lin { lin, .. } if lin.is_uniform());
         let once = uniform && loads_once(&mem);
         if let Some(place) = self.together(n, inst, &access, &address) {
+            self.watch_access(n, &access, &address);
             for (e, &r) in inst.dsts.iter().enumerate() {
                 let class = self.class(r);
                 let v = match (&place, once) {
@@ -146,6 +147,7 @@ impl Gen<'_> {
             self.save_for_handler(inst);
         }
         let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
+        self.watch_access(n, &access, &address);
         self.prefetch(n, inst, &access, &place);
         let mut fast = Vec::new();
         for e in 0..access.count {
@@ -207,6 +209,10 @@ impl Gen<'_> {
         if matches!(mem.space, Space::Global | Space::Generic) {
             self.hold(n);
         }
+        if self.options.watched.values && inst.srcs.len() == 2 {
+            // It reports what it stores.
+            return self.by_handler(n, inst);
+        }
         let access = Self::access(inst, &mem);
         let address = self.bits(inst.srcs[0], Class::D);
         let class = inst.srcs[1..]
@@ -218,6 +224,7 @@ impl Gen<'_> {
             .unwrap_or(inst.ty.class());
         let values: Vec<Val> = inst.srcs[1..].iter().map(|&v| self.bits(v, class)).collect();
         if let Some(place) = self.together(n, inst, &access, &address) {
+            self.watch_access(n, &access, &address);
             for (e, v) in values.iter().enumerate() {
                 self.store_lanes(&access, e as u64, &place, v, class);
             }
@@ -233,6 +240,7 @@ impl Gen<'_> {
             self.save_for_handler(inst);
         }
         let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
+        self.watch_access(n, &access, &address);
         self.prefetch(n, inst, &access, &place);
         for (e, v) in values.iter().enumerate() {
             self.store_lanes(&access, e as u64, &place, v, class);
@@ -434,7 +442,14 @@ impl Gen<'_> {
         self.ins(format!("load {ty}, ptr {p}, !alias.scope !1, !noalias !2"))
     }
 
-    fn load_param(&mut self, inst: &Inst, mem: &MemAttr, access: &Access, at: &Val) -> bool {
+    fn load_param(
+        &mut self,
+        n: usize,
+        inst: &Inst,
+        mem: &MemAttr,
+        access: &Access,
+        at: &Val,
+    ) -> bool {
         let Val::Lin { lin, .. } = at else { return false };
         let Some(base) = lin.constant.filter(|_| lin.is_uniform()) else { return false };
         let start = base.wrapping_add(mem.offset as u64);
@@ -443,6 +458,7 @@ impl Gen<'_> {
         if !fits || !start.is_multiple_of(access.bytes()) {
             return false;
         }
+        self.watch_param(n, start);
         let field = self.io(io!(params));
         let params = self
             .ins(format!("load ptr, ptr {field}, !dereferenceable !7, {}", super::blocks::FIXED));

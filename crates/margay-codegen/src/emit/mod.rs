@@ -21,6 +21,7 @@ mod prefetch;
 mod private;
 mod value;
 mod warp;
+mod watch;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -101,6 +102,7 @@ pub(crate) struct Gen<'a> {
     /// The loop around the block, and where addresses of earlier iterations are kept.
     around: prefetch::Around,
     last_addresses: BTreeSet<String>,
+    watched: Vec<crate::WatchedAccess>,
 }
 
 /// Makes the text of a function.
@@ -148,6 +150,7 @@ pub(crate) fn emit(
         lane_buffers: BTreeSet::new(),
         around: prefetch::Around::default(),
         last_addresses: BTreeSet::new(),
+        watched: Vec::new(),
     };
     g.start_entry();
     for b in 0..f.blocks.len() {
@@ -289,6 +292,7 @@ impl Gen<'_> {
         } else {
             self.mask = self.ins("load i32, ptr %live");
         }
+        self.count_block(b);
         let f = self.f;
         let block = &f.blocks[b];
         let fuel = self.ins("load i64, ptr %fuel");
@@ -382,11 +386,18 @@ impl Gen<'_> {
                     return true;
                 }
             }
-            Op::Fence => {
+            Op::Fence if !self.options.watched.fences => {
                 self.line("fence seq_cst");
                 return true;
             }
             Op::CpAsyncCommit | Op::CpAsyncWait | Op::Prefetch => return true,
+            op if self.options.watched.warp_syncs && (waits(op) || op == Op::BarWarp) => {
+                if !self.all() {
+                    // The handler may have to wait, and would report it again afterwards.
+                    self.leave_for(n);
+                    return !self.apart;
+                }
+            }
             Op::Vote | Op::Ballot | Op::Shfl | Op::BarWarp | Op::ActiveMask => {
                 if self.warp_op(inst) {
                     return true;
@@ -506,6 +517,9 @@ impl Gen<'_> {
         for at in &self.last_addresses {
             let _ = writeln!(allocas, "  %{at} = alloca i64\n  store i64 0, ptr %{at}");
         }
+        if self.options.watched.accesses {
+            let _ = writeln!(allocas, "  %watched = alloca <32 x i64>, align 64");
+        }
         for b in 0..self.f.blocks.len() {
             if self.facts.waiting[b].is_some() {
                 let _ = writeln!(allocas, "  %w{b} = alloca i32");
@@ -555,6 +569,7 @@ impl Gen<'_> {
             private: self.private,
             groups: std::mem::take(&mut self.groups),
             rooms: std::mem::take(&mut self.rooms),
+            watched: std::mem::take(&mut self.watched),
         }
     }
 }

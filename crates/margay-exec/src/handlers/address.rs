@@ -328,6 +328,15 @@ pub fn observe(
     report(Space::Global, mask & !in_shared & !in_local, addresses);
 }
 
+/// Reports an access that compiled code makes: as [`observe`], for an instruction of this program.
+#[inline]
+pub fn observe_compiled(cx: &mut Cx<'_>, pc: u32, addresses: &[u64; WARP]) {
+    let Some(site) = cx.tallies.accesses.get(pc as usize).copied().flatten() else { return };
+    let inst: *const Inst = &raw const cx.env.program.code[pc as usize];
+    // SAFETY: the program outlives the launch, and nothing changes its code.
+    observe(cx, unsafe { &*inst }, site.space, site.access, site.bytes, addresses);
+}
+
 /// What a store of one element stores, cut to its `bytes`.
 fn stored(cx: &Cx<'_>, i: &Inst, pc: u32, bytes: u32) -> Option<[u64; WARP]> {
     let view = cx.env.program.instruction(pc)?;

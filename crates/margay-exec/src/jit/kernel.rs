@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use margay_codegen::{self as codegen, Code, Io, Options, Pattern, RoomGroup, RoomSite, Stored};
+use margay_codegen::{
+    self as codegen, Code, Io, Options, Pattern, RoomGroup, RoomSite, Stored, WatchedAccess,
+};
 use margay_ir as ir;
 use parking_lot::Mutex;
 
@@ -35,6 +37,8 @@ pub struct Kernel {
     pub private: bool,
     pub groups: Vec<RoomGroup>,
     pub rooms: Vec<RoomSite>,
+    /// Accesses that are reported by their number.
+    pub watched: Vec<WatchedAccess>,
     /// Group and extent of each access, by its address.
     pub group_at: HashMap<u32, (u32, u32)>,
 }
@@ -347,11 +351,11 @@ fn finish(prepared: Prepared, object: Result<Vec<u8>, String>, mut cached: bool)
     }
     // SAFETY: the object's function of this name has this type: the code was made so.
     let function = unsafe { std::mem::transmute::<u64, Function>(at) };
-    let Code { text: _, entries, exits, private, groups, rooms } = prepared.code;
+    let Code { text: _, entries, exits, private, groups, rooms, watched } = prepared.code;
     let entry_at = entries
         .iter()
         .enumerate()
-        .filter(|(n, _)| !(prepared.is_entry && *n == 0))
+        .filter(|(n, e)| !(prepared.is_entry && *n == 0 || e.apart))
         .map(|(n, e)| (e.pc, n as u32))
         .collect();
     let group_at = groups
@@ -368,6 +372,7 @@ fn finish(prepared: Prepared, object: Result<Vec<u8>, String>, mut cached: bool)
         private,
         groups,
         rooms,
+        watched,
         group_at,
     })))
 }

@@ -16,12 +16,14 @@ mod library;
 mod object;
 mod run;
 mod saved;
+mod watching;
 
 use std::sync::OnceLock;
 
 pub(crate) use kernel::Kernels;
 pub use kernel::{Counts, counts};
 pub(crate) use run::{Arrived, Chunk, ChunkEnd, Fast, LaunchCode, Rooms, enter, entry, new_io};
+pub(crate) use watching::{Tallies, tell};
 
 /// Which engine runs kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

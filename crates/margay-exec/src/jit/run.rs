@@ -14,6 +14,7 @@ use margay_codegen::{
 use margay_ir::Op;
 
 use super::kernel::{Kernel, Wait, expand};
+use super::watching::{note_entry, tell, watched};
 use super::{Engine, background, engine, library};
 use crate::block::{Group, local_stride};
 use crate::buffer::{Buffer, Pool};
@@ -119,9 +120,10 @@ impl LaunchCode {
     }
 
     fn make(env: &Env<'_>, wait: Wait) {
-        if env.observer.is_some() || env.config.seed.is_some() && order_matters(env.program) {
+        if env.config.seed.is_some() && order_matters(env.program) {
             return;
         }
+        let Some(watched) = watched(env.observer) else { return };
         if wait != Wait::Made
             && let Err(why) = library::target()
         {
@@ -148,9 +150,11 @@ impl LaunchCode {
             full: true,
             loops: true,
             independent: env.machine.sm >= 70,
-            hold: warps > 1 && super::hold::needed(env, accesses),
+            // Whoever watches is told of accesses in the interpreter's order.
+            hold: warps > 1 && (watched.any() || super::hold::needed(env, accesses)),
             blocks: false,
             plain: plain(env, accesses),
+            watched,
         };
         let mut code = LaunchCode {
             whole: None,
@@ -161,7 +165,7 @@ impl LaunchCode {
         };
         let get = |wish: &Options| program.kernels.get(program, 0, wish, wait);
         let full_warps = threads.is_multiple_of(WARP as u64);
-        if full_warps && alone && margay_codegen::runs_blocks(function) {
+        if full_warps && alone && !watched.any() && margay_codegen::runs_blocks(function) {
             let wish = Options { blocks: true, loops: false, ..options };
             code.whole = get(&wish);
             if code.whole.is_none() {
@@ -264,6 +268,11 @@ pub struct Rooms {
 impl Rooms {
     pub fn new() -> Rooms {
         Rooms { of: std::ptr::null(), epoch: 0, table: Vec::new() }
+    }
+
+    /// The kernel that the table is of.
+    pub(super) fn kernel(&self) -> *const Kernel {
+        self.of
     }
 }
 
@@ -413,6 +422,9 @@ pub fn new_io(env: &Env<'_>) -> Box<Io> {
         local: std::ptr::null_mut(),
         local_stride: local_stride(env.local_size),
         local_size: env.local_size as u64,
+        tallies: std::ptr::null_mut(),
+        watch: super::watching::watch,
+        watch_linear: super::watching::watch_linear,
     })
 }
 
@@ -451,6 +463,11 @@ unsafe fn call(cx: &mut Cx<'_>, kernel: &Kernel, entry: u32, mask: u32, fuel: i6
     cx.io.fuel = fuel;
     cx.io.alive = mask;
     cx.io.changed = 0;
+    let watched = cx.watch.is_some();
+    if watched {
+        cx.io.tallies = cx.tallies.rows();
+        note_entry(cx, kernel, entry, mask);
+    }
     let io: *mut Io = &raw mut *cx.io;
     // SAFETY: by the contract.
     let code = unsafe { (kernel.function)(io, entry, mask) };
@@ -461,6 +478,22 @@ unsafe fn call(cx: &mut Cx<'_>, kernel: &Kernel, entry: u32, mask: u32, fuel: i6
     cx.thread_instructions = cx.thread_instructions.wrapping_add(threads);
     cx.changes += cx.io.changed as u64;
     cx.polls += std::mem::take(&mut cx.io.polls);
+    if watched {
+        match code {
+            DONE | AGAIN => {}
+            FAULT => cx.tallies.leave(cx.fault_pc, cx.exec),
+            n => {
+                let exit = &kernel.exits[(n - FIRST_EXIT) as usize];
+                // Fuel is used up between blocks.
+                if exit.reason != Reason::Fuel {
+                    cx.tallies.leave(exit.pc, cx.io.mask);
+                }
+            }
+        }
+        if cx.tallies.is_due(used) {
+            tell(cx);
+        }
+    }
     match code {
         DONE => Left::Done,
         FAULT => Left::Fault,

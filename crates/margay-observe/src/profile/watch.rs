@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use margay_arch::{MemoryModel, Space, WarpAccess};
-use margay_exec::observe::{AccessEvent, EventPlace, Interest, Observer, TextureEvent, Watch};
+use margay_exec::observe::{
+    AccessEvent, BranchSums, EventPlace, Interest, Observer, TextureEvent, Watch,
+};
 use parking_lot::Mutex;
 
 use super::collector::Profiler;
@@ -48,6 +50,10 @@ pub struct LaunchObserver<'a> {
 impl Observer for LaunchObserver<'_> {
     fn interest(&self) -> Interest {
         Interest::ACCESSES | Interest::RUNS | Interest::BRANCHES | Interest::TEXTURES
+    }
+
+    fn takes_sums(&self) -> bool {
+        true
     }
 
     fn worker(&self) -> Box<dyn Watch + '_> {
@@ -152,6 +158,19 @@ impl Worker<'_, '_> {
             caches: CacheCounts::default(),
         });
         entries.len() - 1
+    }
+
+    /// Hands in if that is asked for, which is looked at now and then.
+    fn look_around(&mut self, runs: u32) {
+        self.runs = self.runs.saturating_add(runs);
+        if self.runs >= RUNS_BETWEEN_LOOKS {
+            self.runs = 0;
+            let epoch = self.launch.profiler.epoch.load(Ordering::Relaxed);
+            if epoch != self.epoch {
+                self.epoch = epoch;
+                self.hand_in();
+            }
+        }
     }
 
     fn hand_in(&mut self) {
@@ -268,15 +287,22 @@ impl Watch for Worker<'_, '_> {
         self.warps[end as usize] -= 1;
         self.threads[at.pc as usize] += lanes;
         self.threads[end as usize] -= lanes;
-        self.runs += 1;
-        if self.runs >= RUNS_BETWEEN_LOOKS {
-            self.runs = 0;
-            let epoch = self.launch.profiler.epoch.load(Ordering::Relaxed);
-            if epoch != self.epoch {
-                self.epoch = epoch;
-                self.hand_in();
-            }
-        }
+        self.look_around(1);
+    }
+
+    fn runs(&mut self, from: u32, end: u32, executions: i64, lanes: i64) {
+        self.warps[from as usize] += executions;
+        self.warps[end as usize] -= executions;
+        self.threads[from as usize] += lanes;
+        self.threads[end as usize] -= lanes;
+    }
+
+    fn branches(&mut self, pc: u32, sums: &BranchSums) {
+        let branch = self.branches[pc as usize].get_or_insert_default();
+        branch.executions = branch.executions.wrapping_add(sums.executions);
+        branch.divergent += sums.divergent;
+        branch.lanes = branch.lanes.wrapping_add(sums.lanes);
+        branch.taken += sums.taken;
     }
 
     fn branch(&mut self, at: EventPlace, active: u32, taken: u32) {
@@ -285,6 +311,10 @@ impl Watch for Worker<'_, '_> {
         branch.divergent += u64::from(taken != 0 && taken != active);
         branch.lanes += u64::from(active.count_ones());
         branch.taken += u64::from(taken.count_ones());
+    }
+
+    fn sums_told(&mut self) {
+        self.look_around(RUNS_BETWEEN_LOOKS);
     }
 
     fn finish(&mut self) {

@@ -5,7 +5,7 @@
 //! conditional code only if the condition is the same in the whole block; each lane of a `.sync` op
 //! must be in its own member mask, and all lanes that the mask names must execute the op with that mask.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use margay_exec::fault::FaultKind;
@@ -40,7 +40,7 @@ type Regulars = HashMap<(u32, u32, u32), u32>;
 /// A round of a barrier that waits for the whole block.
 struct Round {
     first: EventPlace,
-    warps: HashMap<u32, Arrival>,
+    warps: BTreeMap<u32, Arrival>,
 }
 
 /// The lanes of a warp that have arrived.
@@ -203,7 +203,7 @@ impl Watch for SyncWatch<'_, '_> {
         }
         let block = all.view.linear(event.at.ctaid);
         let mut rounds = all.rounds.lock();
-        let new = || Round { first: event.at, warps: HashMap::new() };
+        let new = || Round { first: event.at, warps: BTreeMap::new() };
         let round = rounds.entry(block).or_default().entry(id).or_insert_with(new);
         let first = round.first;
         let new = || Arrival { at: event.at, mask: 0, alive: event.alive, busy: 0 };

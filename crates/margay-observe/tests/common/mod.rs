@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use margay_arch::BankMode;
 use margay_arch::caches::SplitPreference;
+use margay_exec::jit::Engine;
 use margay_exec::launch::{Host, LaunchConfig, Machine, launch_observed};
 use margay_exec::mem::{AddressSpace, AllocKind, Reach};
 use margay_exec::program::{LoadedModule, Program};
@@ -40,6 +41,10 @@ pub struct Bench {
     modules: HashMap<PathBuf, Arc<LoadedModule>>,
     pub split: SplitPreference,
     pub bank_mode: BankMode,
+    /// What runs kernels; `None` is what `MARGAY_ENGINE` says.
+    pub engine: Option<Engine>,
+    /// Fixes the order of blocks.
+    pub seed: Option<u64>,
     /// Stream that launches are said to be in.
     pub stream: u64,
     gpu: margay_arch::Gpu,
@@ -47,19 +52,29 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(gpus: &[&str]) -> Bench {
-        let gpus: Vec<_> = gpus.iter().map(|g| margay_arch::find(g).unwrap()).collect();
-        // Nothing is written before `finish`, which is not called here.
-        let constants = Arc::new(ConstantCache::start(&gpus, None));
-        let nowhere = std::env::temp_dir().join("margay-no-profile");
         Bench {
             memory: AddressSpace::new().unwrap(),
-            gpu: gpus[0],
-            profiler: Profiler::start(&nowhere, gpus, constants),
+            gpu: margay_arch::find(gpus[0]).unwrap(),
+            profiler: Bench::profiler(gpus),
             modules: HashMap::new(),
             split: SplitPreference::Default,
             bank_mode: BankMode::FourByte,
+            engine: None,
+            seed: Some(1),
             stream: 0,
         }
+    }
+
+    /// Forgets what was counted.
+    pub fn forget(&mut self, gpus: &[&str]) {
+        self.profiler = Bench::profiler(gpus);
+    }
+
+    fn profiler(gpus: &[&str]) -> Arc<Profiler> {
+        let gpus: Vec<_> = gpus.iter().map(|g| margay_arch::find(g).unwrap()).collect();
+        // Nothing is written before `finish`, which is not called here.
+        let constants = Arc::new(ConstantCache::start(&gpus, None));
+        Profiler::start(&std::env::temp_dir().join("margay-no-profile"), gpus, constants)
     }
 
     pub fn load(&mut self, path: &Path) -> Arc<LoadedModule> {
@@ -174,11 +189,11 @@ impl Bench {
             stack_limit: 1024,
             timeout: None,
             threads: 1,
-            seed: Some(1),
+            seed: self.seed,
             grid_id: 1,
             grid_workspace: 0,
             envreg: [0; 32],
-            engine: None,
+            engine: self.engine,
         };
         let view = LaunchView {
             program: &program,

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Watched launches in compiled code: which kinds of events code can report, and what it reports.
+//!
+//! Accesses are calls to [`watch`] and [`watch_linear`]. Executions are counted in the code, block by block of the
+//! function ([`margay_codegen::Tally`]), when a block begins. So where code is left or entered inside of a block,
+//! what follows is taken off or added here. The watch is told the sums when [`Tallies::tell`] is called: at any such
+//! moment they are exact, for no code runs.
+
+use margay_codegen::{LANES, Tally, Watched};
+use margay_ir::{Attr, Op, Space, Term};
+
+use super::kernel::Kernel;
+use crate::fault::Access;
+use crate::handlers::address::observe_compiled;
+use crate::interp::{Cx, Env};
+use crate::observe::{BranchSums, Interest, Observer, Watch};
+use crate::program::{Code, Program};
+
+/// Calls of compiled code between two reports.
+const CALLS_BETWEEN_REPORTS: u32 = 1 << 14;
+/// Instructions of compiled code between two reports.
+const FUEL_BETWEEN_REPORTS: i64 = 1 << 22;
+
+/// What code must report of a launch; `None` if only the interpreter can.
+pub fn watched(observer: Option<&dyn Observer>) -> Option<Watched> {
+    let Some(observer) = observer else { return Some(Watched::default()) };
+    let interest = observer.interest();
+    let counts = interest.intersects(Interest::RUNS | Interest::BRANCHES);
+    if counts && !observer.takes_sums() {
+        return None;
+    }
+    Some(Watched {
+        accesses: interest.contains(Interest::ACCESSES),
+        values: interest.contains(Interest::VALUES),
+        counts,
+        fences: interest.contains(Interest::FENCES),
+        warp_syncs: interest.contains(Interest::WARP_SYNCS),
+        blocks: interest.intersects(Interest::BLOCKS | Interest::BARRIERS),
+    })
+}
+
+/// What an instruction accesses, as its event says it.
+#[derive(Clone, Copy)]
+pub struct AccessSite {
+    pub space: Space,
+    pub access: Access,
+    pub bytes: u32,
+}
+
+fn access_site(program: &Program, pc: u32) -> Option<AccessSite> {
+    let Code::Inst(inst) = program.instruction(pc)?.code else { return None };
+    let size = inst.ty.bits() / 8;
+    let (space, access, elements) = match (inst.op, &inst.attr) {
+        (Op::Ld, Attr::Mem(mem)) => (mem.space, Access::Read, inst.dsts.len()),
+        (Op::St, Attr::Mem(mem)) => (mem.space, Access::Write, inst.srcs.len().saturating_sub(1)),
+        (Op::Atom, Attr::Atom { mem, .. }) => (mem.space, Access::Atomic, 1),
+        _ => return None,
+    };
+    Some(AccessSite { space, access, bytes: size * elements as u32 })
+}
+
+/// A block of the kernel's own function.
+struct Span {
+    start: u32,
+    end: u32,
+    /// Address of the conditional branch at its end.
+    branch: Option<u32>,
+}
+
+/// What a worker's compiled code counts.
+#[derive(Default)]
+pub struct Tallies {
+    rows: Vec<[u64; Tally::COUNT]>,
+    spans: Vec<Span>,
+    /// By instruction: executions and lanes of the part of its block before it, where code was left there.
+    heads: Vec<(i64, i64)>,
+    /// By instruction.
+    pub accesses: Vec<Option<AccessSite>>,
+    calls: u32,
+    fuel: i64,
+}
+
+impl Tallies {
+    /// Empty for launches that nobody watches, or of which only the interpreter tells.
+    pub fn new(env: &Env<'_>) -> Tallies {
+        if env.observer.is_none() || watched(env.observer).is_none() {
+            return Tallies::default();
+        }
+        let program = env.program;
+        let decoded = &program.functions[0];
+        let function = &program.module.ir.functions[decoded.id.0 as usize];
+        let end = |b: usize| match decoded.starts.get(b + 1) {
+            Some(&next) => next,
+            // The last block has its terminator.
+            None => decoded.starts[b] + function.blocks[b].insts.len() as u32 + 1,
+        };
+        let span = |(b, block): (usize, &margay_ir::Block)| {
+            let branches = matches!(block.term, Term::CondBr { .. });
+            Span { start: decoded.starts[b], end: end(b), branch: branches.then(|| end(b) - 1) }
+        };
+        Tallies {
+            rows: vec![[0; Tally::COUNT]; function.blocks.len()],
+            spans: function.blocks.iter().enumerate().map(span).collect(),
+            heads: vec![(0, 0); program.code.len()],
+            accesses: (0..program.code.len() as u32).map(|pc| access_site(program, pc)).collect(),
+            calls: 0,
+            fuel: 0,
+        }
+    }
+
+    /// Where compiled code counts.
+    pub fn rows(&mut self) -> *mut u64 {
+        self.rows.as_mut_ptr().cast()
+    }
+
+    fn block_of(&self, pc: u32) -> Option<usize> {
+        self.spans.partition_point(|s| s.start <= pc).checked_sub(1)
+    }
+
+    /// Lanes went on (`sign` 1), or were stopped (-1), before the instruction at `pc` inside of its block.
+    fn shift(&mut self, pc: u32, mask: u32, sign: i64) {
+        let Some(b) = self.block_of(pc) else { return };
+        let lanes = sign * i64::from(mask.count_ones());
+        let row = &mut self.rows[b];
+        let part = &mut row[Tally::Part as usize];
+        *part = part.wrapping_add_signed(sign);
+        let all = &mut row[Tally::Lanes as usize];
+        *all = all.wrapping_add_signed(lanes);
+        let head = &mut self.heads[pc as usize];
+        *head = (head.0 - sign, head.1 - lanes);
+    }
+
+    /// Lanes enter the code inside of a block.
+    pub fn enter(&mut self, pc: u32, mask: u32) {
+        if !self.spans.is_empty() {
+            self.shift(pc, mask, 1);
+        }
+    }
+
+    /// Lanes left the code inside of a block: the instruction at `pc` was not executed.
+    pub fn leave(&mut self, pc: u32, mask: u32) {
+        if !self.spans.is_empty() {
+            self.shift(pc, mask, -1);
+        }
+    }
+
+    /// After a call of compiled code that took so much fuel: whether it is time to tell.
+    #[inline]
+    pub fn is_due(&mut self, fuel: i64) -> bool {
+        self.calls += 1;
+        self.fuel = self.fuel.saturating_add(fuel);
+        !self.spans.is_empty()
+            && (self.calls >= CALLS_BETWEEN_REPORTS || self.fuel >= FUEL_BETWEEN_REPORTS)
+    }
+
+    /// Tells the sums since last time. No code runs.
+    pub fn tell(&mut self, watch: &mut dyn Watch) {
+        if self.spans.is_empty() {
+            return;
+        }
+        (self.calls, self.fuel) = (0, 0);
+        for (row, span) in self.rows.iter_mut().zip(&self.spans) {
+            let [full, part, lanes, divergent, taken] = std::mem::take(row);
+            let executions = full.wrapping_add(part);
+            let lanes = full.wrapping_mul(LANES as u64).wrapping_add(lanes);
+            if (executions, lanes) != (0, 0) {
+                watch.runs(span.start, span.end, executions as i64, lanes as i64);
+            }
+            if let Some(pc) = span.branch
+                && (executions, lanes, divergent, taken) != (0, 0, 0, 0)
+            {
+                watch.branches(pc, &BranchSums { executions, divergent, lanes, taken });
+            }
+        }
+        for pc in 0..self.heads.len() {
+            let (executions, lanes) = std::mem::take(&mut self.heads[pc]);
+            if (executions, lanes) != (0, 0)
+                && let Some(b) = self.block_of(pc as u32)
+            {
+                watch.runs(self.spans[b].start, pc as u32, executions, lanes);
+            }
+        }
+        watch.sums_told();
+    }
+}
+
+/// Tells the watch what compiled code counted.
+#[cold]
+pub fn tell(cx: &mut Cx<'_>) {
+    if let Some(watch) = &mut cx.watch {
+        cx.tallies.tell(&mut **watch);
+    }
+}
+
+/// Reports an access of compiled code at these addresses.
+pub(super) unsafe extern "C" fn watch(
+    context: *mut u8,
+    pc: u32,
+    mask: u32,
+    addresses: *const [u64; 32],
+) {
+    // SAFETY: the context is the worker's own, which waits for the compiled code to return; the addresses are on
+    // that code's stack.
+    unsafe {
+        let cx = &mut *context.cast::<Cx<'_>>();
+        cx.mask = mask;
+        observe_compiled(cx, pc, &*addresses);
+    }
+}
+
+/// Reports an access of compiled code by its number.
+pub(super) unsafe extern "C" fn watch_linear(
+    context: *mut u8,
+    site: u32,
+    mask: u32,
+    base: u64,
+    u: u64,
+) {
+    // SAFETY: as above; the kernel that runs is the one whose table of rooms is in use.
+    unsafe {
+        let cx = &mut *context.cast::<Cx<'_>>();
+        let Some(kernel) = cx.rooms[0].kernel().as_ref() else { return };
+        let Some(access) = kernel.watched.get(site as usize) else { return };
+        cx.mask = mask;
+        let addresses = spread(access, base, u);
+        observe_compiled(cx, access.pc, &addresses);
+    }
+}
+
+/// The lanes' addresses.
+fn spread(access: &margay_codegen::WatchedAccess, base: u64, u: u64) -> [u64; LANES] {
+    let mut all = [0; LANES];
+    for (a, step) in all.iter_mut().zip(access.form.pat) {
+        *a = base.wrapping_add_signed(step);
+    }
+    if let Some(q) = &access.form.q {
+        for (a, q) in all.iter_mut().zip(q) {
+            *a = a.wrapping_add((*q as u64).wrapping_mul(u));
+        }
+    }
+    all
+}
+
+/// What the tallies miss where a kernel is entered.
+pub(super) fn note_entry(cx: &mut Cx<'_>, kernel: &Kernel, entry: u32, mask: u32) {
+    let e = &kernel.entries[entry as usize];
+    if e.inside {
+        cx.tallies.enter(e.pc, mask);
+    }
+}
