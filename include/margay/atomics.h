@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Atomic functions of 32 and 64 bits in the scopes of a device, a block and the system
+// Atomic functions of 32, 64 and 128 bits in the scopes of a device, a block and the system
 // (CUDA C++ Programming Guide, "Atomic Functions"). The 16-bit floating-point ones are in
 // cuda_fp16.h and cuda_bf16.h.
 //
@@ -117,6 +117,56 @@ MARGAY_ATOMIC_VECTOR(, "gpu")
 MARGAY_ATOMIC_VECTOR(_block, "cta")
 MARGAY_ATOMIC_VECTOR(_system, "sys")
 #undef MARGAY_ATOMIC_VECTOR
+#endif
+
+// sm_90 exchanges, and compares and swaps, 16 bytes of any trivially copyable type.
+#if (!defined(MARGAY_ARCH) || MARGAY_ARCH >= 900) && defined(__cplusplus)
+namespace margay_wide {
+template <bool Is> struct when {};
+template <> struct when<true> {
+  typedef int type;
+};
+template <typename T>
+struct is_wide : when<sizeof(T) == 16 && alignof(T) >= 16 && __is_trivially_copyable(T)> {};
+struct alignas(16) halves {
+  unsigned long long low, high;
+};
+template <typename T> MARGAY_D halves of(const T &value) {
+  halves h;
+  __builtin_memcpy(&h, &value, 16);
+  return h;
+}
+template <typename T> MARGAY_D T back(const halves &h) {
+  T value;
+  __builtin_memcpy((void *)&value, &h, 16);
+  return value;
+}
+} // namespace margay_wide
+#define MARGAY_ATOMIC_WIDE(SUFFIX, SCOPE)                                                          \
+  template <typename T, typename margay_wide::is_wide<T>::type = 0>                                \
+  MARGAY_D T atomicExch##SUFFIX(T *address, T val) {                                               \
+    margay_wide::halves old, next = margay_wide::of(val);                                          \
+    asm volatile("{ .reg .b128 %%n, %%o; mov.b128 %%n, {%3, %4};\n\t"                              \
+                 "atom.relaxed." SCOPE ".exch.b128 %%o, [%2], %%n; mov.b128 {%0, %1}, %%o; }"      \
+                 : "=l"(old.low), "=l"(old.high)                                                   \
+                 : "l"(address), "l"(next.low), "l"(next.high)                                     \
+                 : "memory");                                                                      \
+    return margay_wide::back<T>(old);                                                              \
+  }                                                                                                \
+  template <typename T, typename margay_wide::is_wide<T>::type = 0>                                \
+  MARGAY_D T atomicCAS##SUFFIX(T *address, T compare, T val) {                                     \
+    margay_wide::halves old, first = margay_wide::of(compare), next = margay_wide::of(val);        \
+    asm volatile("{ .reg .b128 %%c, %%n, %%o; mov.b128 %%c, {%3, %4}; mov.b128 %%n, {%5, %6};\n\t" \
+                 "atom.relaxed." SCOPE ".cas.b128 %%o, [%2], %%c, %%n; mov.b128 {%0, %1}, %%o; }"  \
+                 : "=l"(old.low), "=l"(old.high)                                                   \
+                 : "l"(address), "l"(first.low), "l"(first.high), "l"(next.low), "l"(next.high)    \
+                 : "memory");                                                                      \
+    return margay_wide::back<T>(old);                                                              \
+  }
+MARGAY_ATOMIC_WIDE(, "gpu")
+MARGAY_ATOMIC_WIDE(_block, "cta")
+MARGAY_ATOMIC_WIDE(_system, "sys")
+#undef MARGAY_ATOMIC_WIDE
 #endif
 
 #endif

@@ -51,8 +51,6 @@ pub(super) fn take_space(inst: &Instruction, m: &mut ModifierCursor<'_>) -> Opti
 /// Takes ordering and scope of an access.
 pub(super) fn take_order(m: &mut ModifierCursor<'_>) -> (Sem, Scope) {
     if m.take("weak") {
-        // `st.async.weak` may name its scope.
-        m.take("cluster");
         return (Sem::Weak, Scope::default());
     }
     if m.take("volatile") {
@@ -276,6 +274,10 @@ impl Lower<'_, '_> {
 
     fn store(&mut self, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
         let completes = m.take(COMPLETE_TX);
+        if completes {
+            // The scope of what the barrier is told, which is always this one.
+            m.take("cluster");
+        }
         let access = Access::take(inst, m)?;
         let (address, source) = (self.operand(inst, 0)?, self.operand(inst, 1)?);
         if let Some((reg, size)) = self.slot_register(address) {
