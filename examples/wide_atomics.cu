@@ -9,7 +9,8 @@ struct alignas(16) Top {
   unsigned long long changes;
 };
 struct Node {
-  long long next;
+  // Read by those too whose pop comes to nothing, so atomically.
+  unsigned long long next;
   int value;
 };
 __device__ bool same(Top a, Top b) { return a.node == b.node && a.changes == b.changes; }
@@ -17,7 +18,7 @@ __device__ bool same(Top a, Top b) { return a.node == b.node && a.changes == b.c
 __device__ void push(Top *top, Node *nodes, long long n) {
   Top seen = {-1, 0};
   for (;;) {
-    nodes[n].next = seen.node;
+    atomicExch(&nodes[n].next, seen.node);
     __threadfence();
     Top found = atomicCAS(top, seen, Top{n, seen.changes + 1});
     if (same(found, seen))
@@ -26,12 +27,14 @@ __device__ void push(Top *top, Node *nodes, long long n) {
   }
 }
 __device__ long long pop(Top *top, Node *nodes) {
-  Top seen = {-1, 0};
+  Top seen = {-1, 0}; // a guess, which the first comparison corrects
   for (;;) {
-    long long next = seen.node < 0 ? -1 : ((volatile Node *)nodes)[seen.node].next;
+    long long next = seen.node < 0 ? -1 : (long long)atomicAdd(&nodes[seen.node].next, 0);
     Top found = atomicCAS(top, seen, Top{next, seen.changes + 1});
-    if (same(found, seen))
+    if (same(found, seen)) {
+      __threadfence();
       return seen.node;
+    }
     seen = found;
   }
 }
@@ -71,7 +74,7 @@ int main() {
   CUDA(cudaMallocManaged(&top, sizeof *top));
   CUDA(cudaMallocManaged(&node, nodes * sizeof *node));
   for (int i = 0; i < nodes; i++)
-    node[i] = {i + 1 < nodes ? i + 1 : -1, 0};
+    node[i] = {i + 1 < nodes ? i + 1 : -1ull, 0};
   *top = {0, 0};
   churn<<<blocks, threads>>>(top, node, rounds);
   CUDA(cudaDeviceSynchronize());
@@ -102,5 +105,7 @@ int main() {
   for (int i = 0; i < 256; i++)
     sum += taken[i].x;
   expect(sum == 256 * 257 / 2, "each record was taken once");
+  for (void *p : {(void *)top, (void *)node, (void *)record, (void *)taken, (void *)torn})
+    CUDA(cudaFree(p));
   return verdict();
 }
