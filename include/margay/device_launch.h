@@ -8,6 +8,11 @@
 
 #define cudaStreamTailLaunch ((cudaStream_t)0x3)
 #define cudaStreamFireAndForget ((cudaStream_t)0x4)
+#if MARGAY_CUDA_VERSION >= 12000
+#define cudaStreamGraphTailLaunch ((cudaStream_t)0x0100000000000000)
+#define cudaStreamGraphFireAndForget ((cudaStream_t)0x0200000000000000)
+#define cudaStreamGraphFireAndForgetAsSibling ((cudaStream_t)0x0300000000000000)
+#endif
 
 extern "C" {
 __device__ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device);
@@ -51,6 +56,9 @@ __device__ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks
 __device__ cudaError_t
 cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *func, int block,
                                                        size_t shared, unsigned int flags);
+#if MARGAY_CUDA_VERSION >= 12000
+__device__ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream);
+#endif
 // What compilers call for a launch.
 __device__ void *cudaGetParameterBuffer(size_t alignment, size_t size);
 __device__ void *cudaGetParameterBufferV2(void *func, dim3 grid, dim3 block, unsigned int shared);
@@ -71,6 +79,14 @@ __device__ __attribute__((error(
 #endif
 }
 
+#if MARGAY_CUDA_VERSION >= 12000
+// The executable graph that the kernel is a node of, or 0.
+static __device__ inline cudaGraphExec_t cudaGetCurrentGraphExec(void) {
+  unsigned long long graph;
+  asm("mov.u64 %0, %%current_graph_exec;" : "=l"(graph));
+  return (cudaGraphExec_t)graph;
+}
+#endif
 template <class T> static __device__ inline cudaError_t cudaMalloc(T **p, size_t size) {
   return ::cudaMalloc((void **)(void *)p, size);
 }

@@ -55,6 +55,8 @@ pub struct LaunchConfig {
     /// as `%envreg1` (high word) and `%envreg2` (low word), where NVIDIA's headers look for it; 0
     /// without a cooperative launch. `grid.sync()` spins there.
     pub grid_workspace: u64,
+    /// `%current_graph_exec`: the executable graph that the grid is a node of, or 0.
+    pub graph_exec: u64,
     /// `%envreg0` … `%envreg31`, but for the two above: what OpenCL's work-item functions read.
     pub envreg: [u32; 32],
     /// The engine; `None` is what `MARGAY_ENGINE` says.

@@ -203,6 +203,7 @@ fn a_launch_can_be_cancelled() {
         seed: None,
         grid_id: 0,
         grid_workspace: 0,
+        graph_exec: 0,
         envreg: [0; 32],
         engine: None,
     };

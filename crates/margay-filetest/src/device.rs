@@ -275,6 +275,7 @@ pub fn run(
         seed: shape.seed,
         grid_id: 1,
         grid_workspace: workspace,
+        graph_exec: 0,
         envreg: [0; 32],
         engine: shape.engine,
     };

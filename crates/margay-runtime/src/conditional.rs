@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use margay_exec::mem::AllocKind;
 
 use crate::context::Context;
+use crate::device_runtime::graph::Environment;
 use crate::error::{CudaError, Result};
 use crate::graph::{ExecNode, Graph, NodeKind, executable, submit_all};
 use crate::handle::Handle;
@@ -195,7 +196,7 @@ impl ConditionalExec {
     }
 
     /// Runs the bodies that the value asks for, in a stream of its own, and waits for them.
-    pub fn run(&self, context: &Arc<Context>) {
+    pub(crate) fn run(&self, context: &Arc<Context>, graph: &Arc<Environment>) {
         let side = self.side.get_or_init(|| {
             let side = context.create_stream(true, 0);
             // The program has no handle of it.
@@ -203,7 +204,7 @@ impl ConditionalExec {
             side
         });
         let once = |body: &[ExecNode]| -> Result<()> {
-            submit_all(body, side)?;
+            submit_all(body, side, graph)?;
             side.wait();
             context.check()
         };

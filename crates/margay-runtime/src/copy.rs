@@ -63,7 +63,7 @@ impl Extent {
         Extent { width: bytes, height: 1, depth: 1 }
     }
 
-    fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
 
@@ -151,12 +151,12 @@ impl Plan {
     }
 
     /// Fills the target's rows with bytes.
-    pub(crate) fn fill(&self, rt: &Runtime, stream: Handle, value: u8) {
+    pub(crate) fn fill(&self, rt: &Runtime, stream: Handle, value: Element) {
         for z in 0..self.extent.depth {
             for y in 0..self.extent.height {
                 let row = self.to.address + z * self.to.slice + y * self.to.pitch;
                 watch::copied(rt, row, None, self.extent.width, stream);
-                Element::Byte(value).fill(row, self.extent.width);
+                value.fill(row, self.extent.width / value.size());
             }
         }
     }
@@ -382,7 +382,7 @@ pub enum Element {
 }
 
 impl Element {
-    fn size(self) -> u64 {
+    pub(crate) fn size(self) -> u64 {
         match self {
             Element::Byte(_) => 1,
             Element::Half(_) => 2,

@@ -73,6 +73,8 @@ pub struct Function {
     pub old_launch: Mutex<OldLaunch>,
     warned: AtomicBool,
     program: OnceLock<std::result::Result<Arc<Program>, CudaError>>,
+    /// Whether its code launches graphs, once somebody has asked.
+    pub(crate) launches_graphs: OnceLock<bool>,
 }
 
 impl Function {
@@ -86,6 +88,7 @@ impl Function {
             old_launch: Mutex::default(),
             warned: AtomicBool::new(false),
             program: OnceLock::new(),
+            launches_graphs: OnceLock::new(),
         }
     }
 

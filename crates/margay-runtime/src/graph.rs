@@ -4,7 +4,7 @@
 //! Invariant: a graph has no cycle once instantiated, and its nodes run in an order that its edges
 //! allow: one after the other in the stream that it is launched in, which is one of the schedules that
 //! the manual leaves open. An executable graph is a copy: later changes of its graph do not reach it.
-//! Limit: no external-semaphore nodes.
+//! Limit: no external-semaphore nodes, as no semaphore can be imported.
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -16,6 +16,8 @@ use parking_lot::Mutex;
 use crate::conditional::{self, Conditional, ConditionalExec};
 use crate::context::Context;
 use crate::copy::{Element, Extent, Side};
+use crate::device_runtime::graph::{DeviceSide, Environment, Step};
+use crate::device_runtime::{self, Unfit};
 use crate::error::{CudaError, Result};
 use crate::event::Event;
 use crate::function::Function;
@@ -371,10 +373,31 @@ pub struct GraphExec {
     memory: Vec<Arc<GraphMemory>>,
     /// What a launch into a capture adds as a child; none with memory or conditional nodes.
     source: Option<Arc<Graph>>,
+    pub(crate) device: DeviceSide,
+}
+
+/// What device code launches; the first node that it cannot, and why.
+fn steps(context: Handle, nodes: &[ExecNode]) -> std::result::Result<Vec<Step>, (Handle, Unfit)> {
+    let mut out = Vec::new();
+    for node in nodes.iter().filter(|n| n.enabled) {
+        match &node.work {
+            ExecWork::Plain(work) => {
+                let step = device_runtime::graph::step(context, work);
+                out.extend(step.map_err(|why| (node.origin, why))?);
+            }
+            ExecWork::Child(nodes) => out.extend(steps(context, nodes)?),
+            ExecWork::Conditional(_) => return Err((node.origin, Unfit::NodeOperation)),
+        }
+    }
+    Ok(out)
 }
 
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
 const AUTO_FREE: u64 = 1;
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD`.
+const UPLOAD: u64 = 2;
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`.
+const DEVICE_LAUNCH: u64 = 4;
 
 /// What an update could not take over, with `CUgraphExecUpdateResult`'s numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -417,10 +440,25 @@ fn memory_of(nodes: &[ExecNode], out: &mut Vec<Arc<GraphMemory>>) {
 }
 
 impl Context {
+    /// What of a graph device code could not launch: the first such node, and why.
+    pub fn unfit_for_device(&self, graph: &Graph) -> Result<Option<(Handle, Unfit)>> {
+        Ok(steps(self.handle, &executable(graph)?).err())
+    }
+
     /// `cuGraphInstantiate`.
     pub fn instantiate(&self, graph: &Graph, flags: u64) -> Result<Arc<GraphExec>> {
         self.check()?;
         let nodes = executable(graph)?;
+        let device = DeviceSide::default();
+        if flags & DEVICE_LAUNCH != 0 {
+            let steps = steps(self.handle, &nodes).map_err(|_| CudaError::InvalidValue)?;
+            if nodes.is_empty() || flags & AUTO_FREE != 0 {
+                return Err(CudaError::InvalidValue);
+            }
+            if flags & UPLOAD != 0 {
+                device.upload(steps);
+            }
+        }
         let mut memory = Vec::new();
         memory_of(&nodes, &mut memory);
         let rt = runtime::get();
@@ -441,6 +479,7 @@ impl Context {
                 copied => Some(copied?),
             },
             memory,
+            device,
         });
         rt.graph_execs.insert(exec.handle, exec.clone());
         Ok(exec)
@@ -466,7 +505,7 @@ impl Context {
 }
 
 /// Puts one node's work into a stream.
-fn submit(work: &NodeWork, stream: &Arc<Stream>) -> Result<()> {
+fn submit(work: &NodeWork, stream: &Arc<Stream>, graph: &Arc<Environment>) -> Result<()> {
     let owner = stream.owner()?;
     match work {
         NodeWork::Kernel { function, request } => {
@@ -476,7 +515,7 @@ fn submit(work: &NodeWork, stream: &Arc<Stream>) -> Result<()> {
             }
             let device = function.module.context;
             elsewhere(device, stream, |context, stream| {
-                context.launch(function, stream, request.clone())
+                context.launch_in(function, stream, request.clone(), Some(graph))
             })
         }
         NodeWork::Copy { context, to, from, extent } => {
@@ -533,15 +572,19 @@ fn elsewhere(
 }
 
 /// Puts the work of all enabled nodes into a stream.
-pub(crate) fn submit_all(nodes: &[ExecNode], stream: &Arc<Stream>) -> Result<()> {
+pub(crate) fn submit_all(
+    nodes: &[ExecNode],
+    stream: &Arc<Stream>,
+    graph: &Arc<Environment>,
+) -> Result<()> {
     for node in nodes.iter().filter(|n| n.enabled) {
         match &node.work {
-            ExecWork::Plain(work) => submit(work, stream)?,
-            ExecWork::Child(nodes) => submit_all(nodes, stream)?,
+            ExecWork::Plain(work) => submit(work, stream, graph)?,
+            ExecWork::Child(nodes) => submit_all(nodes, stream, graph)?,
             ExecWork::Conditional(node) => {
                 let owner = stream.owner()?;
-                let (node, context) = (node.clone(), owner.clone());
-                owner.push(stream, None, Box::new(move || node.run(&context)));
+                let (node, context, graph) = (node.clone(), owner.clone(), graph.clone());
+                owner.push(stream, None, Box::new(move || node.run(&context, &graph)));
             }
         }
     }
@@ -624,7 +667,7 @@ fn take_over(old: &mut [ExecNode], new: Vec<ExecNode>) {
 
 impl GraphExec {
     /// `cuGraphLaunch`.
-    pub fn launch(&self, stream: &Arc<Stream>) -> Result<()> {
+    pub fn launch(self: &Arc<Self>, stream: &Arc<Stream>) -> Result<()> {
         let owner = stream.owner()?;
         owner.check()?;
         if stream.part().is_some() {
@@ -645,7 +688,36 @@ impl GraphExec {
             let reset = move || values.iter().for_each(|node| node.reset());
             owner.push(stream, None, Box::new(reset));
         }
-        submit_all(&nodes, stream)
+        let graph = Environment::of_host(self.clone());
+        // A first launch by the host is an upload too, which the graph's own kernels may count on.
+        if self.is_launchable()
+            && !self.device.is_uploaded()
+            && let Ok(steps) = steps(self.context, &nodes)
+        {
+            self.device.upload(steps);
+        }
+        submit_all(&nodes, stream, &graph)?;
+        drop(nodes);
+        // Tail launches can be of such graphs only.
+        if !runtime::get().graph_execs.all_where(GraphExec::is_launchable).is_empty() {
+            owner.finish_graph(stream, graph);
+        }
+        Ok(())
+    }
+
+    /// Whether device code may launch it.
+    pub(crate) fn is_launchable(&self) -> bool {
+        self.flags & DEVICE_LAUNCH != 0
+    }
+
+    /// `cuGraphUpload`: from now on device code launches the graph as it is.
+    pub fn upload(&self) -> Result<()> {
+        if self.is_launchable() {
+            let nodes = self.nodes.lock();
+            let steps = steps(self.context, &nodes).map_err(|_| CudaError::InvalidValue)?;
+            self.device.upload(steps);
+        }
+        Ok(())
     }
 
     /// `cuGraphExec…NodeSetParams`: the node is one of the graph that this was made from.

@@ -14,6 +14,7 @@ use margay_exec::mem::AllocKind;
 use margay_exec::program::Program;
 
 use crate::context::Context;
+use crate::device_runtime::graph::{Environment, launches_graphs};
 use crate::device_runtime::grid::{self, Grid};
 use crate::error::{CudaError, Result};
 use crate::function::Function;
@@ -24,7 +25,7 @@ use crate::stream::Stream;
 use crate::watch::{self, Launch, Resources};
 
 /// Bytes of device memory that a cooperative grid synchronises through.
-const GRID_WORKSPACE: u64 = 64;
+pub(crate) const GRID_WORKSPACE: u64 = 64;
 
 /// A launch as the API describes it.
 #[derive(Clone, Debug)]
@@ -140,6 +141,17 @@ pub(crate) struct Ready {
     pub module: Handle,
     /// `None` if the host launched it.
     pub parent: Option<Parent>,
+    /// The run of a graph that it is a node of.
+    pub graph: Option<Arc<Environment>>,
+}
+
+impl Ready {
+    /// Makes it a node of a graph's run.
+    pub(crate) fn enter(&mut self, graph: Arc<Environment>) {
+        // A card names those graphs only that device code may launch.
+        self.config.graph_exec = if graph.exec.is_launchable() { graph.exec.handle } else { 0 };
+        self.graph = Some(graph);
+    }
 }
 
 /// Why a grid ended, as the fault of the thread that waited for it.
@@ -201,6 +213,7 @@ impl Context {
             seed: rt.settings.seed,
             grid_id: GRIDS.fetch_add(1, Ordering::Relaxed),
             grid_workspace: 0,
+            graph_exec: 0,
             envreg,
             engine: None,
         };
@@ -216,7 +229,7 @@ impl Context {
             bank_mode: function.bank_mode(),
         };
         let module = function.module.handle;
-        Ok(Ready { program, machine, config, resources, module, parent: None })
+        Ok(Ready { program, machine, config, resources, module, parent: None, graph: None })
     }
 
     /// Runs a grid on the calling thread, in no stream's order, with `envreg` in `%envreg0` … `%envreg31`.
@@ -286,15 +299,32 @@ impl Context {
         stream: &Stream,
         request: LaunchRequest,
     ) -> Result<()> {
+        self.launch_in(function, stream, request, None)
+    }
+
+    /// The same, as a node of a graph's run.
+    pub(crate) fn launch_in(
+        self: &Arc<Self>,
+        function: &Arc<Function>,
+        stream: &Stream,
+        request: LaunchRequest,
+        graph: Option<&Arc<Environment>>,
+    ) -> Result<()> {
         self.check()?;
         if function.module.context != self.handle || stream.context != self.handle {
             return Err(CudaError::InvalidHandle);
         }
         let captured = request.clone();
+        if graph.is_none() && stream.part().is_none() && launches_graphs(function) {
+            return Err(CudaError::NotSupported);
+        }
         let mut ready = self.prepare(function, request, [0; 32])?;
         let node = || NodeWork::Kernel { function: function.clone(), request: captured };
         if stream.intercept(node)?.is_some() {
             return Ok(());
+        }
+        if let Some(graph) = graph {
+            ready.enter(graph.clone());
         }
         let stream_handle = stream.shown();
         self.fifo.flush();
@@ -319,34 +349,49 @@ impl Context {
                 // It came from `alloc` just now.
                 let _ = memory.free(workspace);
             }
-            match outcome {
-                Ok(Ok(_stats)) => {}
-                Ok(Err(LaunchFailure::Fault(fault))) => {
-                    if !runtime::get().settings.faults_end_kernels {
-                        context.fail(CudaError::of_fault(&fault.kind));
-                    }
-                    crate::report::fault(
-                        &fault,
-                        margay_observe::words::Words::of_place(&fault.place),
-                    );
-                }
-                Ok(Err(stopped @ LaunchFailure::Cancelled { .. })) => {
-                    context.fail(CudaError::LaunchTimeout);
-                    crate::report::warn(&stopped.to_string());
-                }
-                Ok(Err(LaunchFailure::Refused(why))) => {
-                    // `check` lets no such launch through.
-                    context.fail(CudaError::InvalidValue);
-                    crate::report::warn(&why);
-                }
-                Err(_) => {
-                    crate::report::warn("internal error in the engine; please report it");
-                    context.fail(CudaError::Unknown);
-                }
-            }
+            context.settle(outcome.map(|o| o.map(drop)));
         };
         self.push(stream, None, Box::new(work));
         self.after_enqueue(stream)
+    }
+
+    /// Runs what device code left for the end of a graph that the host launched, in stream order.
+    pub(crate) fn finish_graph(self: &Arc<Self>, stream: &Stream, graph: Arc<Environment>) {
+        let (context, handle) = (self.clone(), stream.shown());
+        let work = move || {
+            if context.check().is_ok() {
+                let run = || grid::run_tails(&context, graph, handle);
+                context.settle(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)));
+            }
+        };
+        self.push(stream, None, Box::new(work));
+    }
+
+    /// What becomes of the context when grids end.
+    fn settle(&self, outcome: std::thread::Result<std::result::Result<(), LaunchFailure>>) {
+        match outcome {
+            Ok(Ok(())) => {}
+            Ok(Err(LaunchFailure::Fault(fault))) => {
+                if !runtime::get().settings.faults_end_kernels {
+                    self.fail(CudaError::of_fault(&fault.kind));
+                }
+                let words = margay_observe::words::Words::of_place(&fault.place);
+                crate::report::fault(&fault, words);
+            }
+            Ok(Err(stopped @ LaunchFailure::Cancelled { .. })) => {
+                self.fail(CudaError::LaunchTimeout);
+                crate::report::warn(&stopped.to_string());
+            }
+            Ok(Err(LaunchFailure::Refused(why))) => {
+                // `check` lets no such launch of the host through.
+                self.fail(CudaError::InvalidValue);
+                crate::report::warn(&why);
+            }
+            Err(_) => {
+                crate::report::warn("internal error in the engine; please report it");
+                self.fail(CudaError::Unknown);
+            }
+        }
     }
 
     /// `cuLaunchHostFunc`: not called once the context has failed. In a capture it becomes a node, so

@@ -6,6 +6,7 @@
 use std::ffi::{c_char, c_uint, c_ulonglong, c_void};
 use std::sync::Arc;
 
+use margay_runtime::device_runtime::Unfit;
 use margay_runtime::graph::{Graph, GraphExec};
 use margay_runtime::{CudaError, Handle, Result};
 
@@ -345,9 +346,6 @@ fn instantiate(graph: CUgraph, flags: u64) -> Result<Arc<GraphExec>> {
     if flags & !(u64::from(known) | device_launch) != 0 {
         return Err(CudaError::InvalidValue);
     }
-    if flags & device_launch != 0 {
-        return Err(CudaError::NotSupported);
-    }
     context.instantiate(&*find_graph(graph)?, flags)
 }
 
@@ -357,6 +355,11 @@ pub unsafe fn cuGraphInstantiateWithFlags(
     flags: c_ulonglong,
 ) -> Result<()> {
     required(to)?;
+    // An upload needs the stream that only `cuGraphInstantiateWithParams` has.
+    let both = CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD | CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
+    if flags & u64::from(both) == u64::from(both) {
+        return Err(CudaError::InvalidValue);
+    }
     unsafe { give(to, opaque(instantiate(graph, flags)?.handle)) }
 }
 
@@ -388,6 +391,19 @@ pub unsafe fn cuGraphInstantiateWithParams(
     // SAFETY: not null, and the program's.
     unsafe {
         (*params).hErrNode_out = std::ptr::null_mut();
+        let device_launch = u64::from(CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH);
+        let unfit = match (*params).flags & device_launch != 0 {
+            true => healthy()?.unfit_for_device(&*find_graph(graph)?).unwrap_or(None),
+            false => None,
+        };
+        if let Some((node, why)) = unfit {
+            (*params).hErrNode_out = opaque(node);
+            (*params).result_out = match why {
+                Unfit::NodeOperation => CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED,
+                Unfit::SeveralContexts => CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED,
+            };
+            return Err(CudaError::InvalidValue);
+        }
         match instantiate(graph, (*params).flags) {
             Ok(exec) => {
                 (*params).result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
@@ -395,7 +411,10 @@ pub unsafe fn cuGraphInstantiateWithParams(
             }
             Err(error) => {
                 (*params).result_out = match error {
-                    CudaError::InvalidValue => CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE,
+                    // Also a graph for device launch that is empty.
+                    CudaError::InvalidValue if (*params).flags & device_launch == 0 => {
+                        CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
+                    }
                     _ => CUDA_GRAPH_INSTANTIATE_ERROR,
                 };
                 Err(error)
@@ -421,11 +440,11 @@ pub unsafe fn cuGraphLaunch(exec: CUgraphExec, stream: CUstream) -> Result<()> {
     find_exec(exec)?.launch(&stream_of(&context, stream)?)
 }
 
-/// There is nothing to bring to the device ahead of a launch.
+/// What device code launches is what was uploaded last; for other graphs there is nothing to bring to the device.
 pub unsafe fn cuGraphUpload(exec: CUgraphExec, stream: CUstream) -> Result<()> {
     let context = healthy()?;
     stream_of(&context, stream)?;
-    find_exec(exec).map(drop)
+    find_exec(exec)?.upload()
 }
 
 pub unsafe fn cuGraphExecUpdate_v2(

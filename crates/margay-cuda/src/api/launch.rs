@@ -211,7 +211,21 @@ pub unsafe fn cuLaunchKernelEx(
                 completion = Some(unsafe { attribute.value.launchCompletionEvent.event });
             }
             CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE => {
-                return Err(CudaError::NotSupported);
+                // SAFETY: as above.
+                let updatable =
+                    unsafe { attribute.value.deviceUpdatableKernelNode.deviceUpdatable } != 0;
+                // A launch that becomes no node is refused with either value, as on a card.
+                let context = healthy()?;
+                if stream_of(&context, config.hStream)?.part().is_none() {
+                    return Err(CudaError::NotSupported);
+                }
+                if updatable {
+                    margay_runtime::report::warn(
+                        "a kernel node that device code updates (deviceUpdatableKernelNode) is not supported: update \
+                         the executable graph from the host",
+                    );
+                    return Err(CudaError::NotSupported);
+                }
             }
             // Read by `cluster_of`.
             CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {}

@@ -316,7 +316,7 @@ fn read(cx: &mut Cx<'_>, sreg: Sreg, r: &mut [u64; WARP]) {
         Sreg::ReservedSmemOffset(0) => shared,
         Sreg::ReservedSmemOffset(1) => shared + reserved,
         Sreg::ReservedSmemOffset(_) => reserved,
-        Sreg::CurrentGraphExec => 0,
+        Sreg::CurrentGraphExec => config.graph_exec,
     };
     r.fill(uniform);
 }

@@ -47,7 +47,7 @@ fn wide_atomics(list: &mut List) {
         if space == "shared" { list.shared(name, body) } else { list.push(name, body) }
     };
     for space in ["global", "shared"] {
-        for how in ["", ".relaxed.cta", ".acquire.gpu", ".acq_rel.cluster"] {
+        for how in ["", ".relaxed.cta", ".acquire.gpu", ".release.sys", ".acq_rel.cluster"] {
             push(space, format!("atom{how}.{space}.exch.b128"), "%big", "");
             // Half of the lanes compare with what is there.
             let before = "mov.b128 %next, {%c, %d}; @%pa ld.#.b128 %big, [%own];";
@@ -312,6 +312,10 @@ fn orders(list: &mut List) {
         };
         list.push(name, format!("and.b32 %r1, %ra, 3; {name} {operands}; {out}"));
     }
+    for (name, to) in [("match.sync.any.b64", "%r0"), ("match.sync.all.b64", "%r0|%p")] {
+        let body = "and.b64 %w1, %a, 3; # %t, %w1, %m; cvt.u64.u32 %x, %r0;";
+        list.push(name, body.replace('#', name).replace("%t", to));
+    }
     for (name, operands) in [
         ("red.global.relaxed.gpu.add.u32", "[%all], %ra"),
         ("red.global.release.sys.add.u32", "[%all], %ra"),
@@ -347,6 +351,7 @@ fn uniform_loads(list: &mut List) {
         ("u16", "%r0"),
         ("s16", "%r0"),
         ("b32", "%r0"),
+        ("s32", "%r0"),
         ("f32", "%f0"),
         ("b64", "%w0"),
         ("u64", "%w0"),
@@ -393,8 +398,8 @@ fn without_mask(list: &mut List) {
 
 /// `fma.oob`: some lanes hold the NaN of what lies outside of a tensor in one half, some in both.
 fn zero_for_outside(list: &mut List) {
-    let mix = "@%pa or.b32 %ra, %ra, 0x7fff; @%pa and.b32 %ra, %ra, 0xffff7fff; \
-               @%pb or.b32 %rb, %rb, 0x7fff0000; @%pb and.b32 %rb, %rb, 0x7fffffff; cvt.u16.u32 %ha, %ra; \
+    let mix = "@%pa and.b32 %ra, %ra, 0xffff0000; @%pa or.b32 %ra, %ra, 0x7ff7; \
+               @%pb and.b32 %rb, %rb, 0xffff; @%pb or.b32 %rb, %rb, 0xfff70000; cvt.u16.u32 %ha, %ra; \
                cvt.u16.u32 %hb, %rb; shr.u32 %r1, %rb, 16; @%pc cvt.u16.u32 %hb, %r1;";
     for relu in ["", ".relu"] {
         for ty in ["f16", "bf16"] {

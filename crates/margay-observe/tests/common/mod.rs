@@ -192,6 +192,7 @@ impl Bench {
             seed: self.seed,
             grid_id: 1,
             grid_workspace: 0,
+            graph_exec: 0,
             envreg: [0; 32],
             engine: self.engine,
         };

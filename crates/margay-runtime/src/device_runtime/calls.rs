@@ -218,6 +218,7 @@ impl Here<'_, '_> {
                 let slice = a[1].saturating_mul(a[3]);
                 self.fill(rows(a[0], a[1], slice), a[4], extent, a[8])
             }
+            Call::GraphLaunch => self.launch_graph(a[0], a[1]),
             Call::MaxActiveBlocks | Call::MaxActiveBlocksWithFlags => {
                 let (threads, shared) = (a[2] as u32, u32::try_from(a[3]));
                 let (Some(function), Ok(shared)) = (self.function(a[1]), shared) else {
@@ -328,6 +329,10 @@ impl Here<'_, '_> {
         if !self.may_launch_into(stream) {
             return code(Error::INVALID_RESOURCE_HANDLE);
         }
+        // The guide: kernels of a graph for device launch must not launch kernels.
+        if grid.ready.graph.as_ref().is_some_and(|run| run.is_device_launched()) {
+            return code(Error::NOT_SUPPORTED);
+        }
         self.no_private_pointers(&bytes)?;
         request.params = bytes;
         let (shape, block) = (request.grid, request.block);
@@ -350,6 +355,21 @@ impl Here<'_, '_> {
             _ => state.children.ordinary.push_back(pending),
         }
         success()
+    }
+
+    /// Only kernels of a graph launch graphs.
+    fn launch_graph(&self, exec: u64, stream: u64) -> Answer {
+        let grid = self.grid;
+        let Some(run) = &grid.ready.graph else { return code(Error::INVALID_VALUE) };
+        let kernel = grid.ready.program.name().to_owned();
+        let parent = Parent { kernel, caller: self.caller };
+        match run.launch(grid.context, exec, stream, parent) {
+            Ok(pending) => {
+                grid.state.lock().children.ordinary.extend(pending);
+                success()
+            }
+            Err(error) => code(error),
+        }
     }
 
     /// Counts a launch that has not begun. On a card those of blocks that have ended mostly have begun,
@@ -532,7 +552,7 @@ impl Here<'_, '_> {
     }
 
     fn fill(&self, to: Side, value: u64, extent: Extent, stream: u64) -> Answer {
-        let value = value as u8;
+        let value = copy::Element::Byte(value as u8);
         match copy::planned(to, to, extent) {
             Ok(plan) => self.push(plan.map(|plan| Pending::Fill { plan, value }), stream),
             Err(error) => code(error.into()),

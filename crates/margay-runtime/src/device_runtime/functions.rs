@@ -99,6 +99,7 @@ functions! {
     Memset3DAsync "cudaMemset3DAsync" (Value(4), W, Value(3), Q) -> W
     MaxActiveBlocks "cudaOccupancyMaxActiveBlocksPerMultiprocessor" (Q, Q, W, Q) -> W
     MaxActiveBlocksWithFlags "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags" (Q, Q, W, Q, W) -> W
+    GraphLaunch "cudaGraphLaunch" (Q, Q) -> W
 }
 
 /// Words that the engine is passed.

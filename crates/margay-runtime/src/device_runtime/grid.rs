@@ -15,11 +15,12 @@ use margay_exec::mem::AllocKind;
 use parking_lot::Mutex;
 
 use super::Error;
+use super::graph::Environment;
 use crate::context::Context;
-use crate::copy::Plan;
+use crate::copy::{Element, Plan};
 use crate::function::Function;
 use crate::handle::Handle;
-use crate::launch::{LaunchRequest, Ready, Services};
+use crate::launch::{GRID_WORKSPACE, LaunchRequest, Ready, Services};
 use crate::runtime::{self, CANCEL};
 use crate::watch::{self, Launch};
 
@@ -30,7 +31,13 @@ const SLAB: u64 = 4 << 10;
 pub(super) enum Pending {
     Grid(Box<Ready>),
     Copy(Plan),
-    Fill { plan: Plan, value: u8 },
+    Fill {
+        plan: Plan,
+        value: Element,
+    },
+    /// A graph, and its end: tail launches follow.
+    Graph(Arc<Environment>),
+    GraphEnd(Arc<Environment>),
 }
 
 /// What is left to do of a grid's requests.
@@ -180,6 +187,37 @@ pub(crate) fn run(
     Ok(stats)
 }
 
+/// Runs what a graph of the host left for its end.
+pub(crate) fn run_tails(
+    context: &Arc<Context>,
+    graph: Arc<Environment>,
+    stream: Handle,
+) -> Result<(), LaunchFailure> {
+    let mut children = Children::default();
+    children.ordinary.push_back(Pending::GraphEnd(graph));
+    let limit = runtime::get().settings.timeout.map(|after| (Instant::now() + after, after));
+    run_children(context, children, stream, 1, limit)
+}
+
+/// Runs a grid whose blocks may wait for each other.
+fn run_cooperative(
+    context: &Arc<Context>,
+    mut ready: Ready,
+    stream: Handle,
+    depth: u64,
+) -> Result<(LaunchStats, Children), LaunchFailure> {
+    let memory = &runtime::get().memory;
+    let (kind, device) = (AllocKind::Device, context.device);
+    let Ok(address) = memory.alloc(GRID_WORKSPACE, 64, kind, device, "grid workspace") else {
+        return Err(LaunchFailure::Refused("no memory for a grid's barrier".to_owned()));
+    };
+    ready.config.grid_workspace = address;
+    let outcome = run_grid(context, &ready, stream, depth);
+    // It came from `alloc` just now.
+    let _ = memory.free(address);
+    outcome
+}
+
 fn run_grid(
     context: &Arc<Context>,
     ready: &Ready,
@@ -227,7 +265,10 @@ fn run_children(
                     let fault = Fault { kind, kernel, block: [0; 3], thread: [0; 3], place };
                     return Err(LaunchFailure::Fault(Box::new(fault)));
                 }
-                let (_, children) = run_grid(context, &ready, stream, depth)?;
+                let (_, children) = match ready.config.cooperative {
+                    true => run_cooperative(context, *ready, stream, depth)?,
+                    false => run_grid(context, &ready, stream, depth)?,
+                };
                 if !children.is_empty() {
                     open.push((children, depth + 1));
                 }
@@ -237,6 +278,13 @@ fn run_children(
                 plan.run();
             }
             Some(Pending::Fill { plan, value }) => plan.fill(runtime::get(), stream, value),
+            Some(Pending::Graph(graph)) => open.push((graph.begin(context)?, depth + 1)),
+            Some(Pending::GraphEnd(graph)) => {
+                let children = graph.end();
+                if !children.is_empty() {
+                    open.push((children, depth + 1));
+                }
+            }
         }
     }
     Ok(())

@@ -11,10 +11,12 @@
 
 mod calls;
 pub(crate) mod functions;
+pub(crate) mod graph;
 pub(crate) mod grid;
 mod strings;
 
 pub use calls::set_driver;
+pub use graph::Unfit;
 
 use crate::error::CudaError;
 pub(crate) use functions::ptx_of;
