@@ -127,9 +127,13 @@ pub struct Io {
     pub local_size: u64,
     /// Counts of executions, by block of the function: see [`crate::Tally`].
     pub tallies: *mut u64,
+    /// By number in [`crate::Code::watched`].
+    pub cells: *mut crate::Cells,
     /// Reports an access: the context, address of the instruction, lanes, and the addresses of all 32.
     pub watch: unsafe extern "C" fn(*mut u8, u32, u32, *const [u64; 32]),
     /// Reports an access by its number in [`crate::Code::watched`]: the context, number, lanes, lane 0's address
     /// and the second scalar.
-    pub watch_linear: unsafe extern "C" fn(*mut u8, u32, u32, u64, u64),
+    pub watch_linear: unsafe extern "C" fn(*mut u8, u32, u32, u64, u64) -> u32,
+    /// The same, but every register except that of the result, and the flags, stays as it is.
+    pub watch_keeping: unsafe extern "C" fn(*mut u8, u32, u32, u64, u64) -> u32,
 }

@@ -26,7 +26,7 @@ pub use analysis::widest;
 pub use io::{Extent, Io, Parted, Room, RoomGroup, RoomSite};
 pub use roots::{Root, pointers, roots};
 pub use shape::{LANES, Lin, Pattern, Shape};
-pub use watched::{Tally, Watched, WatchedAccess};
+pub use watched::{Cell, Cells, Tally, Watched, WatchedAccess};
 
 /// Version of the code that is made: part of the key of a cache.
 pub const VERSION: u32 = 3;

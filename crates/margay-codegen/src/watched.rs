@@ -55,4 +55,43 @@ pub struct WatchedAccess {
     pub pc: u32,
     /// Address of each lane from that of lane 0, the constant of the instruction counted.
     pub form: Pattern,
+    /// All lanes run, and how often it comes may be counted in the code: see [`Cells`].
+    pub cells: bool,
+}
+
+/// What the code counts of an access by itself: accesses whose first address is a multiple of 4 in `lo..lo + span`,
+/// by that address modulo [`Cells::PERIOD`]. Where a cell has no count yet, and for all other addresses, the access is
+/// reported.
+#[repr(C)]
+#[derive(Clone, Debug)]
+pub struct Cells {
+    pub lo: u64,
+    pub span: u64,
+    pub cells: [Cell; Cells::COUNT],
+}
+
+/// Accesses of one pattern.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cell {
+    /// One more than those that nobody was told of; 0 for a pattern that did not come yet.
+    pub count: u64,
+    /// An address of it.
+    pub base: u64,
+}
+
+impl Cells {
+    pub const PERIOD: u64 = 256;
+    pub const COUNT: usize = 64;
+
+    /// The cell of an address.
+    pub fn cell(base: u64) -> usize {
+        (base >> 2) as usize % Cells::COUNT
+    }
+}
+
+impl Default for Cells {
+    fn default() -> Cells {
+        Cells { lo: 0, span: 0, cells: [Cell::default(); Cells::COUNT] }
+    }
 }

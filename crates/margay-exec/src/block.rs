@@ -15,7 +15,7 @@ use crate::sched::permute;
 use crate::warp::{Digest, Shared, State, Stop, Warp, WarpFault};
 
 /// Fuel of one warp before the next of its block has its turn.
-const WARP_SLICE: i64 = 50_000;
+pub const WARP_SLICE: i64 = 50_000;
 /// Of blocks with more bytes of local memory circles are not looked for: it would take too long.
 const DIGESTED_LOCAL: usize = 1 << 20;
 
@@ -40,6 +40,8 @@ pub struct Group {
     last: (usize, usize),
     watched: bool,
     circle: Circle,
+    /// Turns of the first round that were had before it was taken over.
+    skip: usize,
 }
 
 /// A state of a group, and how many rounds ago nothing had been written since.
@@ -91,7 +93,7 @@ impl Group {
             .collect();
         let peers = blocks.iter().map(|b| b.shared.as_ptr()).collect();
         let (cluster, last) = (ClusterBarrier::default(), (0, 0));
-        Group { blocks, peers, cluster, last, watched: false, circle: Circle::default() }
+        Group { blocks, peers, cluster, last, watched: false, circle: Circle::default(), skip: 0 }
     }
 
     /// Takes a block over that began in compiled code.
@@ -108,7 +110,12 @@ impl Group {
         let block = Block { ctaid, rank: 0, smid, warps, alive, barriers, shared, local };
         let (cluster, last) = (ClusterBarrier::default(), (0, 0));
         let circle = Circle::default();
-        Group { blocks: vec![block], peers, cluster, last, watched: false, circle }
+        Group { blocks: vec![block], peers, cluster, last, watched: false, circle, skip: 0 }
+    }
+
+    /// The first `turns` of a round had their turns.
+    pub fn skip(&mut self, turns: usize) {
+        self.skip = turns;
     }
 
     /// Tells the watch that the blocks begin, or that they have ended.
@@ -209,6 +216,7 @@ impl Group {
             let mut computing = false;
             for b in 0..self.blocks.len() {
                 let warps = self.blocks[b].warps.len();
+                let had = std::mem::take(&mut self.skip);
                 for turn_of in 0..warps {
                     // Another seed lets another warp come first, to a lock or to a result.
                     let w = match cx.env.config.seed {
@@ -216,7 +224,8 @@ impl Group {
                         None => turn_of,
                     };
                     let turn = cx.warp_instructions + WARP_SLICE as u64;
-                    while self.blocks[b].warps[w].runnable(cx) {
+                    alive |= turn_of < had;
+                    while turn_of >= had && self.blocks[b].warps[w].runnable(cx) {
                         ran = true;
                         let polled = cx.polls;
                         let stopped = self.run_warp(cx, pool, b, w)?;

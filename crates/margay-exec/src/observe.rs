@@ -9,6 +9,8 @@
 //!
 //! Limit: blocks may move between workers, so what belongs to a block must be found by its `ctaid`.
 
+use std::ops::Range;
+
 use margay_ir::texture::TextureAttr;
 use margay_ir::{BarKind, Space};
 
@@ -77,6 +79,41 @@ pub struct AccessEvent<'a> {
     /// What each lane of `mask` stores, if the instruction stores one element a lane and
     /// [`Interest::VALUES`] was declared.
     pub values: Option<&'a [u64; 32]>,
+}
+
+/// An access of compiled code whose lanes' addresses are a base and a pattern that an instruction always has.
+#[derive(Clone, Copy, Debug)]
+pub struct PatternedEvent<'a> {
+    pub at: EventPlace,
+    /// A number of the instruction and its pattern, in this launch.
+    pub site: u64,
+    /// The space that is named and accessed: never generic.
+    pub space: Space,
+    pub access: Access,
+    /// Bytes a lane.
+    pub bytes: u32,
+    /// Not empty.
+    pub mask: u32,
+    /// Address in lane 0, and what to add to it in each lane.
+    pub base: u64,
+    pub pattern: &'a [i64; 32],
+    /// More to add: a factor for each lane, and what it is of.
+    pub second: Option<(&'a [i64; 32], u64)>,
+    /// How often it came: once, but for what [`Watch::patterned`] has agreed to.
+    pub times: u64,
+}
+
+impl PatternedEvent<'_> {
+    /// Address in each lane.
+    pub fn addresses(&self) -> [u64; 32] {
+        let mut all = self.pattern.map(|step| self.base.wrapping_add_signed(step));
+        if let Some((factors, of)) = self.second {
+            for (a, factor) in all.iter_mut().zip(factors) {
+                *a = a.wrapping_add((*factor as u64).wrapping_mul(of));
+            }
+        }
+        all
+    }
 }
 
 /// One warp-wide access through the texture unit, as it was carried out: `tex`, `tld4`, `suld`, `sust`,
@@ -183,6 +220,16 @@ pub trait Observer: Sync {
 pub trait Watch {
     /// A load, store or atomic of a warp.
     fn access(&mut self, _event: &AccessEvent<'_>) {}
+    /// A load, store or atomic of a warp in compiled code.
+    ///
+    /// The answer, if any, allows for more such accesses by all lanes, from a base in this range that differs from this
+    /// one by a multiple of 256, to be told together and late.
+    fn patterned(&mut self, event: &PatternedEvent<'_>) -> Option<Range<u64>> {
+        let PatternedEvent { at, space, access, bytes, mask, .. } = *event;
+        let (addresses, named, values) = (&event.addresses(), space, None);
+        self.access(&AccessEvent { at, space, named, access, bytes, mask, addresses, values });
+        None
+    }
     /// A texture or surface access of a warp.
     fn texture(&mut self, _event: &TextureEvent<'_>) {}
     /// Lanes `mask` have executed the instructions from `at.pc` up to, not including, `end`.

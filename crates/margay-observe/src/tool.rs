@@ -2,6 +2,7 @@
 //! The border between the runtime and what watches a program.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use margay_arch::BankMode;
@@ -11,7 +12,7 @@ use margay_exec::launch::{LaunchConfig, LaunchFailure, LaunchStats, Machine};
 use margay_exec::mem::{AddressSpace, AllocationInfo};
 use margay_exec::observe::{
     AccessEvent, BarrierEvent, BlockEvent, BranchSums, EventPlace, Interest, Observer,
-    TextureEvent, WarpSyncEvent, Watch,
+    PatternedEvent, TextureEvent, WarpSyncEvent, Watch,
 };
 use margay_exec::program::Program;
 
@@ -163,6 +164,14 @@ impl SeveralWatches<'_> {
 impl Watch for SeveralWatches<'_> {
     fn access(&mut self, event: &AccessEvent<'_>) {
         self.tell(Interest::ACCESSES, |w| w.access(event));
+    }
+    fn patterned(&mut self, event: &PatternedEvent<'_>) -> Option<Range<u64>> {
+        let mut range = Some(0..u64::MAX);
+        self.tell(Interest::ACCESSES, |w| {
+            let own = w.patterned(event);
+            range = range.take().zip(own).map(|(a, b)| a.start.max(b.start)..a.end.min(b.end));
+        });
+        range
     }
     fn texture(&mut self, event: &TextureEvent<'_>) {
         self.tell(Interest::TEXTURES, |w| w.texture(event));

@@ -12,6 +12,7 @@ use margay_ir::{AtomOp, Attr, Class, FloatAttr, Inst, Op, Round, Space, Ty, Valu
 
 use super::memory::{Access, Place};
 use super::value::{Val, vector};
+use super::watch::Kind;
 use super::{Gen, POLL_COST, WHOLE_POLL_COST, io, vector_of};
 use crate::shape::{LANES, Lin};
 
@@ -97,7 +98,7 @@ impl Gen<'_> {
         let (slow, join) = (self.label(), self.label());
         self.save_for_handler(inst);
         let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
-        self.watch_access(n, &access, &address);
+        self.watch_access(n, &access, &address, Kind::Atomic);
         let keep = inst.dsts.first().copied();
         let step = Step { op, ty: inst.ty, int, shared, keep: keep.is_some(), ftz, place: &place };
         let result = self.at_one_address(&step, &operands, class);

@@ -99,6 +99,7 @@ impl Gen<'_> {
             t.line(format!("store i32 {hold}, ptr %hold"));
             let wn = t.get("i32", io!(warp));
             t.line(format!("%wn = add i32 {wn}, 0"));
+            t.line("%w64 = zext i32 %wn to i64");
             let frame = t.fixed("ptr", io!(frame));
             t.line(format!("%frame = getelementptr i8, ptr {frame}, i64 0"));
             self.reset_waits(&mut t);

@@ -331,10 +331,12 @@ impl Gen<'_> {
                 }
                 g.store_compact(r, &v);
             }
-            let stays = g.options.blocks && resume.is_some() && reason.goes_on();
-            if stays && g.apart {
+            let goes_on = resume.is_some() && reason.goes_on();
+            let stays = g.options.blocks && goes_on;
+            if goes_on && g.apart {
                 g.keep_parted(mask, pending);
-            } else if !stays {
+            }
+            if !stays {
                 g.io_store("i32", mask, io!(mask));
                 for (n, b) in pending.iter().enumerate() {
                     let waits = g.ins(format!("load i32, ptr %w{b}"));
@@ -428,7 +430,7 @@ impl Gen<'_> {
         }
         let hold = self.ins("load i32, ptr %hold");
         let ok = self.ins(format!("icmp eq i32 {hold}, 0"));
-        if self.apart && !self.options.blocks {
+        if self.apart && !self.options.blocks && !self.options.watched.any() {
             let exit = self.exit(Reason::Interpret, n, None);
             self.expect(&ok, &exit);
             return;

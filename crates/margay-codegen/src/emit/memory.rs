@@ -11,6 +11,7 @@ use std::rc::Rc;
 use margay_ir::{Attr, Class, Inst, MemAttr, Op, Reg, Sem, Space, Ty, Value};
 
 use super::value::{Addr, Val, scalar, vector};
+use super::watch::Kind;
 use super::{Gen, io, vector_of};
 use crate::analysis::loads_once;
 use crate::shape::{LANES, Lin, Pattern, Shape};
@@ -118,7 +119,7 @@ impl Gen<'_> {
         let uniform = matches!(&address, Val::Lin { lin, .. } if lin.is_uniform());
         let once = uniform && loads_once(&mem);
         if let Some(place) = self.together(n, inst, &access, &address) {
-            self.watch_access(n, &access, &address);
+            self.watch_access(n, &access, &address, Kind::Plain);
             for (e, &r) in inst.dsts.iter().enumerate() {
                 let class = self.class(r);
                 let v = match (&place, once) {
@@ -147,7 +148,7 @@ impl Gen<'_> {
             self.save_for_handler(inst);
         }
         let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
-        self.watch_access(n, &access, &address);
+        self.watch_access(n, &access, &address, Kind::Plain);
         self.prefetch(n, inst, &access, &place);
         let mut fast = Vec::new();
         for e in 0..access.count {
@@ -224,7 +225,7 @@ impl Gen<'_> {
             .unwrap_or(inst.ty.class());
         let values: Vec<Val> = inst.srcs[1..].iter().map(|&v| self.bits(v, class)).collect();
         if let Some(place) = self.together(n, inst, &access, &address) {
-            self.watch_access(n, &access, &address);
+            self.watch_access(n, &access, &address, Kind::Plain);
             for (e, v) in values.iter().enumerate() {
                 self.store_lanes(&access, e as u64, &place, v, class);
             }
@@ -240,7 +241,7 @@ impl Gen<'_> {
             self.save_for_handler(inst);
         }
         let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
-        self.watch_access(n, &access, &address);
+        self.watch_access(n, &access, &address, Kind::Plain);
         self.prefetch(n, inst, &access, &place);
         for (e, v) in values.iter().enumerate() {
             self.store_lanes(&access, e as u64, &place, v, class);

@@ -4,13 +4,22 @@
 //! Invariant: a report comes after the check of an access, and before the access. So nothing is reported twice: what
 //! fails its check is reported by its handler.
 
-use margay_ir::Class;
+use std::mem::offset_of;
+
+use margay_ir::{Class, Space};
 
 use super::memory::Access;
 use super::value::Val;
 use super::{Gen, io};
 use crate::shape::Pattern;
-use crate::{Tally, WatchedAccess};
+use crate::{Cells, Tally, WatchedAccess};
+
+/// Loads and stores, and atomics.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Plain,
+    Atomic,
+}
 
 impl Gen<'_> {
     /// Counts an execution of a block by the lanes that run.
@@ -65,24 +74,19 @@ impl Gen<'_> {
     }
 
     /// Reports an access of instruction `n` at these addresses.
-    pub(super) fn watch_access(&mut self, n: usize, a: &Access, address: &Val) {
+    pub(super) fn watch_access(&mut self, n: usize, a: &Access, address: &Val, kind: Kind) {
         if !self.options.watched.accesses {
             return;
         }
         let pc = self.pc(n);
-        let (context, mask) = (self.io_load("ptr", io!(context)), self.mask.clone());
         match address {
             Val::Lin { base, u, lin } => {
-                let form = lin.form.clone();
-                let site = self.watched_site(WatchedAccess { pc, form });
                 let base = self.ins(format!("add i64 {base}, {}", a.offset));
-                let u = u.clone().unwrap_or_else(|| "0".to_owned());
-                let hook = self.io_load("ptr", io!(watch_linear));
-                self.line(format!(
-                    "call void {hook}(ptr {context}, i32 {site}, i32 {mask}, i64 {base}, i64 {u})"
-                ));
+                let cells = a.space == Space::Shared && kind == Kind::Plain;
+                self.watch_linear(pc, &base, u.as_deref(), lin.form.clone(), cells);
             }
             v @ Val::Vec { .. } => {
+                let (context, mask) = (self.io_load("ptr", io!(context)), self.mask.clone());
                 let mut all = self.spread(v, Class::D);
                 if a.offset != 0 {
                     all = self.ins(format!("add <32 x i64> {all}, splat (i64 {})", a.offset));
@@ -98,16 +102,63 @@ impl Gen<'_> {
 
     /// Reports a read of a parameter.
     pub(super) fn watch_param(&mut self, n: usize, start: u64) {
-        if !self.options.watched.accesses {
+        if self.options.watched.accesses {
+            let form = Pattern { pat: [0; crate::LANES], q: None };
+            self.watch_linear(self.pc(n), &start.to_string(), None, form, true);
+        }
+    }
+
+    /// Reports an access by a scalar; `cells` if it may be counted here where that is enough.
+    fn watch_linear(&mut self, pc: u32, base: &str, u: Option<&str>, form: Pattern, cells: bool) {
+        let cells = cells && self.all() && u.is_none() && self.options.watched.counts;
+        let site = self.watched_site(WatchedAccess { pc, form, cells });
+        let (context, mask) = (self.io_load("ptr", io!(context)), self.mask.clone());
+        let u = u.unwrap_or("0");
+        if !cells {
+            let hook = self.io_load("ptr", io!(watch_linear));
+            self.ins(format!(
+                "call i32 {hook}(ptr {context}, i32 {site}, i32 {mask}, i64 {base}, i64 {u})"
+            ));
             return;
         }
-        let form = Pattern { pat: [0; crate::LANES], q: None };
-        let site = self.watched_site(WatchedAccess { pc: self.pc(n), form });
-        let (context, mask) = (self.io_load("ptr", io!(context)), self.mask.clone());
-        let hook = self.io_load("ptr", io!(watch_linear));
-        self.line(format!(
-            "call void {hook}(ptr {context}, i32 {site}, i32 {mask}, i64 {start}, i64 0)"
-        ));
+        let scope = super::blocks::ENGINE;
+        let all = self.io_load("ptr", io!(cells));
+        let own = site * size_of::<Cells>();
+        let mut field = |offset: usize| {
+            let p = self.ins(format!("getelementptr i8, ptr {all}, i64 {}", own + offset));
+            self.ins(format!("load i64, ptr {p}, {scope}"))
+        };
+        let (lo, span) = (field(offset_of!(Cells, lo)), field(offset_of!(Cells, span)));
+        let from = self.ins(format!("sub i64 {base}, {lo}"));
+        let inside = self.ins(format!("icmp ult i64 {from}, {span}"));
+        let odd = self.ins(format!("and i64 {base}, 3"));
+        let even = self.ins(format!("icmp eq i64 {odd}, 0"));
+        // Cells have 16 bytes, and every fourth address has one.
+        let key = self.ins(format!("and i64 {base}, {}", Cells::PERIOD - 4));
+        let key = self.ins(format!("shl i64 {key}, 2"));
+        let at = self.ins(format!("add i64 {key}, {}", own + offset_of!(Cells, cells)));
+        let cell = self.ins(format!("getelementptr i8, ptr {all}, i64 {at}"));
+        let count = self.ins(format!("load i64, ptr {cell}, {scope}"));
+        let known = self.ins(format!("icmp ne i64 {count}, 0"));
+        let ok = self.ins(format!("and i1 {inside}, {even}"));
+        let ok = self.ins(format!("and i1 {ok}, {known}"));
+        let (slow, join) = (self.label(), self.label());
+        self.expect(&ok, &slow);
+        let more = self.ins(format!("add i64 {count}, 1"));
+        self.line(format!("store i64 {more}, ptr {cell}, {scope}"));
+        self.line(format!("br label %{join}"));
+        let (base, target) = (base.to_owned(), join.clone());
+        self.aside(|g| {
+            g.begin(&slow);
+            let hook = g.io_load("ptr", io!(watch_keeping));
+            g.ins(format!(
+                "call i32 asm sideeffect \"callq *$1\", \"={{eax}},r,{{rdi}},{{esi}},{{edx}},{{rcx}},{{r8}},\
+                 ~{{memory}},~{{dirflag}},~{{fpsr}},~{{flags}}\"(ptr {hook}, ptr {context}, i32 {site}, \
+                 i32 {mask}, i64 {base}, i64 0)"
+            ));
+            g.line(format!("br label %{target}"));
+        });
+        self.begin(&join);
     }
 
     /// The number of an access; a block's two copies have the same.

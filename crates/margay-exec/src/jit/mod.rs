@@ -16,6 +16,7 @@ mod library;
 mod object;
 mod run;
 mod saved;
+mod watched_blocks;
 mod watching;
 
 use std::sync::OnceLock;

@@ -36,7 +36,7 @@ const ROUNDS: u32 = 64;
 /// Rounds of barriers after which a block that polls memory is handed over.
 const POLLING_ROUNDS: u32 = 32;
 /// Instructions of a block after which it is handed over.
-const PATIENCE: u64 = 16_000_000;
+pub(super) const PATIENCE: u64 = 16_000_000;
 /// Time of interpreting after which the cache is looked at.
 const LOOK_AFTER: Duration = Duration::from_millis(1);
 /// Time that compiling takes, by instructions, about.
@@ -52,10 +52,10 @@ pub struct LaunchCode {
     whole: Option<Arc<Kernel>>,
     /// Runs a full warp from wherever it stands; made when a block is first handed over if there is
     /// code for whole ones.
-    full: OnceLock<Option<Arc<Kernel>>>,
+    pub(super) full: OnceLock<Option<Arc<Kernel>>>,
     /// For fragments of fewer lanes, once there is such code.
-    part: Option<Arc<Kernel>>,
-    options: Options,
+    pub(super) part: Option<Arc<Kernel>>,
+    pub(super) options: Options,
     /// With `auto`, the compilations that had ended when `full` was last asked for.
     asked: AtomicU64,
 }
@@ -425,6 +425,8 @@ pub fn new_io(env: &Env<'_>) -> Box<Io> {
         tallies: std::ptr::null_mut(),
         watch: super::watching::watch,
         watch_linear: super::watching::watch_linear,
+        watch_keeping: super::saved::watch_keeping(),
+        cells: std::ptr::null_mut(),
     })
 }
 
@@ -445,7 +447,13 @@ pub enum Left {
 /// # Safety
 /// `cx` is set up for a frame of the kernel's function, and `entry` is one of the kernel's whose live
 /// registers are in that frame, in lane 0 at least.
-unsafe fn call(cx: &mut Cx<'_>, kernel: &Kernel, entry: u32, mask: u32, fuel: i64) -> Left {
+pub(super) unsafe fn call(
+    cx: &mut Cx<'_>,
+    kernel: &Kernel,
+    entry: u32,
+    mask: u32,
+    fuel: i64,
+) -> Left {
     let epoch = cx.env.memory.epoch();
     if cx.epoch != epoch {
         cx.epoch = epoch;
@@ -466,6 +474,7 @@ unsafe fn call(cx: &mut Cx<'_>, kernel: &Kernel, entry: u32, mask: u32, fuel: i6
     let watched = cx.watch.is_some();
     if watched {
         cx.io.tallies = cx.tallies.rows();
+        cx.io.cells = cx.tallies.cells(kernel);
         note_entry(cx, kernel, entry, mask);
     }
     let io: *mut Io = &raw mut *cx.io;
@@ -554,6 +563,7 @@ pub unsafe fn enter(
     io.shared = cx.shared;
     io.local = cx.local;
     io.hold = hold as u32;
+    io.parted = cx.tallies.parted.as_mut_ptr();
     let frame = io.frame;
     // SAFETY: by the contract.
     let left = unsafe { call(cx, kernel, entry, mask, fuel) };
@@ -587,7 +597,7 @@ pub enum ChunkEnd {
 
 /// Where a warp of a block stands that Rust takes from barrier to barrier.
 #[derive(Clone, Copy, PartialEq)]
-enum At {
+pub(super) enum At {
     Start,
     /// At an exit whose entry is next.
     Exit(u32),
@@ -602,11 +612,11 @@ pub struct Fast {
     frames: Buffer,
     frame_bytes: usize,
     tids: Vec<[[u32; WARP]; 3]>,
-    masks: Vec<u32>,
-    at: Vec<At>,
+    pub(super) masks: Vec<u32>,
+    pub(super) at: Vec<At>,
     /// The same as code for whole blocks has it.
     stands: Box<[u32; WARP]>,
-    parted: Vec<Parted>,
+    pub(super) parted: Vec<Parted>,
     shared: Buffer,
     local: Buffer,
     /// Bytes of the two.
@@ -620,7 +630,9 @@ impl Fast {
         let code = env.jit.get()?;
         let threads: u64 = env.config.block.iter().map(|&n| n as u64).product();
         let alone = env.config.cluster.iter().all(|&n| n <= 1);
-        if !alone || cx.interest != Interest::empty() {
+        // Whoever asks for blocks and barriers is told by the scheduler.
+        let watched = code.options.watched;
+        if !alone || watched.blocks || cx.interest != Interest::empty() && !watched.any() {
             return None;
         }
         if !threads.is_multiple_of(WARP as u64) && code.part.is_none() {
@@ -629,7 +641,7 @@ impl Fast {
         let warps = threads.div_ceil(WARP as u64) as usize;
         let frame_bytes = env.program.functions[0].lines as usize * 64;
         let none = Parted { mask: 0, alive: 0, pending: [0; margay_codegen::PENDING] };
-        let holds = code.whole.is_some() && code.options.hold;
+        let holds = (code.whole.is_some() || watched.any()) && code.options.hold;
         let sizes =
             (env.shared_size as usize, local_stride(env.local_size) as usize * WARP * warps);
         let mut fast = Fast {
@@ -707,7 +719,10 @@ impl Fast {
             }
             None => {
                 debug_assert_eq!(chunk.count, 1);
-                self.run_block(cx, pool, code, ctaid, smid, stop)
+                match code.options.watched.any() {
+                    true => self.run_watched(cx, pool, code, ctaid, smid, stop),
+                    false => self.run_block(cx, pool, code, ctaid, smid, stop),
+                }
             }
         };
         cx.peers = &[];
@@ -822,20 +837,8 @@ impl Fast {
                     At::Exit(n) => kernel.exits[n as usize].resume.unwrap_or(0),
                     At::Barrier(_) | At::Done => continue,
                 };
-                let frame = self.frame(w);
-                cx.bases[0] = frame;
-                cx.view.warp = w as u32;
-                let tid = &self.tids[w];
-                cx.view.tid = [&tid[0], &tid[1], &tid[2]];
-                // SAFETY: the buffer holds the local memory of all the block's warps.
-                cx.local = unsafe { self.local.as_ptr().add(w * WARP * cx.local_stride as usize) };
-                let local = cx.local;
-                let io = &mut cx.io;
-                io.warp = w as u32;
-                io.frame = frame;
-                io.local = local;
-                io.tid = [tid[0].as_ptr().cast(), tid[1].as_ptr().cast(), tid[2].as_ptr().cast()];
-                io.hold = (code.options.hold && held >> w & 1 == 0) as u32;
+                self.set_warp(cx, w);
+                cx.io.hold = (code.options.hold && held >> w & 1 == 0) as u32;
                 // SAFETY: the frame is the function's, and what is live at the entry is in it.
                 let left = unsafe { call(cx, kernel, entry, mask, FUEL) };
                 self.at[w] =
@@ -895,7 +898,24 @@ impl Fast {
         }
     }
 
-    fn fault(&self, cx: &mut Cx<'_>, w: usize, ctaid: [u32; 3]) -> Box<Fault> {
+    /// Points `cx` at a warp of the block.
+    pub(super) fn set_warp(&self, cx: &mut Cx<'_>, w: usize) {
+        let frame = self.frame(w);
+        cx.bases[0] = frame;
+        cx.view.warp = w as u32;
+        let tid = &self.tids[w];
+        cx.view.tid = [&tid[0], &tid[1], &tid[2]];
+        // SAFETY: the buffer holds the local memory of all the block's warps.
+        cx.local = unsafe { self.local.as_ptr().add(w * WARP * cx.local_stride as usize) };
+        let local = cx.local;
+        let io = &mut cx.io;
+        io.warp = w as u32;
+        io.frame = frame;
+        io.local = local;
+        io.tid = [tid[0].as_ptr().cast(), tid[1].as_ptr().cast(), tid[2].as_ptr().cast()];
+    }
+
+    pub(super) fn fault(&self, cx: &mut Cx<'_>, w: usize, ctaid: [u32; 3]) -> Box<Fault> {
         let fault = crate::warp::take_fault(cx, cx.fault_pc);
         let LaneFault { lane, kind } = *fault.fault;
         let lane = (lane as usize).min(WARP - 1);
@@ -926,7 +946,7 @@ impl Fast {
     /// Makes of the block what the scheduler runs. `last` is the warp that left, and its exit, with
     /// its lanes still in `cx.io`. Full warps run `full`, others `part`.
     #[allow(clippy::too_many_arguments)]
-    fn give_mixed(
+    pub(super) fn give_mixed(
         &mut self,
         cx: &mut Cx<'_>,
         pool: &mut Pool,

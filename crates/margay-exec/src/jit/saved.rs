@@ -6,16 +6,27 @@
 //! AVX-512BW (see [`super::library`]), so that what is saved here is all there is.
 
 use super::run::op;
+use super::watching::watch_linear;
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod x86 {
-    use super::op;
+    use super::{op, watch_linear};
 
-    /// A function that saves what `$save` says around [`op`].
+    /// Functions that save what `$save` says around [`op`], and around [`watch_linear`].
     macro_rules! keeping {
-        ($name:ident, $room:literal, $save:literal, $restore:literal) => {
+        ($name:ident, $watch:ident, $room:literal, $save:literal, $restore:literal) => {
+            keeping!($name(context: *mut u8, pc: u32, mask: u32), op, $room, $save, $restore);
+            keeping!(
+                $watch(context: *mut u8, site: u32, mask: u32, base: u64, u: u64),
+                watch_linear, $room, $save, $restore
+            );
+        };
+        (
+            $name:ident($($arg:ident: $ty:ty),*), $op:ident,
+            $room:literal, $save:literal, $restore:literal
+        ) => {
             #[unsafe(naked)]
-            pub unsafe extern "C" fn $name(context: *mut u8, pc: u32, mask: u32) -> u32 {
+            pub unsafe extern "C" fn $name($($arg: $ty),*) -> u32 {
                 std::arch::naked_asm!(
                     "push rbp",
                     "mov rbp, rsp",
@@ -44,7 +55,7 @@ mod x86 {
                     "pop rcx",
                     "pop rbp",
                     "ret",
-                    op = sym op,
+                    op = sym $op,
                 )
             }
         };
@@ -52,6 +63,7 @@ mod x86 {
 
     keeping!(
         op_keeping_256,
+        watch_keeping_256,
         "512",
         ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
          vmovups [rsp + 32*\\n], ymm\\n
@@ -62,6 +74,7 @@ mod x86 {
     );
     keeping!(
         op_keeping_512,
+        watch_keeping_512,
         "2112",
         ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
          vmovups [rsp + 64*\\n], zmm\\n
@@ -92,4 +105,20 @@ pub fn op_keeping() -> unsafe extern "C" fn(*mut u8, u32, u32) -> u32 {
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 pub fn op_keeping() -> unsafe extern "C" fn(*mut u8, u32, u32) -> u32 {
     op
+}
+
+/// [`watch_linear`] likewise.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub fn watch_keeping() -> unsafe extern "C" fn(*mut u8, u32, u32, u64, u64) -> u32 {
+    if std::is_x86_feature_detected!("avx512bw") {
+        x86::watch_keeping_512
+    } else {
+        x86::watch_keeping_256
+    }
+}
+
+/// Nothing is compiled for this machine.
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+pub fn watch_keeping() -> unsafe extern "C" fn(*mut u8, u32, u32, u64, u64) -> u32 {
+    watch_linear
 }

@@ -6,14 +6,16 @@
 //! what follows is taken off or added here. The watch is told the sums when [`Tallies::tell`] is called: at any such
 //! moment they are exact, for no code runs.
 
-use margay_codegen::{LANES, Tally, Watched};
+use std::ops::Range;
+
+use margay_codegen::{Cell, Cells, LANES, PENDING, Parted, Tally, Watched, WatchedAccess};
 use margay_ir::{Attr, Op, Space, Term};
 
 use super::kernel::Kernel;
 use crate::fault::Access;
 use crate::handlers::address::observe_compiled;
 use crate::interp::{Cx, Env};
-use crate::observe::{BranchSums, Interest, Observer, Watch};
+use crate::observe::{BranchSums, EventPlace, Interest, Observer, PatternedEvent, Watch};
 use crate::program::{Code, Program};
 
 /// Calls of compiled code between two reports.
@@ -68,7 +70,6 @@ struct Span {
 }
 
 /// What a worker's compiled code counts.
-#[derive(Default)]
 pub struct Tallies {
     rows: Vec<[u64; Tally::COUNT]>,
     spans: Vec<Span>,
@@ -76,6 +77,11 @@ pub struct Tallies {
     heads: Vec<(i64, i64)>,
     /// By instruction.
     pub accesses: Vec<Option<AccessSite>>,
+    /// Accesses that the code counts by itself, and the kernel whose they are.
+    cells: Vec<Cells>,
+    cells_of: *const Kernel,
+    /// Where compiled code keeps lanes that hold apart, when the scheduler has entered it.
+    pub parted: Vec<Parted>,
     calls: u32,
     fuel: i64,
 }
@@ -83,8 +89,19 @@ pub struct Tallies {
 impl Tallies {
     /// Empty for launches that nobody watches, or of which only the interpreter tells.
     pub fn new(env: &Env<'_>) -> Tallies {
+        let nothing = Tallies {
+            rows: Vec::new(),
+            spans: Vec::new(),
+            heads: Vec::new(),
+            accesses: Vec::new(),
+            cells: Vec::new(),
+            cells_of: std::ptr::null(),
+            parted: Vec::new(),
+            calls: 0,
+            fuel: 0,
+        };
         if env.observer.is_none() || watched(env.observer).is_none() {
-            return Tallies::default();
+            return nothing;
         }
         let program = env.program;
         let decoded = &program.functions[0];
@@ -103,14 +120,50 @@ impl Tallies {
             spans: function.blocks.iter().enumerate().map(span).collect(),
             heads: vec![(0, 0); program.code.len()],
             accesses: (0..program.code.len() as u32).map(|pc| access_site(program, pc)).collect(),
-            calls: 0,
-            fuel: 0,
+            parted: vec![Parted { mask: 0, alive: 0, pending: [0; PENDING] }; LANES],
+            ..nothing
         }
+    }
+
+    #[inline]
+    fn site(&self, pc: u32) -> Option<AccessSite> {
+        self.accesses.get(pc as usize).copied().flatten()
     }
 
     /// Where compiled code counts.
     pub fn rows(&mut self) -> *mut u64 {
         self.rows.as_mut_ptr().cast()
+    }
+
+    /// Where the code of a kernel counts its accesses. Of a launch's kernels one has such code.
+    pub fn cells(&mut self, kernel: &Kernel) -> *mut Cells {
+        if self.cells.is_empty() && kernel.watched.iter().any(|w| w.cells) {
+            self.cells.resize(kernel.watched.len(), Cells::default());
+            self.cells_of = kernel;
+        }
+        self.cells.as_mut_ptr()
+    }
+
+    /// From now on accesses from bases in `range` that differ from this one by a multiple of the period are counted.
+    fn arm(
+        &mut self,
+        watch: &mut dyn Watch,
+        place: EventPlace,
+        (number, access): (u32, &WatchedAccess),
+        base: u64,
+        range: Range<u64>,
+    ) {
+        let Some(site) = self.site(access.pc) else { return };
+        let Some(own) = self.cells.get_mut(number as usize) else { return };
+        let span = range.end.saturating_sub(range.start);
+        if (own.lo, own.span) != (range.start, span) {
+            tell_cells(watch, place, (access, site), own);
+            *own = Cells { lo: range.start, span, ..Cells::default() };
+        }
+        let cell = &mut own.cells[Cells::cell(base)];
+        if cell.count == 0 && base & 3 == 0 {
+            *cell = Cell { count: 1, base };
+        }
     }
 
     fn block_of(&self, pc: u32) -> Option<usize> {
@@ -128,6 +181,16 @@ impl Tallies {
         *all = all.wrapping_add_signed(lanes);
         let head = &mut self.heads[pc as usize];
         *head = (head.0 - sign, head.1 - lanes);
+    }
+
+    /// Lanes go past the instruction at `pc`, before which the code was left.
+    pub fn step(&mut self, pc: u32, mask: u32) {
+        if !self.spans.is_empty() {
+            let lanes = i64::from(mask.count_ones());
+            let [here, next] = [pc as usize, pc as usize + 1];
+            self.heads[here] = (self.heads[here].0 - 1, self.heads[here].1 - lanes);
+            self.heads[next] = (self.heads[next].0 + 1, self.heads[next].1 + lanes);
+        }
     }
 
     /// Lanes enter the code inside of a block.
@@ -153,8 +216,8 @@ impl Tallies {
             && (self.calls >= CALLS_BETWEEN_REPORTS || self.fuel >= FUEL_BETWEEN_REPORTS)
     }
 
-    /// Tells the sums since last time. No code runs.
-    pub fn tell(&mut self, watch: &mut dyn Watch) {
+    /// Tells the sums since last time. No code runs; `kernel` is the one that ran last.
+    pub fn tell(&mut self, watch: &mut dyn Watch, place: EventPlace) {
         if self.spans.is_empty() {
             return;
         }
@@ -180,15 +243,41 @@ impl Tallies {
                 watch.runs(self.spans[b].start, pc as u32, executions, lanes);
             }
         }
+        // SAFETY: a program keeps its kernels, and the launch its program.
+        let of = unsafe { self.cells_of.as_ref() };
+        for (n, access) in of.iter().flat_map(|k| k.watched.iter().enumerate()) {
+            if let Some(site) = self.site(access.pc)
+                && let Some(own) = self.cells.get_mut(n)
+                && access.cells
+            {
+                tell_cells(watch, place, (access, site), own);
+            }
+        }
         watch.sums_told();
+    }
+}
+
+/// Tells what the cells of an access have counted.
+fn tell_cells(
+    watch: &mut dyn Watch,
+    place: EventPlace,
+    (access, site): (&WatchedAccess, AccessSite),
+    own: &mut Cells,
+) {
+    for cell in own.cells.iter_mut().filter(|c| c.count > 1) {
+        let at = EventPlace { pc: access.pc, ..place };
+        let once = event(access, site, at, u32::MAX, cell.base, 0);
+        watch.patterned(&PatternedEvent { times: cell.count - 1, ..once });
+        cell.count = 1;
     }
 }
 
 /// Tells the watch what compiled code counted.
 #[cold]
 pub fn tell(cx: &mut Cx<'_>) {
+    let place = cx.event_at(0);
     if let Some(watch) = &mut cx.watch {
-        cx.tallies.tell(&mut **watch);
+        cx.tallies.tell(&mut **watch, place);
     }
 }
 
@@ -211,34 +300,56 @@ pub(super) unsafe extern "C" fn watch(
 /// Reports an access of compiled code by its number.
 pub(super) unsafe extern "C" fn watch_linear(
     context: *mut u8,
-    site: u32,
+    number: u32,
     mask: u32,
     base: u64,
     u: u64,
-) {
+) -> u32 {
     // SAFETY: as above; the kernel that runs is the one whose table of rooms is in use.
     unsafe {
         let cx = &mut *context.cast::<Cx<'_>>();
-        let Some(kernel) = cx.rooms[0].kernel().as_ref() else { return };
-        let Some(access) = kernel.watched.get(site as usize) else { return };
-        cx.mask = mask;
-        let addresses = spread(access, base, u);
-        observe_compiled(cx, access.pc, &addresses);
-    }
-}
-
-/// The lanes' addresses.
-fn spread(access: &margay_codegen::WatchedAccess, base: u64, u: u64) -> [u64; LANES] {
-    let mut all = [0; LANES];
-    for (a, step) in all.iter_mut().zip(access.form.pat) {
-        *a = base.wrapping_add_signed(step);
-    }
-    if let Some(q) = &access.form.q {
-        for (a, q) in all.iter_mut().zip(q) {
-            *a = a.wrapping_add((*q as u64).wrapping_mul(u));
+        let Some(kernel) = cx.rooms[0].kernel().as_ref() else { return 0 };
+        let Some(access) = kernel.watched.get(number as usize) else { return 0 };
+        let Some(site) = cx.tallies.site(access.pc) else { return 0 };
+        let place = cx.event_at(access.pc);
+        let event = event(access, site, place, mask, base, u);
+        if site.space == Space::Generic {
+            cx.mask = mask;
+            observe_compiled(cx, access.pc, &event.addresses());
+            return 0;
+        }
+        let Some(watch) = &mut cx.watch else { return 0 };
+        let range = watch.patterned(&event);
+        if access.cells
+            && let Some(range) = range
+        {
+            cx.tallies.arm(&mut **watch, place, (number, access), base, range);
         }
     }
-    all
+    0
+}
+
+/// An access of compiled code, once.
+fn event(
+    access: &WatchedAccess,
+    site: AccessSite,
+    at: EventPlace,
+    mask: u32,
+    base: u64,
+    u: u64,
+) -> PatternedEvent<'_> {
+    PatternedEvent {
+        at,
+        site: std::ptr::from_ref(access) as u64,
+        space: site.space,
+        access: site.access,
+        bytes: site.bytes,
+        mask,
+        base,
+        pattern: &access.form.pat,
+        second: access.form.q.as_ref().map(|q| (q, u)),
+        times: 1,
+    }
 }
 
 /// What the tallies miss where a kernel is entered.

@@ -141,6 +141,11 @@ pub struct Patterns {
 }
 
 impl Patterns {
+    /// The number of the pattern that came last, of those that are kept.
+    pub fn last(&self) -> usize {
+        self.last as usize
+    }
+
     /// Counts an access, and gives its base. The pattern itself comes back if there are too many to keep it.
     #[inline(always)]
     pub fn count(

@@ -3,11 +3,12 @@
 //! counts are handed in.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use margay_arch::{MemoryModel, Space, WarpAccess};
 use margay_exec::observe::{
-    AccessEvent, BranchSums, EventPlace, Interest, Observer, TextureEvent, Watch,
+    AccessEvent, BranchSums, EventPlace, Interest, Observer, PatternedEvent, TextureEvent, Watch,
 };
 use parking_lot::Mutex;
 
@@ -65,6 +66,7 @@ impl Observer for LaunchObserver<'_> {
             threads: vec![0; n + 1],
             branches: vec![None; n],
             sites: (0..n).map(|_| Vec::new()).collect(),
+            memos: vec![Memo::default(); n],
             textures: HashMap::new(),
             touched: Vec::new(),
             wide: is_wide(),
@@ -97,6 +99,31 @@ pub struct Entry {
     pub caches: CacheCounts,
 }
 
+/// The period of all but atomics.
+const PERIOD: u64 = 256;
+
+/// Where an instruction of compiled code is counted whose pattern is always the same, by its base modulo [`PERIOD`].
+#[derive(Clone, Copy)]
+struct Memo {
+    site: u64,
+    mask: u32,
+    entry: u32,
+    /// From the base to the lowest lane's address.
+    lead: i64,
+    /// One more than the number of the entry's pattern; 0 if it was not met yet.
+    seen: [u32; 64],
+}
+
+impl Default for Memo {
+    fn default() -> Memo {
+        Memo { site: 0, mask: 0, entry: 0, lead: 0, seen: [0; 64] }
+    }
+}
+
+fn memo_of(base: u64) -> usize {
+    (base >> 2) as usize % 64
+}
+
 /// Accesses of one instruction to one texture.
 pub struct TextureEntry {
     pub variable: RawVariable,
@@ -113,6 +140,8 @@ pub struct Worker<'w, 'a> {
     pub branches: Vec<Option<RawBranch>>,
     /// By instruction.
     pub sites: Vec<Vec<Entry>>,
+    /// By instruction.
+    memos: Vec<Memo>,
     /// By instruction and object.
     pub textures: HashMap<(u32, u64), TextureEntry>,
     /// What an access whose pattern is not kept touches.
@@ -182,6 +211,7 @@ impl Worker<'_, '_> {
             entries.clear();
         }
         self.textures.clear();
+        self.memos.fill(Memo::default());
     }
 }
 
@@ -204,8 +234,9 @@ pub fn count(
 }
 
 impl Worker<'_, '_> {
+    /// Counts an access that came `times` times. Tells its entry, if its pattern is kept.
     #[inline(always)]
-    fn counted(&mut self, e: &AccessEvent<'_>) {
+    fn counted(&mut self, e: &AccessEvent<'_>, times: u64) -> Option<usize> {
         let lead = e.addresses[(e.mask.trailing_zeros() & 31) as usize];
         let space = site::space(e.space);
         let found = self.sites[e.at.pc as usize]
@@ -216,37 +247,63 @@ impl Worker<'_, '_> {
             None => self.meet(e, space, lead),
         };
         let entry = &mut self.sites[e.at.pc as usize][at];
-        entry.executions += 1;
-        entry.lanes += u64::from(e.mask.count_ones());
+        entry.executions += times;
+        entry.lanes += times * u64::from(e.mask.count_ones());
         let (base, found) = entry.patterns.count(e.mask, e.addresses, entry.period);
         let (route, caches, scratch) = (entry.route, &self.launch.caches, &mut self.touched);
         let way = (route, entry.site.kind);
         let place = (e.at.smid, e.at.warp);
         match found {
-            Ok(seen) if route != Route::Nowhere => {
-                let touched = seen.touches.get_or_insert_with(|| {
-                    touches(route, e.mask, &seen.pattern.relative, scratch);
-                    scratch.as_slice().into()
-                });
-                caches.look(way, (base, touched), place, &mut entry.caches);
+            Ok(seen) => {
+                seen.count += times - 1;
+                if route != Route::Nowhere {
+                    let touched = seen.touches.get_or_insert_with(|| {
+                        touches(route, e.mask, &seen.pattern.relative, scratch);
+                        scratch.as_slice().into()
+                    });
+                    caches.look(way, (base, touched), place, &mut entry.caches);
+                }
+                Some(at)
             }
-            Ok(_) => {}
             Err(pattern) => {
                 touches(route, e.mask, &pattern.relative, scratch);
                 caches.look(way, (base, scratch), place, &mut entry.caches);
-                entry.unkept += 1;
+                entry.unkept += times;
                 for (model, sums) in self.models.iter().zip(&mut entry.unkept_counts) {
-                    sums.add(&count(model, &entry.site, space, entry.width, &pattern), 1);
+                    sums.add(&count(model, &entry.site, space, entry.width, &pattern), times);
                 }
+                None
             }
         }
+    }
+
+    /// Counts an access of compiled code whose pattern was not met yet, and remembers it.
+    #[cold]
+    fn meet_patterned(&mut self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
+        let PatternedEvent { at, space, access, bytes, mask, .. } = *e;
+        let (addresses, named, values) = (&e.addresses(), space, None);
+        let event = AccessEvent { at, space, named, access, bytes, mask, addresses, values };
+        let found = self.counted(&event, e.times)?;
+        let entry = &self.sites[at.pc as usize][found];
+        let range = entry.lo..entry.hi;
+        if entry.period == PERIOD && e.second.is_none() && e.base & 3 == 0 {
+            let seen = entry.patterns.last() as u32 + 1;
+            let memo = &mut self.memos[at.pc as usize];
+            let lead = e.pattern[(mask.trailing_zeros() & 31) as usize];
+            let new = Memo { site: e.site, mask, entry: found as u32, lead, ..Memo::default() };
+            if (memo.site, memo.mask, memo.entry) != (new.site, new.mask, new.entry) {
+                *memo = new;
+            }
+            memo.seen[memo_of(e.base)] = seen;
+        }
+        (self.sites[at.pc as usize][found].route == Route::Nowhere).then_some(range)
     }
 
     /// [`Worker::counted`], compiled for wider vectors.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn counted_wide(&mut self, e: &AccessEvent<'_>) {
-        self.counted(e);
+        self.counted(e, 1);
     }
 }
 
@@ -269,7 +326,33 @@ impl Watch for Worker<'_, '_> {
             // SAFETY: `is_wide` found the features.
             return unsafe { self.counted_wide(e) };
         }
-        self.counted(e);
+        self.counted(e, 1);
+    }
+
+    fn patterned(&mut self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
+        let memo = &self.memos[e.at.pc as usize];
+        if memo.site == e.site && memo.mask == e.mask && e.base & 3 == 0 && e.second.is_none() {
+            let lead = e.base.wrapping_add_signed(memo.lead);
+            let seen = memo.seen[memo_of(e.base)];
+            if let Some(entry) = self.sites[e.at.pc as usize].get_mut(memo.entry as usize)
+                && (entry.lo..entry.hi).contains(&lead)
+                && let Some(seen) = entry.patterns.seen.get_mut((seen as usize).wrapping_sub(1))
+            {
+                entry.executions += e.times;
+                entry.lanes += e.times * u64::from(e.mask.count_ones());
+                seen.count += e.times;
+                if entry.route == Route::Nowhere {
+                    return Some(entry.lo..entry.hi);
+                }
+                let Some(touched) = &seen.touches else { return None };
+                let way = (entry.route, entry.site.kind);
+                let place = (e.at.smid, e.at.warp);
+                let base = lead & !(PERIOD - 1);
+                self.launch.caches.look(way, (base, touched), place, &mut entry.caches);
+                return None;
+            }
+        }
+        self.meet_patterned(e)
     }
 
     fn texture(&mut self, e: &TextureEvent<'_>) {

@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use margay_arch::BankMode;
 use margay_arch::caches::SplitPreference;
@@ -39,6 +39,9 @@ pub struct Bench {
     pub memory: AddressSpace,
     pub profiler: Arc<Profiler>,
     modules: HashMap<PathBuf, Arc<LoadedModule>>,
+    /// By module and kernel, so that code is made once.
+    programs: Mutex<HashMap<(u32, String), Arc<Program>>>,
+    loaded: u32,
     pub split: SplitPreference,
     pub bank_mode: BankMode,
     /// What runs kernels; `None` is what `MARGAY_ENGINE` says.
@@ -57,6 +60,8 @@ impl Bench {
             gpu: margay_arch::find(gpus[0]).unwrap(),
             profiler: Bench::profiler(gpus),
             modules: HashMap::new(),
+            programs: Mutex::default(),
+            loaded: 0,
             split: SplitPreference::Default,
             bank_mode: BankMode::FourByte,
             engine: None,
@@ -104,7 +109,8 @@ impl Bench {
             at
         };
         let addresses = module.globals.iter().map(place).collect();
-        let uid = self.modules.len() as u32 + 1;
+        self.loaded += 1;
+        let uid = self.loaded;
         Arc::new(LoadedModule { ir: Arc::new(module), addresses, uid })
     }
 
@@ -163,7 +169,9 @@ impl Bench {
         tool: Option<&dyn Tool>,
     ) {
         let id = module.ir.function(kernel).unwrap_or_else(|| panic!("no kernel {kernel}"));
-        let program = Arc::new(Program::link(module, id).unwrap_or_else(|e| panic!("{e}")));
+        let link = || Arc::new(Program::link(module, id).unwrap_or_else(|e| panic!("{e}")));
+        let key = (module.uid, kernel.to_owned());
+        let program = self.programs.lock().unwrap().entry(key).or_insert_with(link).clone();
         let declared = &module.ir.functions[id.0 as usize].params;
         assert_eq!(declared.len(), values.len(), "{kernel}");
         let mut params = vec![0; program.info().param_size as usize];

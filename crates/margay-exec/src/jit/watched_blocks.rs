@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Blocks of a watched launch in compiled code, warp by warp in the scheduler's order: see [`crate::block::Group::run`].
+//!
+//! Invariant: events come in the order in which the interpreter has them. A warp runs until it waits; who completes a
+//! barrier goes on at once; the first store of a warp waits until the others had a turn.
+//!
+//! Limit: events of blocks and barriers are the scheduler's; launches of whose blocks somebody wants to know are not run here.
+
+use margay_codegen::Reason;
+
+use super::kernel::Kernel;
+use super::run::{At, ChunkEnd, Fast, LaunchCode, Left, PATIENCE, call};
+use crate::block::WARP_SLICE;
+use crate::buffer::Pool;
+use crate::fault::Fault;
+use crate::interp::Cx;
+use crate::lanes::FULL;
+use crate::sched::permute;
+
+/// Why a warp's turn ends.
+enum Turn {
+    /// It waits, or has ended.
+    Over,
+    /// The warp at this exit is for the interpreter, and with it the block.
+    Leaves(Option<usize>),
+}
+
+impl Fast {
+    /// Runs a block to its end, or as far as compiled code goes.
+    pub(super) fn run_watched(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pool: &mut Pool,
+        code: &LaunchCode,
+        ctaid: [u32; 3],
+        smid: u32,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<ChunkEnd, Box<Fault>> {
+        let warps = self.masks.len();
+        let Some(full) = code.full.get().and_then(|f| f.clone()) else {
+            return Ok(ChunkEnd::Done);
+        };
+        let part = code.part.clone().unwrap_or_else(|| full.clone());
+        self.at.fill(At::Start);
+        cx.io.parted = self.parted.as_mut_ptr();
+        let mut held = 0;
+        let (began, polls) = (cx.warp_instructions, cx.polls);
+        loop {
+            for turn in 0..warps {
+                let w = match cx.env.config.seed {
+                    Some(seed) => permute(turn as u64, warps as u64, seed) as usize,
+                    None => turn,
+                };
+                let hold = code.options.hold;
+                let mut end = self.turn(cx, w, (&full, &part), hold, &mut held, ctaid)?;
+                let spent = cx.warp_instructions.wrapping_sub(began);
+                // Who polls may wait for a block that has not begun, and so may who never ends.
+                if let Turn::Over = end
+                    && (cx.polls != polls && spent > WARP_SLICE as u64
+                        || spent > PATIENCE
+                        || stop())
+                    && self.at.iter().any(|at| *at != At::Done)
+                {
+                    end = Turn::Leaves(None);
+                }
+                if let Turn::Leaves(exit) = end {
+                    let last = exit.map(|n| (w, n));
+                    let mut group =
+                        self.give_mixed(cx, pool, &full, &part, ctaid, smid, last, held);
+                    // Whoever left has its turn still.
+                    group.skip(if exit.is_some() { turn } else { turn + 1 });
+                    return Ok(ChunkEnd::Handed { group, at: 0 });
+                }
+            }
+            if self.at.iter().all(|at| *at == At::Done) {
+                return Ok(ChunkEnd::Done);
+            }
+        }
+    }
+
+    /// A turn of a warp.
+    fn turn(
+        &mut self,
+        cx: &mut Cx<'_>,
+        w: usize,
+        (full, part): (&Kernel, &Kernel),
+        hold: bool,
+        held: &mut u32,
+        ctaid: [u32; 3],
+    ) -> Result<Turn, Box<Fault>> {
+        let own = self.masks[w];
+        let kernel = if own == FULL { full } else { part };
+        let end = cx.warp_instructions.wrapping_add(WARP_SLICE as u64);
+        loop {
+            let (entry, mask) = match self.at[w] {
+                At::Start => (0, own),
+                At::Exit(n) => {
+                    let exit = &kernel.exits[n as usize];
+                    let apart = !exit.pending.is_empty();
+                    let lanes = if apart { self.parted[w].mask } else { own };
+                    (exit.resume.unwrap_or(0), lanes)
+                }
+                At::Barrier(_) | At::Done => return Ok(Turn::Over),
+            };
+            self.set_warp(cx, w);
+            cx.io.hold = u32::from(hold && *held >> w & 1 == 0);
+            // SAFETY: the frame is the function's, and what is live at the entry is in it.
+            let left = unsafe { call(cx, kernel, entry, mask, WARP_SLICE) };
+            let mut over = false;
+            match left {
+                Left::Done | Left::Again => self.at[w] = At::Done,
+                Left::Fault => return Err(self.fault(cx, w, ctaid)),
+                Left::Exit(n) => {
+                    let exit = &kernel.exits[n];
+                    let together = exit.pending.is_empty() && cx.io.alive == own;
+                    match exit.reason {
+                        Reason::Barrier { .. } if together => self.at[w] = At::Barrier(n as u32),
+                        Reason::Hold => {
+                            *held |= 1 << w;
+                            self.at[w] = At::Exit(n as u32);
+                            over = true;
+                        }
+                        Reason::Fuel if together && exit.resume.is_some() => {
+                            self.at[w] = At::Exit(n as u32);
+                            over = true;
+                        }
+                        Reason::Barrier { .. }
+                        | Reason::Interpret
+                        | Reason::Never
+                        | Reason::Fuel => return Ok(Turn::Leaves(Some(n))),
+                    }
+                }
+            }
+            if !over && !self.open(cx, full, part) {
+                return Ok(Turn::Leaves(None));
+            }
+            if over || cx.warp_instructions >= end {
+                return Ok(Turn::Over);
+            }
+        }
+    }
+
+    /// Opens the barrier at which all warps are that have not ended, if it is so. False if they are at several.
+    fn open(&mut self, cx: &mut Cx<'_>, full: &Kernel, part: &Kernel) -> bool {
+        let mut id = None;
+        for (at, &mask) in self.at.iter().zip(&self.masks) {
+            let n = match *at {
+                At::Barrier(n) => n,
+                At::Done => continue,
+                At::Start | At::Exit(_) => return true,
+            };
+            let kernel = if mask == FULL { full } else { part };
+            let Reason::Barrier { id: own } = kernel.exits[n as usize].reason else { return true };
+            if id.is_some_and(|id| id != own) {
+                return false;
+            }
+            id = Some(own);
+        }
+        for (at, &mask) in self.at.iter_mut().zip(&self.masks) {
+            if let At::Barrier(n) = *at {
+                let kernel = if mask == FULL { full } else { part };
+                cx.tallies.step(kernel.exits[n as usize].pc, mask);
+                *at = At::Exit(n);
+            }
+        }
+        true
+    }
+}
