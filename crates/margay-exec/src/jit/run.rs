@@ -509,7 +509,9 @@ pub(super) unsafe fn call(
         AGAIN => Left::Again,
         n => {
             let n = (n - FIRST_EXIT) as usize;
-            if kernel.group_at.contains_key(&kernel.exits[n].pc) {
+            let to_interpreter =
+                matches!(kernel.exits[n].reason, Reason::Interpret | Reason::Never);
+            if to_interpreter && kernel.group_at.contains_key(&kernel.exits[n].pc) {
                 // The interpreter may find that the access is good: the next table shall know.
                 cx.rooms[0].epoch = 0;
             }

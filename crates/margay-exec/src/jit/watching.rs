@@ -73,6 +73,8 @@ struct Span {
 pub struct Tallies {
     rows: Vec<[u64; Tally::COUNT]>,
     spans: Vec<Span>,
+    /// By instruction of the kernel's own function, which is the program's first.
+    block_at: Vec<u32>,
     /// By instruction: executions and lanes of the part of its block before it, where code was left there.
     heads: Vec<(i64, i64)>,
     /// By instruction.
@@ -92,6 +94,7 @@ impl Tallies {
         let nothing = Tallies {
             rows: Vec::new(),
             spans: Vec::new(),
+            block_at: Vec::new(),
             heads: Vec::new(),
             accesses: Vec::new(),
             cells: Vec::new(),
@@ -115,9 +118,12 @@ impl Tallies {
             let branches = matches!(block.term, Term::CondBr { .. });
             Span { start: decoded.starts[b], end: end(b), branch: branches.then(|| end(b) - 1) }
         };
+        let spans: Vec<Span> = function.blocks.iter().enumerate().map(span).collect();
+        let block = |(b, s): (usize, &Span)| vec![b as u32; (s.end - s.start) as usize];
         Tallies {
+            block_at: spans.iter().enumerate().flat_map(block).collect(),
+            spans,
             rows: vec![[0; Tally::COUNT]; function.blocks.len()],
-            spans: function.blocks.iter().enumerate().map(span).collect(),
             heads: vec![(0, 0); program.code.len()],
             accesses: (0..program.code.len() as u32).map(|pc| access_site(program, pc)).collect(),
             parted: vec![Parted { mask: 0, alive: 0, pending: [0; PENDING] }; LANES],
@@ -167,7 +173,7 @@ impl Tallies {
     }
 
     fn block_of(&self, pc: u32) -> Option<usize> {
-        self.spans.partition_point(|s| s.start <= pc).checked_sub(1)
+        self.block_at.get(pc as usize).map(|&b| b as usize)
     }
 
     /// Lanes went on (`sign` 1), or were stopped (-1), before the instruction at `pc` inside of its block.

@@ -24,6 +24,8 @@ use crate::constant_cache::ConstantCache;
 pub const L2_SAMPLE: u32 = 8;
 /// Accesses of more lines than this warm the models up first.
 const WARM: usize = 8;
+/// Caches that are kept for later launches: those of one launch on the largest card.
+const MOST_SPARE: usize = 256;
 /// Far above every allocation: where local memory lies.
 const LOCAL_WINDOW: u64 = 1 << 60;
 
@@ -31,6 +33,8 @@ const LOCAL_WINDOW: u64 = 1 << 60;
 pub struct Hierarchy {
     gpu: Gpu,
     l2: Mutex<Cache>,
+    /// Caches of launches that have ended, for others of their shape.
+    spare: Mutex<Vec<Cache>>,
     constants: Arc<ConstantCache>,
 }
 
@@ -39,7 +43,7 @@ impl Hierarchy {
     pub fn new(gpu: Gpu, constants: Arc<ConstantCache>) -> Hierarchy {
         let l2 = caches::l2_cache(gpu.card);
         let l2 = Mutex::new(Cache::new(CacheShape { bytes: l2.bytes / L2_SAMPLE, ..l2 }));
-        Hierarchy { gpu, l2, constants }
+        Hierarchy { gpu, l2, spare: Mutex::default(), constants }
     }
 
     /// The caches of a launch whose blocks take `shared` bytes, so many of them on a multiprocessor.
@@ -67,6 +71,32 @@ impl Hierarchy {
             shape: caches::l1_cache(split),
             shared: split.shared,
             texture: caches::texture_cache(self.gpu.limits).map(|shape| (shape, each())),
+        }
+    }
+}
+
+impl Hierarchy {
+    /// An empty cache.
+    fn empty(&self, shape: CacheShape) -> Cache {
+        let mut spare = self.spare.lock();
+        let Some(at) = spare.iter().rposition(|c| c.shape() == shape) else {
+            return Cache::new(shape);
+        };
+        let mut cache = spare.swap_remove(at);
+        drop(spare);
+        cache.invalidate();
+        cache
+    }
+}
+
+impl Drop for LaunchCaches<'_> {
+    fn drop(&mut self) {
+        let mut spare = self.hierarchy.spare.lock();
+        let texture = self.texture.iter_mut().flat_map(|(_, caches)| caches);
+        for cache in self.l1.iter_mut().chain(texture).filter_map(|c| c.get_mut().take()) {
+            if spare.len() < MOST_SPARE {
+                spare.push(cache);
+            }
         }
     }
 }
@@ -110,7 +140,7 @@ impl LaunchCaches<'_> {
         let mut below = Vec::with_capacity(sectors.len());
         if let Some(cache) = caches.get(smid as usize) {
             let mut cache = cache.lock();
-            let cache = cache.get_or_insert_with(|| Cache::new(shape));
+            let cache = cache.get_or_insert_with(|| self.hierarchy.empty(shape));
             for &sector in sectors {
                 let hit = match kind {
                     Kind::Load => cache.read(sector << 5),
@@ -191,7 +221,8 @@ impl LaunchCaches<'_> {
         let loads = kind == Kind::Load;
         let used = self.shape.bytes > 0 && (cached || !loads);
         let mut l1 = self.l1.get(smid as usize).filter(|_| used).map(|l1| l1.lock());
-        let mut l1 = l1.as_mut().map(|l1| l1.get_or_insert_with(|| Cache::new(self.shape)));
+        let mut l1 =
+            l1.as_mut().map(|l1| l1.get_or_insert_with(|| self.hierarchy.empty(self.shape)));
         let (mut l2, mut found) = (None, CacheCounts::default());
         if touches.len() > WARM {
             let lines = || touches.iter().map(|t| first.wrapping_add_signed(t.line));

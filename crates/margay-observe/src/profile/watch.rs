@@ -108,16 +108,22 @@ struct Memo {
     site: u64,
     mask: u32,
     entry: u32,
+    /// The second scalar.
+    u: u64,
     /// From the base to the lowest lane's address.
-    lead: i64,
+    lead: u64,
     /// One more than the number of the entry's pattern; 0 if it was not met yet.
     seen: [u32; 64],
 }
 
 impl Default for Memo {
     fn default() -> Memo {
-        Memo { site: 0, mask: 0, entry: 0, lead: 0, seen: [0; 64] }
+        Memo { site: 0, mask: 0, entry: 0, u: 0, lead: 0, seen: [0; 64] }
     }
+}
+
+fn second(e: &PatternedEvent<'_>) -> u64 {
+    e.second.map_or(0, |(_, of)| of)
 }
 
 fn memo_of(base: u64) -> usize {
@@ -286,13 +292,13 @@ impl Worker<'_, '_> {
         let found = self.counted(&event, e.times)?;
         let entry = &self.sites[at.pc as usize][found];
         let range = entry.lo..entry.hi;
-        if entry.period == PERIOD && e.second.is_none() && e.base & 3 == 0 {
+        if entry.period == PERIOD && e.base & 3 == 0 {
             let seen = entry.patterns.last() as u32 + 1;
             let memo = &mut self.memos[at.pc as usize];
-            let lead = e.pattern[(mask.trailing_zeros() & 31) as usize];
-            let new = Memo { site: e.site, mask, entry: found as u32, lead, ..Memo::default() };
-            if (memo.site, memo.mask, memo.entry) != (new.site, new.mask, new.entry) {
-                *memo = new;
+            let lead = addresses[(mask.trailing_zeros() & 31) as usize].wrapping_sub(e.base);
+            let (site, entry, u) = (e.site, found as u32, second(e));
+            if (memo.site, memo.mask, memo.entry, memo.u) != (site, mask, entry, u) {
+                *memo = Memo { site, mask, entry, u, lead, ..Memo::default() };
             }
             memo.seen[memo_of(e.base)] = seen;
         }
@@ -331,8 +337,9 @@ impl Watch for Worker<'_, '_> {
 
     fn patterned(&mut self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
         let memo = &self.memos[e.at.pc as usize];
-        if memo.site == e.site && memo.mask == e.mask && e.base & 3 == 0 && e.second.is_none() {
-            let lead = e.base.wrapping_add_signed(memo.lead);
+        let same = memo.site == e.site && memo.mask == e.mask && memo.u == second(e);
+        if same && e.base & 3 == 0 {
+            let lead = e.base.wrapping_add(memo.lead);
             let seen = memo.seen[memo_of(e.base)];
             if let Some(entry) = self.sites[e.at.pc as usize].get_mut(memo.entry as usize)
                 && (entry.lo..entry.hi).contains(&lead)
