@@ -176,6 +176,7 @@ impl Prepared {
             threads,
             seed: None,
             grid_id: 1,
+            graph_exec: 0,
             grid_workspace: 0,
             envreg: [0; 32],
             engine: None,
