@@ -320,5 +320,26 @@ MARGAY_HALF_TO_INT(unsigned char, __bfloat162uchar_rz, trunc)
 #undef MARGAY_PICK_OTHER
 #undef MARGAY_NO_OPERATORS
 
+// Before 9.0 no instruction adds: a loop compares and exchanges, as CUDA's guide says of 8.x.
+#if defined(MARGAY_ARCH) && MARGAY_ARCH >= 800 && MARGAY_ARCH < 900
+#define MARGAY_ATOMIC_ADD(SUFFIX, T, WORD, ADD)                                                    \
+  MARGAY_D T atomicAdd##SUFFIX(T *address, T val) {                                                \
+    WORD old = *(const volatile WORD *)address, expected;                                          \
+    do {                                                                                           \
+      expected = old;                                                                              \
+      T sum = ADD(__builtin_bit_cast(T, expected), val);                                           \
+      old = atomicCAS##SUFFIX((WORD *)address, expected, __builtin_bit_cast(WORD, sum));           \
+    } while (old != expected);                                                                     \
+    return __builtin_bit_cast(T, old);                                                             \
+  }
+MARGAY_ATOMIC_ADD(, __nv_bfloat16, unsigned short, __hadd)
+MARGAY_ATOMIC_ADD(_block, __nv_bfloat16, unsigned short, __hadd)
+MARGAY_ATOMIC_ADD(_system, __nv_bfloat16, unsigned short, __hadd)
+MARGAY_ATOMIC_ADD(, __nv_bfloat162, unsigned int, __hadd2)
+MARGAY_ATOMIC_ADD(_block, __nv_bfloat162, unsigned int, __hadd2)
+MARGAY_ATOMIC_ADD(_system, __nv_bfloat162, unsigned int, __hadd2)
+#undef MARGAY_ATOMIC_ADD
+#endif
+
 #endif
 #endif

@@ -76,9 +76,20 @@ def cuda_samples(checkout):
     def fatbin_of(kernel):
         return ["-fatbin", f"{kernel}.cu", "-o", "{out}/" + kernel + "64.fatbin"]
 
+    def as_on_the_card(code, stdout, _stderr):
+        recorded = (ROOT / "tests/contract/device_query.h200.txt").read_text().splitlines()
+        # The first line is the program's own path.
+        for mine, card in zip(stdout.splitlines()[1:], recorded[1:], strict=False):
+            if mine != card:
+                return f"`{mine.strip()}`, where the card printed `{card.strip()}`"
+        return exit_code_zero(code, stdout, _stderr) if stdout.count("\n") == len(recorded) else "another number of lines"
+
+    query = one(samples / "1_Utilities", "deviceQuery", "deviceQuery.cpp", extra=["--cuda-version", "13.0"])
+    query.verdict, query.environment = as_on_the_card, {"MARGAY_GPU": "h200"}
     fatbin = fatbin_of("vectorAdd_kernel")
     ptx = ["-ptx", "ptxjit_kernel.cu", "-o", "{out}/ptxjit_kernel64.ptx"]
     return [
+        query,
         one(intro, "vectorAdd"),
         one(intro, "simpleTemplates"),
         one(intro, "vectorAddDrv", "vectorAddDrv.cpp", extra=["-lcuda"], before=[fatbin]),

@@ -220,6 +220,14 @@ impl Program {
         functions.flat_map(|f| &f.blocks).flat_map(|b| &b.insts)
     }
 
+    /// The calls of the system in them, one for each place.
+    pub fn syscalls(&self) -> impl Iterator<Item = ir::Syscall> {
+        self.insts().filter_map(|inst| match inst.attr {
+            ir::Attr::Syscall(call) => Some(call),
+            _ => None,
+        })
+    }
+
     /// What the instruction at `pc` is.
     pub fn instruction(&self, pc: u32) -> Option<InstructionView<'_>> {
         let site = self.sites.get(pc as usize)?;

@@ -14,6 +14,7 @@ use crate::ast::{
     Base, Function, Instruction, Item, Module, Operand, OperandKind, Span, Statement, Symbol,
 };
 use crate::isa::since::{Since, of_special_register};
+use crate::pointers;
 
 /// The pragma of modules whose instructions were written for a later target than they name.
 pub const EXPANDED: &str = "margay expanded";
@@ -75,6 +76,10 @@ pub fn lacking(module: &Module, text: &[u8]) -> Vec<Lacking> {
         module,
         target,
         written: if target.expanded { inline_assembly(text) } else { Vec::new() },
+        ambiguous: match target.expanded {
+            true if target.sm < 20 => pointers::ambiguous(module),
+            _ => HashMap::new(),
+        },
         files: HashMap::new(),
         registers: HashMap::new(),
         here: Vec::new(),
@@ -148,6 +153,8 @@ struct Walk<'m> {
     target: Target,
     /// Where inline assembly stands in the text.
     written: Vec<Range<usize>>,
+    /// Accesses by pointers that nvcc could not have resolved.
+    ambiguous: HashMap<u32, String>,
     files: HashMap<u32, &'m str>,
     /// What is known of a name as a special register.
     registers: HashMap<Symbol, Option<u16>>,
@@ -220,6 +227,10 @@ impl<'m> Walk<'m> {
             };
             self.lacks(what, Some(since), inst.opcode_span);
             return;
+        }
+        if let Some(spaces) = self.ambiguous.get(&inst.opcode_span.start) {
+            let what = format!("`{}` by a pointer that may be to {spaces} memory", written(inst));
+            self.lacks(what, Some(Since { sm: 20, suffix: None }), inst.opcode_span);
         }
         if target.strict_votes && target.sm >= 70 && matches!(inst.opcode(), "shfl" | "vote") {
             self.lacks(format!("`{}`", written(inst)), None, inst.opcode_span);

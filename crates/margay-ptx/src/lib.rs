@@ -16,6 +16,7 @@ pub mod instruction;
 pub mod isa;
 mod lex;
 mod parse;
+mod pointers;
 mod print;
 pub mod span;
 pub mod symbol;

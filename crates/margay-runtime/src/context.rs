@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use margay_arch::Gpu;
 use margay_exec::mem::{Devices, Reach};
+use margay_exec::program::Program;
+use margay_ir::Syscall;
 use parking_lot::Mutex;
 
 use crate::device_heap::DeviceHeap;
@@ -72,8 +74,10 @@ pub struct Context {
     gone: AtomicBool,
     pub(crate) streams: Mutex<StreamSet>,
     limits: Mutex<ContextLimits>,
-    /// A kernel has run: the heap's and the FIFO's size are fixed.
-    pub(crate) launched: AtomicBool,
+    /// A kernel that may print was launched: the FIFO's size is fixed.
+    prints: AtomicBool,
+    /// A kernel that may allocate was launched: the heap's size is fixed.
+    allocates: AtomicBool,
     pub(crate) fifo: PrintFifo,
     pub(crate) heap: DeviceHeap,
     peers: Mutex<HashSet<Handle>>,
@@ -95,7 +99,8 @@ impl Context {
             error: AtomicU32::new(0),
             gone: AtomicBool::new(false),
             streams: Mutex::default(),
-            launched: AtomicBool::new(false),
+            prints: AtomicBool::new(false),
+            allocates: AtomicBool::new(false),
             fifo: PrintFifo::new(limits.print_fifo),
             heap: DeviceHeap::new(device, limits.heap),
             limits: Mutex::new(limits),
@@ -133,27 +138,44 @@ impl Context {
         *self.limits.lock()
     }
 
-    /// Changes limits; the FIFO and the heap cannot change once a kernel has run.
+    /// What a launch of this kernel fixes.
+    pub(crate) fn launches(&self, program: &Program) {
+        for call in program.syscalls() {
+            match call {
+                Syscall::Vprintf => self.prints.store(true, Ordering::Release),
+                Syscall::Malloc | Syscall::Free => self.allocates.store(true, Ordering::Release),
+                Syscall::Printf | Syscall::AssertFail | Syscall::Runtime => {}
+            }
+        }
+    }
+
+    /// Changes limits. The FIFO and the heap cannot change once a kernel that could use them was launched
+    /// (CUDA Runtime API, `cudaDeviceSetLimit`); steps and least sizes are those of an H200
+    /// (`tests/contract/limits.cu`).
     pub fn set_limits(&self, change: impl FnOnce(&mut ContextLimits)) -> Result<()> {
+        crate::capture::check_unsafe_call()?;
+        let device = runtime::get().device(self.device)?;
         let mut limits = self.limits.lock();
         let mut wanted = *limits;
         change(&mut wanted);
-        let fixed = wanted.heap != limits.heap || wanted.print_fifo != limits.print_fifo;
-        if fixed && self.launched.load(Ordering::Acquire) {
+        let heap = wanted.heap != limits.heap && self.allocates.load(Ordering::Acquire);
+        let fifo = wanted.print_fifo != limits.print_fifo && self.prints.load(Ordering::Acquire);
+        if heap || fifo {
             return Err(CudaError::InvalidValue);
         }
-        let per_thread =
-            u64::from(runtime::get().device(self.device)?.gpu.limits.local_per_thread.value);
+        let per_thread = u64::from(device.gpu.limits.local_per_thread.value);
         // The frame of a kernel needs a part of it (measured: 256 KiB of 512 are accepted, all is not).
         if wanted.stack >= per_thread {
             return Err(CudaError::InvalidValue);
         }
-        let total = runtime::get().device(self.device)?.total_memory();
+        let total = device.total_memory();
         if wanted.heap > total || wanted.print_fifo > total {
             return Err(CudaError::OutOfMemory);
         }
-        // A card has at least this much (measured).
-        wanted.print_fifo = wanted.print_fifo.max(512 << 10);
+        wanted.heap = wanted.heap.next_multiple_of(64 << 10).max(4 << 20);
+        wanted.print_fifo = wanted.print_fifo.next_multiple_of(256).max(512 << 10);
+        let slice = u64::from(device.gpu.card.l2_bytes.value) / 16;
+        wanted.persisting_l2 = wanted.persisting_l2.next_multiple_of(slice.max(1));
         self.fifo.set_limit(wanted.print_fifo);
         self.heap.set_limit(wanted.heap);
         *limits = wanted;

@@ -247,7 +247,7 @@ impl Context {
             return Err(RunFailure::LocalMemory { needed, most });
         }
         let ready = self.prepare(function, request, envreg)?;
-        self.launched.store(true, Ordering::Release);
+        self.launches(&ready.program);
         let memory = &runtime::get().memory;
         let services = Services { context: self, grid: None };
         let Ready { program, machine, config, resources, .. } = &ready;
@@ -328,7 +328,7 @@ impl Context {
         }
         let stream_handle = stream.shown();
         self.fifo.flush();
-        self.launched.store(true, Ordering::Release);
+        self.launches(&ready.program);
         let context = self.clone();
         let work = move || {
             if context.check().is_err() {

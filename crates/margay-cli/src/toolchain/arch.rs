@@ -5,6 +5,8 @@
 //! margay's machine code is PTX, too. So `compute_80` embeds PTX, which later GPUs translate; `sm_80` embeds the
 //! same text as an image for the GPUs that run `sm_80`'s machine code, those of 8.0 to 8.9, and no others.
 
+use margay_arch::ComputeCapability;
+
 use crate::failure::Failure;
 
 /// A target architecture: 90 with suffix 'a' is `sm_90a`.
@@ -22,7 +24,8 @@ impl std::fmt::Display for Arch {
 }
 
 impl Arch {
-    /// Reads `sm_90`, `compute_90a`, `lto_90` or `90`.
+    /// Reads `sm_90`, `compute_90a`, `lto_90` or `90`, if NVIDIA made it: those that have a compute capability, and
+    /// two that only compilers know.
     pub fn parse(text: &str) -> Option<Arch> {
         let digits = ["sm_", "compute_", "lto_"]
             .iter()
@@ -32,8 +35,16 @@ impl Arch {
             Some(rest) => (rest, digits.chars().last()),
             None => (digits, None),
         };
-        let number = digits.parse().ok().filter(|n| (10..=199).contains(n))?;
-        Some(Arch { number, suffix })
+        let number: u32 = digits.parse().ok()?;
+        // 10.1 became 11.0, and 8.8 is the 8.6 of a game console.
+        let made =
+            ComputeCapability::from_sm(number).limits().is_some() || [88, 101].contains(&number);
+        let since = match suffix {
+            Some('a') => 90,
+            Some(_) => 100,
+            None => 10,
+        };
+        (made && number >= since).then_some(Arch { number, suffix })
     }
 }
 
@@ -202,7 +213,8 @@ const fn plain(number: u32) -> Arch {
 
 fn unknown(name: &str) -> Failure {
     Failure::Usage(format!(
-        "`{name}` is no GPU architecture; write sm_XX or compute_XX, such as sm_90, or native"
+        "`{name}` is no GPU architecture; there are sm_10 to sm_121, such as sm_75 or sm_90a, the same as \
+         compute_XX, and native (`margay gpus` lists them)"
     ))
 }
 
@@ -215,6 +227,10 @@ mod tests {
         assert_eq!(Arch::parse("sm_90a").unwrap().to_string(), "sm_90a");
         assert_eq!(Arch::parse("compute_75").unwrap().to_string(), "sm_75");
         assert!(Arch::parse("sm_9000").is_none() && Arch::parse("volta").is_none());
+        for none in ["sm_99", "sm_22", "sm_80a", "sm_90f", "compute_131"] {
+            assert!(Arch::parse(none).is_none(), "{none}");
+        }
+        assert!(Arch::parse("sm_100f").is_some() && Arch::parse("sm_101a").is_some());
     }
 
     fn shown(targets: Result<Vec<Target>, Failure>) -> Result<String, String> {

@@ -19,13 +19,14 @@ use margay_runtime::image::{self, Problem};
 use super::arch::Arch;
 use super::build::Session;
 use super::options::Options;
-use super::{cache::Cache, headers};
+use super::{cache::Cache, device_link, headers};
 use crate::failure::Failure;
 
 /// Rules about what 1.x lacks, and what a later capability brought.
 const OF_OLD: [&str; 6] = ["MG108", "MG109", "MG113", "MG307", "MG309", "MG311"];
 /// The rules for a source that an architecture cannot run, to name the place better than PTX does.
 const OF_CAPABILITY: [&str; 2] = ["MG307", "MG311"];
+const BUILT_IN: &str = "MG114";
 const STATIC_MEMBER: &str = "MG115";
 const SIGNATURE: &str = "MG116";
 const VIRTUAL_ARGUMENT: &str = "MG118";
@@ -85,6 +86,7 @@ fn told(session: &Session, source: &Path, arch: Arch, ptx: &str, problem: &Probl
         Some(p) => format!("{}:{}:{}: error: {}\n", p.file, p.line, p.column, problem.message),
         None => format!("{}: error: {}\n", source.display(), problem.message),
     };
+    text = device_link::demangled(&text);
     let line = ptx.lines().nth((problem.line as usize).saturating_sub(1)).unwrap_or_default();
     let _ = writeln!(text, "    PTX line {} for {arch}: {}", problem.line, line.trim());
     text
@@ -141,7 +143,11 @@ pub fn source(
     if (FERMI..KEPLER_2).contains(&oldest.number) && texts.iter().any(|t| t.contains("atomic")) {
         codes.push(ATOMICS);
     }
-    // Parsing twice more takes a second: only what has the words can be wrong.
+    // Parsing twice more takes a second: only what has the words can be wrong. clang itself refuses the other
+    // built-in variables' addresses; `warpSize` is an `int` to it.
+    if texts.iter().any(|t| may_address_warp_size(t)) {
+        codes.push(BUILT_IN);
+    }
     if texts.iter().any(|t| t.lines().any(may_be_static_member)) {
         codes.push(STATIC_MEMBER);
     }
@@ -166,6 +172,14 @@ pub fn source(
         return Err(Failure::Compile { source_file: source.to_path_buf(), code: 1 });
     }
     Ok(text)
+}
+
+/// Whether a text may take the address of `warpSize`.
+fn may_address_warp_size(text: &str) -> bool {
+    text.match_indices("warpSize").any(|(at, _)| {
+        let before = text[..at].trim_end_matches(|c: char| c.is_whitespace() || "(:".contains(c));
+        before.ends_with('&') && !before.ends_with("&&")
+    })
 }
 
 /// Whether a line may declare a static data member with a memory space.

@@ -36,6 +36,12 @@ fn what_a_capability_lacks_is_refused_with_line_and_capability() {
         ("p = (int *)malloc(4); free(p);", "sm_13", "sm_20", "2.0"),
         ("*p = __syncthreads_count(*p);", "sm_13", "sm_20", "2.0"),
         ("*l = clock64();", "sm_13", "sm_20", "2.0"),
+        (
+            "__shared__ int s[9]; int *q = *l ? p : s; *q = 3; p[1] = s[*p];",
+            "sm_13",
+            "sm_20",
+            "2.0",
+        ),
         ("asm(\"popc.b32 %0, %0;\" : \"+r\"(*p));", "sm_13", "sm_20", "2.0"),
         ("*p = __shfl_sync(~0u, *p, 3);", "sm_21", "sm_30", "3.0"),
         ("*p = __ldg(p);", "sm_30", "sm_35", "3.2"),
@@ -111,6 +117,32 @@ fn halves_before_their_intrinsics() {
         let got = place.margay(&["cc", "-fatbin", arch, "x.cu"]);
         assert_eq!(got.code, 0, "{arch}: {}", got.stderr);
     }
+}
+
+/// Before 9.0 the addition of bfloat16 is a loop, and before 8.0 there is none.
+#[test]
+fn atomic_additions_of_bfloat16() {
+    if !clang("atomic_additions_of_bfloat16") {
+        return;
+    }
+    let place = Place::empty();
+    place.write(
+        "x.cu",
+        "#include <cstdio>\n#include <cuda_bf16.h>\n\
+         __device__ __nv_bfloat162 pair;\n__device__ __nv_bfloat16 one;\n\
+         __global__ void k() {\n\
+           atomicAdd(&one, __float2bfloat16(1.0f));\n\
+           atomicAdd(&pair, __floats2bfloat162_rn(1.0f, 2.0f));\n\
+         }\n\
+         __global__ void say() { printf(\"%g %g %g\\n\", (float)one, (float)pair.x, (float)pair.y); }\n\
+         int main() { k<<<2, 50>>>(); say<<<1, 1>>>(); return cudaDeviceSynchronize(); }\n",
+    );
+    for gpu in ["a100", "h200"] {
+        let got = place.margay(&["run", "--gpu", gpu, "x.cu"]);
+        assert_eq!((got.code, got.stdout.as_str()), (0, "100 100 200\n"), "{gpu}: {}", got.stderr);
+    }
+    let got = place.margay(&["cc", "-c", "-arch=sm_75", "x.cu"]);
+    assert!(got.code == 1 && got.stderr.contains("bfloat16 from 8.0 on"), "{}", got.stderr);
 }
 
 /// What nvcc wrote other sequences for, and what 1.x has.
@@ -192,8 +224,14 @@ fn rules_that_clang_does_not_know() {
             "#ifdef __CUDA_ARCH__\ntypedef float real;\n#else\ntypedef double real;\n#endif\n\
              __global__ void k(real *p) { p[0] = 1; }\n",
         );
-    let got = place.margay(&["cc", "-c", "member.cu"]);
-    assert!(got.code == 1 && got.stderr.contains("error[MG115]"), "{}", got.stderr);
+    place.write(
+        "address.cu",
+        "__global__ void k(int *p) { if (p && warpSize) { const int *q = &warpSize; *p = *q; } }\n",
+    );
+    for (file, code) in [("member.cu", "error[MG115]"), ("address.cu", "error[MG114]")] {
+        let got = place.margay(&["cc", "-c", file]);
+        assert!(got.code == 1 && got.stderr.contains(code), "{file}: {}", got.stderr);
+    }
     for (file, warning) in [("virtual.cu", "warning[MG118]"), ("signature.cu", "warning[MG116]")] {
         // The second time it comes out of the cache.
         for _ in 0..2 {
@@ -265,6 +303,11 @@ fn architectures_that_do_not_fit_are_refused() {
             "incompatible code generation requested: arch=compute_90, code=sm_70: code for the one does not run on the other",
         ),
         ("-gencode arch=compute_80", "-gencode arch=compute_80: it has no `code=sm_XX`"),
+        (
+            "-arch=sm_99",
+            "`sm_99` is no GPU architecture; there are sm_10 to sm_121, such as sm_75 or sm_90a, the same as \
+             compute_XX, and native (`margay gpus` lists them)",
+        ),
         (
             "-arch=sm_80 -code=sm_80",
             "-arch=sm_80 beside -code: it must be a virtual architecture there, such as compute_80",

@@ -6,13 +6,15 @@
 //! are written under another name and renamed, so that processes never see one another's halves. A
 //! folder that cannot be read or written is no error: it only saves nothing.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
-/// The folder may hold so many bytes; the files that were used longest ago go first.
+/// The folder may hold so many bytes, unless `CUDA_CACHE_MAXSIZE` says other; the files that were used longest ago
+/// go first.
 const LIMIT: u64 = 256 << 20;
 /// A draft that is older was left by a process that ended while it wrote.
 const ABANDONED: Duration = Duration::from_secs(600);
@@ -29,17 +31,32 @@ pub fn key(parts: &[&str]) -> String {
 }
 
 fn folder() -> Option<PathBuf> {
-    if std::env::var_os("MARGAY_JIT_CACHE").is_some_and(|v| v == "0") {
+    folder_by(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
+}
+
+/// The variables that NVIDIA's driver has for its own cache of compiled code mean this one, unless margay's say more.
+fn folder_by(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let is = |name: &str, value: &str| variable(name).is_some_and(|v| v == value);
+    if is("MARGAY_JIT_CACHE", "0") || is("CUDA_CACHE_DISABLE", "1") {
         return None;
     }
-    let root = match std::env::var_os("MARGAY_CACHE_DIR") {
-        Some(folder) => PathBuf::from(folder),
-        None => match std::env::var_os("XDG_CACHE_HOME") {
-            Some(cache) => PathBuf::from(cache).join("margay"),
-            None => PathBuf::from(std::env::var_os("HOME")?).join(".cache/margay"),
-        },
+    if let Some(folder) = variable("MARGAY_CACHE_DIR") {
+        return Some(PathBuf::from(folder).join("jit"));
+    }
+    if let Some(folder) = variable("CUDA_CACHE_PATH") {
+        return Some(PathBuf::from(folder).join("margay"));
+    }
+    let root = match variable("XDG_CACHE_HOME") {
+        Some(cache) => PathBuf::from(cache).join("margay"),
+        None => PathBuf::from(variable("HOME")?).join(".cache/margay"),
     };
     Some(root.join("jit"))
+}
+
+/// What the folder may hold. A driver takes at most 4 GiB for the limit.
+fn limit_by(size: Option<&str>) -> u64 {
+    const MOST: u64 = 4 << 30;
+    size.and_then(|text| text.trim().parse().ok()).map_or(LIMIT, |bytes: u64| bytes.min(MOST))
 }
 
 /// The object under a key, if there is a whole one.
@@ -50,7 +67,8 @@ pub fn get(key: &str) -> Option<Vec<u8>> {
 /// Keeps an object.
 pub fn put(key: &str, object: &[u8]) {
     if let Some(folder) = folder() {
-        put_in(&folder, key, object, LIMIT);
+        let limit = limit_by(std::env::var("CUDA_CACHE_MAXSIZE").ok().as_deref());
+        put_in(&folder, key, object, limit);
     }
 }
 
@@ -126,6 +144,24 @@ fn shrink(folder: &Path, limit: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_drivers_variables_mean_this_cache() {
+        let by = |set: &[(&str, &str)]| {
+            let set: Vec<(String, OsString)> =
+                set.iter().map(|(n, v)| ((*n).to_owned(), OsString::from(v))).collect();
+            folder_by(|name| set.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone()))
+        };
+        let home = ("HOME", "/home/u");
+        assert_eq!(by(&[home]), Some("/home/u/.cache/margay/jit".into()));
+        assert_eq!(by(&[home, ("CUDA_CACHE_DISABLE", "1")]), None);
+        assert!(by(&[home, ("CUDA_CACHE_DISABLE", "0")]).is_some());
+        assert_eq!(by(&[home, ("CUDA_CACHE_PATH", "/c")]), Some("/c/margay".into()));
+        let both = [home, ("CUDA_CACHE_PATH", "/c"), ("MARGAY_CACHE_DIR", "/m")];
+        assert_eq!(by(&both), Some("/m/jit".into()));
+        assert_eq!((limit_by(None), limit_by(Some("x"))), (LIMIT, LIMIT));
+        assert_eq!((limit_by(Some("1048576")), limit_by(Some("99999999999"))), (1 << 20, 4 << 30));
+    }
 
     /// A folder that goes with the test.
     struct Place(PathBuf);
