@@ -178,7 +178,6 @@ impl Prepared {
             grid_id: 1,
             graph_exec: 0,
             grid_workspace: 0,
-            graph_exec: 0,
             envreg: [0; 32],
             engine: None,
         }
