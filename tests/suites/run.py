@@ -51,6 +51,8 @@ class Program:
     seconds: int = 0
     # Set when it runs, where the caller has not set it.
     environment: dict = dataclasses.field(default_factory=dict)
+    # One that launches nothing has nothing that could be checked.
+    launches: bool = True
 
 
 def exit_code_zero(code, _stdout, _stderr):
@@ -85,7 +87,7 @@ def cuda_samples(checkout):
         return exit_code_zero(code, stdout, _stderr) if stdout.count("\n") == len(recorded) else "another number of lines"
 
     query = one(samples / "1_Utilities", "deviceQuery", "deviceQuery.cpp", extra=["--cuda-version", "13.0"])
-    query.verdict, query.environment = as_on_the_card, {"MARGAY_GPU": "h200"}
+    query.verdict, query.environment, query.launches = as_on_the_card, {"MARGAY_GPU": "h200"}, False
     fatbin = fatbin_of("vectorAdd_kernel")
     ptx = ["-ptx", "ptxjit_kernel.cu", "-o", "{out}/ptxjit_kernel64.ptx"]
     return [
@@ -284,6 +286,8 @@ def main():
         sys.exit(f"{margay}: not found; build it with `make build` or name it with --margay")
     compiler = shlex.split(options.compiler) if options.compiler else [margay, "cc"]
     programs = SUITES[options.suite](options.checkout.resolve())
+    if options.check:
+        programs = [p for p in programs if p.launches]
     if options.only:
         programs = [p for p in programs if p.name in options.only]
     # How programs end: `fail` or `waive`; and codes of findings, with commas between.
