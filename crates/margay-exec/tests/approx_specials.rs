@@ -4,7 +4,7 @@
 //!
 //! Bit for bit wherever an argument or the result is NaN, infinite or zero. Where one is subnormal, the
 //! card computes an ordinary result from the scaled argument, or scales an ordinary result: then ours
-//! has the card's bits except where the card's reciprocal, root, power or logarithm itself differs,
+//! has the card's bits for reciprocals and inverse roots, and else except where the card's root, power or logarithm itself differs,
 //! within what PTX allows for it; never is one of them flushed and the other not.
 
 use std::collections::BTreeMap;
@@ -99,6 +99,8 @@ fn specials_and_subnormals() {
             Kind::Special => 0,
             // Sine, cosine and tangent of a subnormal are 0, 1 and itself.
             Kind::Subnormal if form.starts_with(['s', 'c', 't']) && !form.starts_with("sqrt") => 0,
+            // The card's own function unit.
+            Kind::Subnormal if ["rcp.approx.f32", "rsqrt.approx.f32"].contains(&form) => 0,
             Kind::Subnormal => slack(form),
             Kind::Normal if form.starts_with("lg2") => u64::MAX,
             Kind::Normal => slack(form),

@@ -5,7 +5,8 @@
 
 use crate::ops::Ops;
 use crate::single;
-use crate::value::{F32, F64, I64};
+use crate::table::Checked;
+use crate::value::{F32, F64, I64, Mask};
 
 /// A subnormal becomes zero of the same sign.
 #[inline(always)]
@@ -37,6 +38,28 @@ fn product<O: Ops, const FTZ: bool>(a: F32<O>, b: F32<O>) -> F32<O> {
 pub fn rcp<O: Ops, const FTZ: bool>(x: F32<O>) -> F32<O> {
     let x = flushed::<O, FTZ>(x);
     flushed::<O, FTZ>((x.k(1.0) / x).canonical())
+}
+
+/// Whether argument or reciprocal is subnormal.
+#[inline(always)]
+fn has_subnormal<O: Ops>(x: F32<O>) -> Mask<O> {
+    let x = x.abs();
+    let small = x.gt(0.0) & x.lt(f32::MIN_POSITIVE);
+    let large = x.gt(f32::from_bits((126 + 127) << 23)) & x.lt(f32::INFINITY);
+    small | large
+}
+
+/// [`rcp`] without `.ftz`: where argument or result is subnormal, as a card computes it.
+#[inline(always)]
+pub fn rcp_checked<O: Ops>(x: F32<O>) -> Checked<F32<O>, O> {
+    Checked { value: rcp::<O, false>(x), slow: has_subnormal(x) }
+}
+
+/// [`rsqrt`] without `.ftz`: where the argument is subnormal, as a card computes it.
+#[inline(always)]
+pub fn rsqrt_checked<O: Ops>(x: F32<O>) -> Checked<F32<O>, O> {
+    let slow = x.gt(0.0) & x.lt(f32::MIN_POSITIVE);
+    Checked { value: rsqrt::<O, false>(x), slow }
 }
 
 /// `sqrt.approx.f32`: correctly rounded.

@@ -42,8 +42,9 @@ mod reduce;
 mod scalar;
 pub mod single;
 mod table;
+pub mod units;
 pub mod value;
 
 pub use ops::Ops;
 pub use scalar::Scalar;
-pub use table::{Emitted, Function, Type, Value, emit};
+pub use table::{Checked, Emitted, Function, Type, Value, emit};

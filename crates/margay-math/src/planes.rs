@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use crate::scalar::Scalar;
 use crate::table::{Checked, Function, table};
 use crate::value::{F32, F64, I32, I64};
-use crate::{approx, double, single};
+use crate::{approx, double, single, units};
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;

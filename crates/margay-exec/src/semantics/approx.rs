@@ -9,7 +9,7 @@
 //! Limit: last bits differ from a card's, as they differ between cards.
 
 use margay_math::value::{F32, F64};
-use margay_math::{Scalar, approx, single as formulas};
+use margay_math::{Scalar, approx, single as formulas, units};
 
 use super::half_float::{NAN, bf16, f16};
 
@@ -36,10 +36,36 @@ macro_rules! operations {
     };
 }
 
+/// `rcp.approx.f32`.
+#[inline(always)]
+pub fn rcp<const FTZ: bool>(a: u32) -> u32 {
+    if FTZ {
+        return approx::rcp::<Scalar, true>(lane(a)).v.to_bits();
+    }
+    let checked = approx::rcp_checked(lane(a));
+    if checked.slow.v {
+        units::reciprocal(f32::from_bits(a)).to_bits()
+    } else {
+        checked.value.v.to_bits()
+    }
+}
+
+/// `rsqrt.approx.f32`.
+#[inline(always)]
+pub fn rsqrt<const FTZ: bool>(a: u32) -> u32 {
+    if FTZ {
+        return approx::rsqrt::<Scalar, true>(lane(a)).v.to_bits();
+    }
+    let checked = approx::rsqrt_checked(lane(a));
+    if checked.slow.v {
+        units::inverse_root(f32::from_bits(a)).to_bits()
+    } else {
+        checked.value.v.to_bits()
+    }
+}
+
 operations! {
-    rcp ftz;
     sqrt ftz;
-    rsqrt ftz;
     ex2 ftz;
     lg2 ftz;
     sin;
