@@ -217,6 +217,8 @@ impl Group {
             for b in 0..self.blocks.len() {
                 let warps = self.blocks[b].warps.len();
                 let had = std::mem::take(&mut self.skip);
+                // Those that had their turns may be the ones that go on.
+                ran |= had != 0;
                 for turn_of in 0..warps {
                     // Another seed lets another warp come first, to a lock or to a result.
                     let w = match cx.env.config.seed {

@@ -133,3 +133,64 @@ fn a_profile_does_not_depend_on_the_engine() {
 fn nor_does_one_for_several_gpus_and_a_seed() {
     compare(Some(7), &["gtx680", "h200"]);
 }
+
+/// Lanes part before their first store; a loop has a barrier; `RED` is a barrier that only the scheduler runs.
+const PARTING: &str = ".version 8.3
+.target sm_90
+.address_size 64
+.shared .align 4 .b8 tile[512];
+.visible .entry parting(.param .u64 a, .param .u64 b) {
+.reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .pred %p<4>;
+ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b];
+mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
+mad.lo.u32 %r3, %r2, 128, %r1;
+mul.wide.u32 %rd3, %r3, 4;
+add.u64 %rd4, %rd1, %rd3; add.u64 %rd5, %rd2, %rd3;
+mov.u32 %r6, 0; mov.u32 %r9, 0;
+setp.lt.u32 %p1, %r1, 40;
+@%p1 bra SKIP;
+ld.global.u32 %r4, [%rd4];
+st.global.u32 [%rd5], %r4;
+SKIP:
+mov.u32 %r10, tile; shl.b32 %r11, %r1, 2; add.u32 %r11, %r11, %r10;
+LOOP:
+st.shared.u32 [%r11], %r9;
+bar.sync 0;
+ld.shared.u32 %r5, [%r11];
+setp.eq.u32 %p2, %r5, %r1;
+RED
+add.u32 %r9, %r9, 1;
+st.global.u32 [%rd4], %r6;
+setp.lt.u32 %p3, %r9, 5;
+@%p3 bra LOOP;
+ret;
+}
+";
+
+#[test]
+fn nor_where_lanes_part_and_the_scheduler_takes_over() {
+    if let Some(why) = unavailable() {
+        eprintln!("skipped, nothing can be compiled: {why}");
+        return;
+    }
+    let gpus = &["h200"];
+    for red in ["", "bar.red.popc.u32 %r6, 1, %p2;"] {
+        for (threads, seed) in [(128, None), (128, Some(3)), (100, None), (20, None)] {
+            let mut bench = Bench::new(gpus);
+            bench.seed = seed;
+            let module = bench.load_text(&PARTING.replace("RED", red));
+            let bytes: Vec<u8> = (0..4096u32).map(|i| i as u8).collect();
+            let buffers =
+                vec![(bench.buffer(&bytes), bytes.clone()), (bench.buffer(&bytes), bytes)];
+            let values = buffers.iter().map(|b| b.0).collect();
+            let (grid, block) = ([7, 1, 1], [threads, 1, 1]);
+            let kernel = "parting".to_owned();
+            let mut launch = Launch { bench, module, kernel, grid, block, values, buffers };
+            let (interpreted, one) = launch.profile(Engine::Interp, gpus);
+            let (compiled, two) = launch.profile(Engine::Jit, gpus);
+            assert_eq!(one, two, "{threads} {seed:?} {red}");
+            let why = difference(&interpreted, &compiled);
+            assert!(interpreted == compiled, "{threads} {seed:?} {red}: {why}");
+        }
+    }
+}

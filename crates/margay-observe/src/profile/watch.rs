@@ -66,7 +66,7 @@ impl Observer for LaunchObserver<'_> {
             threads: vec![0; n + 1],
             branches: vec![None; n],
             sites: (0..n).map(|_| Vec::new()).collect(),
-            memos: vec![Memo::default(); n],
+            memos: (0..n).map(|_| None).collect(),
             textures: HashMap::new(),
             touched: Vec::new(),
             wide: is_wide(),
@@ -147,7 +147,7 @@ pub struct Worker<'w, 'a> {
     /// By instruction.
     pub sites: Vec<Vec<Entry>>,
     /// By instruction.
-    memos: Vec<Memo>,
+    memos: Vec<Option<Box<Memo>>>,
     /// By instruction and object.
     pub textures: HashMap<(u32, u64), TextureEntry>,
     /// What an access whose pattern is not kept touches.
@@ -217,7 +217,7 @@ impl Worker<'_, '_> {
             entries.clear();
         }
         self.textures.clear();
-        self.memos.fill(Memo::default());
+        self.memos.fill_with(|| None);
     }
 }
 
@@ -294,11 +294,11 @@ impl Worker<'_, '_> {
         let range = entry.lo..entry.hi;
         if entry.period == PERIOD && e.base & 3 == 0 {
             let seen = entry.patterns.last() as u32 + 1;
-            let memo = &mut self.memos[at.pc as usize];
+            let memo = self.memos[at.pc as usize].get_or_insert_default();
             let lead = addresses[(mask.trailing_zeros() & 31) as usize].wrapping_sub(e.base);
             let (site, entry, u) = (e.site, found as u32, second(e));
             if (memo.site, memo.mask, memo.entry, memo.u) != (site, mask, entry, u) {
-                *memo = Memo { site, mask, entry, u, lead, ..Memo::default() };
+                **memo = Memo { site, mask, entry, u, lead, ..Memo::default() };
             }
             memo.seen[memo_of(e.base)] = seen;
         }
@@ -336,9 +336,12 @@ impl Watch for Worker<'_, '_> {
     }
 
     fn patterned(&mut self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
-        let memo = &self.memos[e.at.pc as usize];
-        let same = memo.site == e.site && memo.mask == e.mask && memo.u == second(e);
-        if same && e.base & 3 == 0 {
+        if let Some(memo) = &self.memos[e.at.pc as usize]
+            && memo.site == e.site
+            && memo.mask == e.mask
+            && memo.u == second(e)
+            && e.base & 3 == 0
+        {
             let lead = e.base.wrapping_add(memo.lead);
             let seen = memo.seen[memo_of(e.base)];
             if let Some(entry) = self.sites[e.at.pc as usize].get_mut(memo.entry as usize)
