@@ -58,8 +58,59 @@ pub fn rcp_checked<O: Ops>(x: F32<O>) -> Checked<F32<O>, O> {
 /// [`rsqrt`] without `.ftz`: where the argument is subnormal, as a card computes it.
 #[inline(always)]
 pub fn rsqrt_checked<O: Ops>(x: F32<O>) -> Checked<F32<O>, O> {
-    let slow = x.gt(0.0) & x.lt(f32::MIN_POSITIVE);
-    Checked { value: rsqrt::<O, false>(x), slow }
+    Checked { value: rsqrt::<O, false>(x), slow: small(x) }
+}
+
+/// Positive and subnormal.
+#[inline(always)]
+fn small<O: Ops>(x: F32<O>) -> Mask<O> {
+    x.gt(0.0) & x.lt(f32::MIN_POSITIVE)
+}
+
+/// [`sqrt`] without `.ftz`: where the argument is subnormal, as a card computes it.
+#[inline(always)]
+pub fn sqrt_checked<O: Ops>(x: F32<O>) -> Checked<F32<O>, O> {
+    Checked { value: sqrt::<O, false>(x), slow: small(x) }
+}
+
+/// [`lg2`] without `.ftz`: where the argument is subnormal, as a card computes it.
+#[inline(always)]
+pub fn lg2_checked<O: Ops>(x: F32<O>) -> Checked<F32<O>, O> {
+    Checked { value: lg2::<O, false>(x), slow: small(x) }
+}
+
+/// [`ex2`] without `.ftz`: where the result is subnormal or nearly, as a card computes it.
+#[inline(always)]
+pub fn ex2_checked<O: Ops>(x: F32<O>) -> Checked<F32<O>, O> {
+    Checked { value: ex2::<O, false>(x), slow: x.lt(-125.0) & x.gt(-152.0) }
+}
+
+/// Whether an operand of a quotient is subnormal, or the quotient is or nearly.
+#[inline(always)]
+fn divides_subnormals<O: Ops>(a: F32<O>, b: F32<O>, quotient: F32<O>) -> Mask<O> {
+    let near = quotient.abs().lt(2.0 * f32::MIN_POSITIVE) & a.abs().gt(0.0) & b.abs().lt(f32::INFINITY);
+    small(a.abs()) | small(b.abs()) | near
+}
+
+/// [`div`] without `.ftz`: where something is subnormal, as a card computes it.
+#[inline(always)]
+pub fn div_checked<O: Ops>(a: F32<O>, b: F32<O>) -> Checked<F32<O>, O> {
+    let value = div::<O, false>(a, b);
+    Checked { value, slow: divides_subnormals(a, b, value) }
+}
+
+/// [`div_full`] without `.ftz`: where something is subnormal, as a card computes it.
+#[inline(always)]
+pub fn div_full_checked<O: Ops>(a: F32<O>, b: F32<O>) -> Checked<F32<O>, O> {
+    let value = div_full::<O, false>(a, b);
+    Checked { value, slow: divides_subnormals(a, b, value) }
+}
+
+/// [`rsqrt_f64`]: where the argument is subnormal, as a card computes it.
+#[inline(always)]
+pub fn rsqrt_f64_checked<O: Ops>(x: F64<O>) -> Checked<F64<O>, O> {
+    let slow = x.gt(0.0) & x.lt(f64::MIN_POSITIVE);
+    Checked { value: rsqrt_f64(x), slow }
 }
 
 /// `sqrt.approx.f32`: correctly rounded.

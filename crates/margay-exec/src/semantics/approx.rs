@@ -3,10 +3,10 @@
 //! `div.full`, `ex2`, `lg2`, `sin`, `cos`, `tanh`).
 //!
 //! PTX bounds their errors and fixes their special values; the bits in between are the hardware's.
-//! Here each is a formula of `margay-math`, without branches. Special values are those that an H200
-//! gave (tests/vectors/h200/approx_math.txt).
+//! Here each is a formula of `margay-math`. Special values are those that an H200 gave
+//! (tests/vectors/h200/approx_specials.txt.zst), and so are results of and from subnormals.
 //!
-//! Limit: last bits differ from a card's, as they differ between cards.
+//! Limit: last bits of other results differ from a card's, as they differ between cards.
 
 use margay_math::value::{F32, F64};
 use margay_math::{Scalar, approx, single as formulas, units};
@@ -19,67 +19,54 @@ fn lane(a: u32) -> F32<Scalar> {
 }
 
 macro_rules! operations {
-    ($($(#[$doc:meta])* $name:ident $($ftz:ident)?;)*) => { $( operations! { @ $(#[$doc])* $name $($ftz)? } )* };
-    (@ $(#[$doc:meta])* $name:ident ftz) => {
-        $(#[$doc])*
-        #[inline(always)]
-        pub fn $name<const FTZ: bool>(a: u32) -> u32 {
-            approx::$name::<Scalar, FTZ>(lane(a)).v.to_bits()
-        }
-    };
-    (@ $(#[$doc:meta])* $name:ident) => {
+    ($($(#[$doc:meta])* $name:ident;)*) => { $(
         $(#[$doc])*
         #[inline(always)]
         pub fn $name(a: u32) -> u32 {
             approx::$name(lane(a)).v.to_bits()
         }
-    };
+    )* };
 }
 
-/// `rcp.approx.f32`.
-#[inline(always)]
-pub fn rcp<const FTZ: bool>(a: u32) -> u32 {
-    if FTZ {
-        return approx::rcp::<Scalar, true>(lane(a)).v.to_bits();
-    }
-    let checked = approx::rcp_checked(lane(a));
-    if checked.slow.v {
-        units::reciprocal(f32::from_bits(a)).to_bits()
-    } else {
-        checked.value.v.to_bits()
-    }
+/// Operations without `.ftz` that have a card's own bits where something is subnormal.
+macro_rules! checked {
+    ($($(#[$doc:meta])* $name:ident ($($arg:ident),+), $checked:ident, $slow:ident;)*) => { $(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name<const FTZ: bool>($($arg: u32),+) -> u32 {
+            if FTZ {
+                return approx::$name::<Scalar, true>($(lane($arg)),+).v.to_bits();
+            }
+            let checked = approx::$checked($(lane($arg)),+);
+            match checked.slow.v {
+                true => units::$slow(($(f32::from_bits($arg)),+)).to_bits(),
+                false => checked.value.v.to_bits(),
+            }
+        }
+    )* };
 }
 
-/// `rsqrt.approx.f32`.
-#[inline(always)]
-pub fn rsqrt<const FTZ: bool>(a: u32) -> u32 {
-    if FTZ {
-        return approx::rsqrt::<Scalar, true>(lane(a)).v.to_bits();
-    }
-    let checked = approx::rsqrt_checked(lane(a));
-    if checked.slow.v {
-        units::inverse_root(f32::from_bits(a)).to_bits()
-    } else {
-        checked.value.v.to_bits()
-    }
+checked! {
+    /// `rcp.approx.f32`.
+    rcp(a), rcp_checked, reciprocal;
+    /// `sqrt.approx.f32`.
+    sqrt(a), sqrt_checked, root;
+    /// `rsqrt.approx.f32`.
+    rsqrt(a), rsqrt_checked, inverse_root;
+    /// `ex2.approx.f32`.
+    ex2(a), ex2_checked, power;
+    /// `lg2.approx.f32`.
+    lg2(a), lg2_checked, logarithm;
+    /// `div.approx.f32`.
+    div(a, b), div_checked, quotient;
+    /// `div.full.f32`.
+    div_full(a, b), div_full_checked, full_quotient;
 }
 
 operations! {
-    sqrt ftz;
-    ex2 ftz;
-    lg2 ftz;
     sin;
     cos;
     tanh;
-}
-
-#[inline(always)]
-pub fn div<const FTZ: bool>(a: u32, b: u32) -> u32 {
-    approx::div::<Scalar, FTZ>(lane(a), lane(b)).v.to_bits()
-}
-#[inline(always)]
-pub fn div_full<const FTZ: bool>(a: u32, b: u32) -> u32 {
-    approx::div_full::<Scalar, FTZ>(lane(a), lane(b)).v.to_bits()
 }
 
 #[inline(always)]
@@ -136,7 +123,11 @@ pub fn rsqrt_f64_ftz(a: u64) -> u64 {
 /// `rsqrt.approx.f64`.
 #[inline(always)]
 pub fn rsqrt_f64(a: u64) -> u64 {
-    approx::rsqrt_f64(lane_f64(a)).v.to_bits()
+    let checked = approx::rsqrt_f64_checked(lane_f64(a));
+    match checked.slow.v {
+        true => units::inverse_root_f64(f64::from_bits(a)).to_bits(),
+        false => checked.value.v.to_bits(),
+    }
 }
 
 #[cfg(test)]

@@ -36,13 +36,14 @@ def square(bits):
     return total
 
 
-def fit(steps, i, squares, bits, skip):
+def fit(steps, i, squares, bits, skip, unit):
     a = np.stack([np.ones(len(i)), i / len(i), squares / 2.0**15], 1)
     least = np.linalg.lstsq(a, steps + 0.5, rcond=None)[0]
-    for c2 in (round(least[2]) + k for k in (0, -1, 1)):
-        rest = (steps << UNIT) - (c2 * squares << (UNIT - 15))
+    grain = unit // 2
+    for c2 in (round(least[2] * 4 / unit) + k for k in (0, -1, 1, -2, 2, -3, 3)):
+        rest = (steps << UNIT) - unit * c2 * squares
         slope = np.polyfit(i[::7], rest[::7].astype(float), 1)[0] * 2.0 ** (bits - UNIT)
-        for c1 in (2 * (round(slope / 2) + k) for k in (0, 1, -1, 2, -2)):
+        for c1 in (grain * (round(slope / grain) + k) for k in (0, 1, -1, 2, -2, 3, -3)):
             left = (rest - (c1 * i << UNIT >> bits))[skip:]
             low, high = int(left.max()), int(left.min()) + (1 << UNIT) - 1
             if low <= high:
@@ -50,7 +51,10 @@ def fit(steps, i, squares, bits, skip):
     return None
 
 
-for name, high in ("rcp_1", 7), ("rsq_1", 6), ("rsq_2", 6), ("ex2_1", 6), ("lg2_8", 6):
+# The unit's places are absolute: a root's last place is twice the others', and then C1 counts one and C2 a half.
+for name, high, unit in (
+    ("rcp_1", 7, 4), ("rsq_1", 6, 4), ("rsq_2", 6, 4), ("ex2_1", 6, 4), ("lg2_8", 6, 4), ("sqrt_1", 6, 2), ("sqrt_2", 6, 2)
+):
     results = load(name)
     bits = 23 - high
     i, squares = np.arange(1 << bits, dtype=np.int64), square(bits)
@@ -58,8 +62,8 @@ for name, high in ("rcp_1", 7), ("rsq_1", 6), ("rsq_2", 6), ("ex2_1", 6), ("lg2_
     for segment in range(1 << high):
         steps = results[segment << bits : segment + 1 << bits] - base
         # The reciprocals of 1 itself are 1: of the next exponent.
-        skip = int(segment == 0 and name in ("rcp_1", "rsq_1"))
-        found = fit(steps, i, squares, bits, skip)
+        skip = int(segment == 0 and name in ("rcp_1", "rsq_1", "sqrt_1", "sqrt_2"))
+        found = fit(steps, i, squares, bits, skip, unit)
         if found is None:
             sys.exit(f"{name}: no coefficients for segment {segment}")
         print(name, segment, hex(base), *found)
