@@ -79,16 +79,17 @@ pub fn lg2_checked<O: Ops>(x: F32<O>) -> Checked<F32<O>, O> {
     Checked { value: lg2::<O, false>(x), slow: small(x) }
 }
 
-/// [`ex2`] without `.ftz`: where the result is subnormal or nearly, as a card computes it.
+/// [`ex2`] without `.ftz`: where the result is subnormal, as a card computes it.
 #[inline(always)]
 pub fn ex2_checked<O: Ops>(x: F32<O>) -> Checked<F32<O>, O> {
-    Checked { value: ex2::<O, false>(x), slow: x.lt(-125.0) & x.gt(-152.0) }
+    Checked { value: ex2::<O, false>(x), slow: x.lt(-126.0) & x.gt(-152.0) }
 }
 
 /// Whether an operand of a quotient is subnormal, or the quotient is or nearly.
 #[inline(always)]
 fn divides_subnormals<O: Ops>(a: F32<O>, b: F32<O>, quotient: F32<O>) -> Mask<O> {
-    let near = quotient.abs().lt(2.0 * f32::MIN_POSITIVE) & a.abs().gt(0.0) & b.abs().lt(f32::INFINITY);
+    let near =
+        quotient.abs().lt(2.0 * f32::MIN_POSITIVE) & a.abs().gt(0.0) & b.abs().lt(f32::INFINITY);
     small(a.abs()) | small(b.abs()) | near
 }
 

@@ -106,7 +106,9 @@ fn exponentials_and_logarithms_are_accurate() {
         let x = i as f32 / 31.7;
         let exact = (x as f64).exp2();
         let ours = f32::from_bits(ex2::<false>(x.to_bits()));
-        assert!(ulps(ours.to_bits(), (exact as f32).to_bits()) <= 1, "ex2 {x}");
+        // A subnormal power is a card's: PTX allows 2.
+        let most = if x < -126.0 { 2 } else { 1 };
+        assert!(ulps(ours.to_bits(), (exact as f32).to_bits()) <= most, "ex2 {x}");
         let y = exact as f32;
         let ours = f32::from_bits(lg2::<false>(y.to_bits())) as f64;
         assert!((ours - (y as f64).log2()).abs() <= 1.2e-7 + ours.abs() * 1.2e-7, "lg2 {y}");
