@@ -222,10 +222,7 @@ impl Program {
 
     /// The calls of the system in them, one for each place.
     pub fn syscalls(&self) -> impl Iterator<Item = ir::Syscall> {
-        self.insts().filter_map(|inst| match inst.attr {
-            ir::Attr::Syscall(call) => Some(call),
-            _ => None,
-        })
+        self.syscalls.iter().map(|site| site.call)
     }
 
     /// What the instruction at `pc` is.

@@ -40,31 +40,24 @@ pub fn rcp<O: Ops, const FTZ: bool>(x: F32<O>) -> F32<O> {
     flushed::<O, FTZ>((x.k(1.0) / x).canonical())
 }
 
-/// Whether argument or reciprocal is subnormal.
+/// Positive and subnormal.
 #[inline(always)]
-fn has_subnormal<O: Ops>(x: F32<O>) -> Mask<O> {
-    let x = x.abs();
-    let small = x.gt(0.0) & x.lt(f32::MIN_POSITIVE);
-    let large = x.gt(f32::from_bits((126 + 127) << 23)) & x.lt(f32::INFINITY);
-    small | large
+fn small<O: Ops>(x: F32<O>) -> Mask<O> {
+    x.gt(0.0) & x.lt(f32::MIN_POSITIVE)
 }
 
 /// [`rcp`] without `.ftz`: where argument or result is subnormal, as a card computes it.
 #[inline(always)]
 pub fn rcp_checked<O: Ops>(x: F32<O>) -> Checked<F32<O>, O> {
-    Checked { value: rcp::<O, false>(x), slow: has_subnormal(x) }
+    let size = x.abs();
+    let large = size.gt(f32::from_bits((126 + 127) << 23)) & size.lt(f32::INFINITY);
+    Checked { value: rcp::<O, false>(x), slow: small(size) | large }
 }
 
 /// [`rsqrt`] without `.ftz`: where the argument is subnormal, as a card computes it.
 #[inline(always)]
 pub fn rsqrt_checked<O: Ops>(x: F32<O>) -> Checked<F32<O>, O> {
     Checked { value: rsqrt::<O, false>(x), slow: small(x) }
-}
-
-/// Positive and subnormal.
-#[inline(always)]
-fn small<O: Ops>(x: F32<O>) -> Mask<O> {
-    x.gt(0.0) & x.lt(f32::MIN_POSITIVE)
 }
 
 /// [`sqrt`] without `.ftz`: where the argument is subnormal, as a card computes it.

@@ -11,19 +11,11 @@ mod common;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use common::Bench;
+use common::{Bench, shape};
 
 fn vectors(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/h200/profile"))
         .join(name)
-}
-
-fn shape(text: &str) -> [u32; 3] {
-    let mut out = [1; 3];
-    for (o, n) in out.iter_mut().zip(text.split('x')) {
-        *o = n.parse().unwrap();
-    }
-    out
 }
 
 /// As `record.cpp` fills its buffers.

@@ -6,19 +6,11 @@ mod common;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use common::Bench;
+use common::{Bench, shape};
 use margay_exec::jit::{Engine, counts, unavailable};
 use margay_exec::program::LoadedModule;
 
 const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/h200/profile");
-
-fn shape(text: &str) -> [u32; 3] {
-    let mut out = [1; 3];
-    for (o, n) in out.iter_mut().zip(text.split('x')) {
-        *o = n.parse().unwrap();
-    }
-    out
-}
 
 fn contents(word: &str) -> Vec<u8> {
     let bytes: usize = word[1..].parse().unwrap();

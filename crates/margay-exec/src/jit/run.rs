@@ -203,6 +203,13 @@ impl LaunchCode {
         }
         self.full.get()?.as_deref()
     }
+
+    /// What runs single warps, once it is made: full ones, and those of fewer lanes.
+    pub(super) fn single(&self) -> Option<(Arc<Kernel>, Arc<Kernel>)> {
+        let full = self.full.get()?.clone()?;
+        let part = self.part.clone().unwrap_or_else(|| full.clone());
+        Some((full, part))
+    }
 }
 
 /// Whether the launch is of the usual kind that code is better for: see [`Options::plain`].
@@ -813,10 +820,7 @@ impl Fast {
         stop: &dyn Fn() -> bool,
     ) -> Result<ChunkEnd, Box<Fault>> {
         let warps = self.masks.len();
-        let Some(full) = code.full.get().and_then(|f| f.clone()) else {
-            return Ok(ChunkEnd::Done);
-        };
-        let part = code.part.clone().unwrap_or_else(|| full.clone());
+        let Some((full, part)) = code.single() else { return Ok(ChunkEnd::Done) };
         self.at.fill(At::Start);
         let mut held = 0u32;
         let (began, polls) = (cx.warp_instructions, cx.polls);

@@ -37,10 +37,7 @@ impl Fast {
         stop: &dyn Fn() -> bool,
     ) -> Result<ChunkEnd, Box<Fault>> {
         let warps = self.masks.len();
-        let Some(full) = code.full.get().and_then(|f| f.clone()) else {
-            return Ok(ChunkEnd::Done);
-        };
-        let part = code.part.clone().unwrap_or_else(|| full.clone());
+        let Some((full, part)) = code.single() else { return Ok(ChunkEnd::Done) };
         self.at.fill(At::Start);
         cx.io.parted = self.parted.as_mut_ptr();
         let mut held = 0;

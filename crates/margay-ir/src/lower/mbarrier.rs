@@ -100,9 +100,20 @@ impl Lower<'_, '_> {
         };
         let scope = take_scope(m).unwrap_or(Scope::Cta);
         let space = take_space(inst, m);
+        self.barrier_at(inst, i, space, (sem, scope))
+    }
+
+    /// The barrier that operand `i` names, in shared memory, for accesses of this order and scope.
+    fn barrier_at(
+        &mut self,
+        inst: &Instruction,
+        i: usize,
+        said: Option<Space>,
+        (sem, scope): (Sem, Scope),
+    ) -> Lowered<Barrier> {
         let operand = self.operand(inst, i)?;
         let place = self.place(operand)?;
-        let space = match self.access_space(space, &place, operand)? {
+        let space = match self.access_space(said, &place, operand)? {
             space @ (Space::Shared | Space::Generic) => space,
             Space::Global | Space::Local | Space::Const | Space::Param => {
                 return Err(Stop::error(operand.span, "an mbarrier must be in shared memory"));
@@ -246,23 +257,7 @@ impl Lower<'_, '_> {
         i: usize,
         said: Option<Space>,
     ) -> Lowered<Barrier> {
-        let operand = self.operand(inst, i)?;
-        let place = self.place(operand)?;
-        let space = match self.access_space(said, &place, operand)? {
-            space @ (Space::Shared | Space::Generic) => space,
-            Space::Global | Space::Local | Space::Const | Space::Param => {
-                return Err(Stop::error(operand.span, "an mbarrier must be in shared memory"));
-            }
-        };
-        let mem = MemAttr {
-            space,
-            signed: false,
-            sem: Sem::Release,
-            scope: Scope::Cluster,
-            cache: Cache::Default,
-            offset: place.offset,
-        };
-        Ok(Barrier { base: place.base, mem })
+        self.barrier_at(inst, i, said, (Sem::Release, Scope::Cluster))
     }
 
     /// `complete-tx` of so many bytes.

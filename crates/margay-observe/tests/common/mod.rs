@@ -21,6 +21,15 @@ use margay_observe::profile::raw::RawProfile;
 use margay_observe::report::{Report, build};
 use margay_observe::tool::LaunchView;
 
+/// `8x4` in a list of launches.
+pub fn shape(text: &str) -> [u32; 3] {
+    let mut out = [1; 3];
+    for (o, n) in out.iter_mut().zip(text.split('x')) {
+        *o = n.parse().unwrap();
+    }
+    out
+}
+
 struct NoHost;
 
 impl Host for NoHost {
