@@ -35,7 +35,7 @@ test: lint build
 	MARGAY_FUZZ_SECONDS=60 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test --workspace --test opencl call_sequences -- --nocapture
 	MARGAY=$(MARGAY) tests/cli/run.sh
 	tests/checks/run.py --margay $(MARGAY)
-	tests/checks/run.py --margay $(MARGAY) --checks memory,race,sync --engine=jit
+	tests/checks/run.py --margay $(MARGAY) --engine=jit
 	tests/clients/run_pyopencl.py --margay $(MARGAY)
 
 bench: build

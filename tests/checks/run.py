@@ -77,7 +77,7 @@ def check(margay, path, arguments, limited):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--margay", default=os.environ.get("MARGAY", "margay"))
-    parser.add_argument("--checks", help="only these, and their marks: memory,race,sync have kernels compiled")
+    parser.add_argument("--checks", help="only these, and their marks")
     parser.add_argument("names", nargs="*", help="sources, with or without their endings; all if none is named")
     options, rest = parser.parse_known_args()
     every = sorted([*HERE.glob("*.cu"), *HERE.glob("*.cl")])

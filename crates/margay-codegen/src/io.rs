@@ -20,6 +20,8 @@ pub struct Room {
     pub lo: u64,
     /// Number of addresses from there on at which such an access may start.
     pub starts: u64,
+    /// Not 0 if whoever watches need not be told of such accesses.
+    pub quiet: u64,
 }
 
 /// What a [`Room`] is for.
@@ -38,7 +40,7 @@ impl RoomSite {
     pub fn of(&self, e: &Extent) -> Room {
         let allowed = (!self.write || e.writable) && (!self.constant || e.constant);
         let bytes = if allowed { e.hi.saturating_sub(e.lo) } else { 0 };
-        Room { lo: e.lo, starts: bytes.saturating_sub(self.less) }
+        Room { lo: e.lo, starts: bytes.saturating_sub(self.less), quiet: 0 }
     }
 }
 
@@ -129,11 +131,12 @@ pub struct Io {
     pub tallies: *mut u64,
     /// By number in [`crate::Code::watched`].
     pub cells: *mut crate::Cells,
-    /// Reports an access: the context, address of the instruction, lanes, and the addresses of all 32.
-    pub watch: unsafe extern "C" fn(*mut u8, u32, u32, *const [u64; 32]),
-    /// Reports an access by its number in [`crate::Code::watched`]: the context, number, lanes, lane 0's address
-    /// and the second scalar.
-    pub watch_linear: unsafe extern "C" fn(*mut u8, u32, u32, u64, u64) -> u32,
+    /// Reports an access: the context, address of the instruction, lanes, the addresses of all 32, and what they store
+    /// or null. The answer of this and the next: 0, or 1 if the code is to be left before the access.
+    pub watch: unsafe extern "C" fn(*mut u8, u32, u32, *const [u64; 32], *const [u64; 32]) -> u32,
+    /// Reports an access by its number in [`crate::Code::watched`]: the context, number, lanes, lane 0's address,
+    /// the second scalar, and what the lanes store or null.
+    pub watch_linear: unsafe extern "C" fn(*mut u8, u32, u32, u64, u64, *const [u64; 32]) -> u32,
     /// The same, but every register except that of the result, and the flags, stays as it is.
-    pub watch_keeping: unsafe extern "C" fn(*mut u8, u32, u32, u64, u64) -> u32,
+    pub watch_keeping: unsafe extern "C" fn(*mut u8, u32, u32, u64, u64, *const [u64; 32]) -> u32,
 }

@@ -21,6 +21,10 @@ pub struct Watched {
     pub warp_syncs: bool,
     /// Blocks of the grid, and barriers: the code itself reports nothing of them.
     pub blocks: bool,
+    /// An access may be turned away when it is reported: the code is left before it.
+    pub admissions: bool,
+    /// Accesses of parameters, too.
+    pub parameters: bool,
 }
 
 impl Watched {

@@ -70,6 +70,19 @@ pub fn local_stride(local_size: u32) -> u64 {
     if local_size == 0 { 0 } else { (local_size as u64).next_multiple_of(64) | 64 }
 }
 
+/// Tells the watch that a block begins, or that it has ended.
+pub fn report_block(cx: &mut Cx<'_>, ctaid: [u32; 3], smid: u32, warps: u32, begins: bool) {
+    if !cx.interest.contains(Interest::BLOCKS) {
+        return;
+    }
+    let event = BlockEvent { ctaid, smid, warps, shared_bytes: cx.env.shared_size };
+    let Some(watch) = &mut cx.watch else { return };
+    match begins {
+        true => watch.block_begins(&event),
+        false => watch.block_ends(&event),
+    }
+}
+
 impl Group {
     /// Sets up the cluster whose blocks these are, in rank order.
     pub fn new(cx: &Cx<'_>, blocks: &[[u32; 3]], smid: u32, pool: &mut Pool) -> Group {
@@ -113,6 +126,16 @@ impl Group {
         Group { blocks: vec![block], peers, cluster, last, watched: false, circle, skip: 0 }
     }
 
+    /// A warp that stands before a barrier of the block has arrived there. Returns the barrier's address.
+    pub fn wait_at(&mut self, cx: &Cx<'_>, warp: usize, id: u8) -> u32 {
+        let block = &mut self.blocks[0];
+        let lanes = block.warps[warp].wait_at(id);
+        let weight = if cx.env.machine.sm >= 70 { lanes.1.count_ones() } else { WARP as u32 };
+        // It names no count, which is all that could be wrong.
+        let _ = block.barriers[id as usize].arrive(weight, None, 0, lanes.1.count_ones());
+        lanes.0
+    }
+
     /// The first `turns` of a round had their turns.
     pub fn skip(&mut self, turns: usize) {
         self.skip = turns;
@@ -120,21 +143,8 @@ impl Group {
 
     /// Tells the watch that the blocks begin, or that they have ended.
     pub fn report(&self, cx: &mut Cx<'_>, begins: bool) {
-        if !cx.interest.contains(Interest::BLOCKS) {
-            return;
-        }
-        let Some(watch) = &mut cx.watch else { return };
         for block in &self.blocks {
-            let event = BlockEvent {
-                ctaid: block.ctaid,
-                smid: block.smid,
-                warps: block.warps.len() as u32,
-                shared_bytes: cx.env.shared_size,
-            };
-            match begins {
-                true => watch.block_begins(&event),
-                false => watch.block_ends(&event),
-            }
+            report_block(cx, block.ctaid, block.smid, block.warps.len() as u32, begins);
         }
     }
 

@@ -102,6 +102,8 @@ pub struct Cx<'a> {
     pub env: &'a Env<'a>,
     /// Accesses are reported to `watch`.
     pub observing: bool,
+    /// Compiled code runs.
+    pub in_code: bool,
     pub interest: Interest,
     pub watch: Option<Box<dyn Watch + 'a>>,
     /// The warp has not stored to global memory yet, and others of its block may not have started:
@@ -161,6 +163,7 @@ impl<'a> Cx<'a> {
             local_stride: 0,
             env,
             observing: interest.contains(Interest::ACCESSES),
+            in_code: false,
             interest,
             watch: env.observer.map(|o| o.worker()),
             hold: false,

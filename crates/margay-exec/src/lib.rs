@@ -19,6 +19,7 @@ pub mod launch;
 pub mod mem;
 pub mod observe;
 pub mod program;
+pub mod reach;
 mod sched;
 pub mod semantics;
 mod syscall;

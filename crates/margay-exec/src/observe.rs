@@ -41,6 +41,10 @@ bitflags::bitflags! {
         const TEXTURES = 1 << 8;
         /// [`Watch::argument`].
         const ARGUMENTS = 1 << 9;
+        /// [`Watch::admits`] and [`Watch::interprets`].
+        const ADMISSIONS = 1 << 10;
+        /// [`Watch::access`] for parameters, too.
+        const PARAMETERS = 1 << 11;
     }
 }
 
@@ -79,6 +83,8 @@ pub struct AccessEvent<'a> {
     /// What each lane of `mask` stores, if the instruction stores one element a lane and
     /// [`Interest::VALUES`] was declared.
     pub values: Option<&'a [u64; 32]>,
+    /// Compiled code makes it, or a handler that it calls.
+    pub compiled: bool,
 }
 
 /// An access of compiled code whose lanes' addresses are a base and a pattern that an instruction always has.
@@ -101,6 +107,8 @@ pub struct PatternedEvent<'a> {
     pub second: Option<(&'a [i64; 32], u64)>,
     /// How often it came: once, but for what [`Watch::patterned`] has agreed to.
     pub times: u64,
+    /// As [`AccessEvent::values`].
+    pub values: Option<&'a [u64; 32]>,
 }
 
 impl PatternedEvent<'_> {
@@ -113,6 +121,13 @@ impl PatternedEvent<'_> {
             }
         }
         all
+    }
+
+    /// Calls `each` on the same as an event of addresses.
+    pub fn with_addresses<R>(&self, each: impl FnOnce(&AccessEvent<'_>) -> R) -> R {
+        let PatternedEvent { at, space, access, bytes, mask, values, .. } = *self;
+        let (addresses, named, compiled) = (&self.addresses(), space, true);
+        each(&AccessEvent { at, space, named, access, bytes, mask, addresses, values, compiled })
     }
 }
 
@@ -212,6 +227,14 @@ pub trait Observer: Sync {
     fn takes_sums(&self) -> bool {
         false
     }
+    /// What compiled code reports: less than all where [`Watch::admits`] has the interpreter run what the rest is for.
+    fn compiled(&self) -> Interest {
+        self.interest()
+    }
+    /// Whether compiled code need not report reads of this memory, an allocation, as long as the launch runs.
+    fn is_quiet(&self, _memory: Range<u64>) -> bool {
+        false
+    }
     /// What watches one worker thread of the launch.
     fn worker(&self) -> Box<dyn Watch + '_>;
 }
@@ -225,10 +248,22 @@ pub trait Watch {
     /// The answer, if any, allows for more such accesses by all lanes, from a base in this range that differs from this
     /// one by a multiple of 256, to be told together and late.
     fn patterned(&mut self, event: &PatternedEvent<'_>) -> Option<Range<u64>> {
-        let PatternedEvent { at, space, access, bytes, mask, .. } = *event;
-        let (addresses, named, values) = (&event.addresses(), space, None);
-        self.access(&AccessEvent { at, space, named, access, bytes, mask, addresses, values });
+        event.with_addresses(|event| self.access(event));
         None
+    }
+    /// Asked before compiled code makes an access (of stores that a handler makes: after). If not, the warp leaves the
+    /// code: the interpreter makes the access, of which nobody was told yet, and goes on with the warp as long as it is
+    /// [to be interpreted](Watch::interprets). Stores are not turned away.
+    fn admits(&mut self, _event: &AccessEvent<'_>) -> bool {
+        true
+    }
+    /// [`Watch::admits`] for an access of one pattern.
+    fn admits_patterned(&mut self, event: &PatternedEvent<'_>) -> bool {
+        event.with_addresses(|event| self.admits(event))
+    }
+    /// Whether a warp is not to enter compiled code now.
+    fn interprets(&mut self, _ctaid: [u32; 3], _warp: u32) -> bool {
+        false
     }
     /// A texture or surface access of a warp.
     fn texture(&mut self, _event: &TextureEvent<'_>) {}

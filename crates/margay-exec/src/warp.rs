@@ -160,6 +160,14 @@ pub struct Adopted {
 }
 
 impl Warp {
+    /// The warp, all of whose lanes stand before a barrier of its block, waits there. The barrier's address, and the lanes.
+    pub fn wait_at(&mut self, id: u8) -> (u32, u32) {
+        let Some(f) = self.fragments.first_mut() else { return (0, 0) };
+        let pc = f.pc;
+        (f.pc, f.state) = (pc + 1, State::Barrier { id, pc });
+        (pc, f.mask)
+    }
+
     /// Thread indices of the warp `index` of a block, and which of its lanes there are.
     pub fn threads(index: u32, block: [u32; 3]) -> (Box<[[u32; WARP]; 3]>, u32) {
         let threads = block.iter().map(|&n| n as u64).product::<u64>();
@@ -348,6 +356,7 @@ impl Warp {
             let alone = self.orderly && !others && f.depth == 0;
             if alone
                 && !std::mem::take(&mut interpret)
+                && !is_followed(cx, self.index)
                 && let Some(entry) = jit::entry(cx, f.pc, f.mask)
             {
                 // SAFETY: `cx` was just pointed at the fragment's frame, whose planes are whole.
@@ -936,6 +945,13 @@ impl Warp {
         };
         self.fragments.iter().filter_map(until).min()
     }
+}
+
+/// Whether the watch has the interpreter run a warp.
+fn is_followed(cx: &mut Cx<'_>, warp: u32) -> bool {
+    let ctaid = cx.view.ctaid;
+    cx.interest.contains(Interest::ADMISSIONS)
+        && cx.watch.as_mut().is_some_and(|watch| watch.interprets(ctaid, warp))
 }
 
 pub(crate) fn take_fault(cx: &mut Cx<'_>, pc: u32) -> WarpFault {

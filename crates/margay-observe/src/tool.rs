@@ -136,7 +136,10 @@ pub fn together<'a>(mut observers: Vec<Box<dyn Observer + 'a>>) -> Option<Box<dy
 struct Several<'a>(Vec<Box<dyn Observer + 'a>>);
 
 /// Watches, each with what it is interested in.
-struct SeveralWatches<'w>(Vec<(Interest, Box<dyn Watch + 'w>)>);
+struct SeveralWatches<'w>(Vec<Listener<'w>>);
+
+/// A watch, with what it is interested in, also of compiled code.
+type Listener<'w> = (Interest, Interest, Box<dyn Watch + 'w>);
 
 impl Observer for Several<'_> {
     fn interest(&self) -> Interest {
@@ -144,17 +147,37 @@ impl Observer for Several<'_> {
     }
     fn takes_sums(&self) -> bool {
         let counts = Interest::RUNS | Interest::BRANCHES;
-        self.0.iter().all(|o| o.takes_sums() || !o.interest().intersects(counts))
+        self.0.iter().all(|o| o.takes_sums() || !o.compiled().intersects(counts))
+    }
+    fn is_quiet(&self, memory: Range<u64>) -> bool {
+        let quiet = |o: &dyn Observer| {
+            let wants = o.compiled().intersects(Interest::ACCESSES | Interest::ADMISSIONS);
+            !wants || o.is_quiet(memory.clone())
+        };
+        self.0.iter().all(|o| quiet(&**o))
+    }
+    fn compiled(&self) -> Interest {
+        self.0.iter().fold(Interest::empty(), |all, o| all | o.compiled())
     }
     fn worker(&self) -> Box<dyn Watch + '_> {
-        Box::new(SeveralWatches(self.0.iter().map(|o| (o.interest(), o.worker())).collect()))
+        let all = self.0.iter().map(|o| (o.interest(), o.compiled(), o.worker()));
+        Box::new(SeveralWatches(all.collect()))
     }
 }
 
 impl SeveralWatches<'_> {
     fn tell(&mut self, kind: Interest, mut event: impl FnMut(&mut dyn Watch)) {
-        for (interest, watch) in &mut self.0 {
+        for (interest, _, watch) in &mut self.0 {
             if interest.contains(kind) {
+                event(&mut **watch);
+            }
+        }
+    }
+
+    /// The same of compiled code.
+    fn tell_compiled(&mut self, kind: Interest, mut event: impl FnMut(&mut dyn Watch)) {
+        for (_, compiled, watch) in &mut self.0 {
+            if compiled.contains(kind) {
                 event(&mut **watch);
             }
         }
@@ -163,15 +186,33 @@ impl SeveralWatches<'_> {
 
 impl Watch for SeveralWatches<'_> {
     fn access(&mut self, event: &AccessEvent<'_>) {
-        self.tell(Interest::ACCESSES, |w| w.access(event));
+        match event.compiled {
+            true => self.tell_compiled(Interest::ACCESSES, |w| w.access(event)),
+            false => self.tell(Interest::ACCESSES, |w| w.access(event)),
+        }
     }
     fn patterned(&mut self, event: &PatternedEvent<'_>) -> Option<Range<u64>> {
         let mut range = Some(0..u64::MAX);
-        self.tell(Interest::ACCESSES, |w| {
+        self.tell_compiled(Interest::ACCESSES, |w| {
             let own = w.patterned(event);
             range = range.take().zip(own).map(|(a, b)| a.start.max(b.start)..a.end.min(b.end));
         });
         range
+    }
+    fn admits(&mut self, event: &AccessEvent<'_>) -> bool {
+        let mut all = true;
+        self.tell(Interest::ADMISSIONS, |w| all = all && w.admits(event));
+        all
+    }
+    fn admits_patterned(&mut self, event: &PatternedEvent<'_>) -> bool {
+        let mut all = true;
+        self.tell(Interest::ADMISSIONS, |w| all = all && w.admits_patterned(event));
+        all
+    }
+    fn interprets(&mut self, ctaid: [u32; 3], warp: u32) -> bool {
+        let mut any = false;
+        self.tell(Interest::ADMISSIONS, |w| any |= w.interprets(ctaid, warp));
+        any
     }
     fn texture(&mut self, event: &TextureEvent<'_>) {
         self.tell(Interest::TEXTURES, |w| w.texture(event));

@@ -96,9 +96,9 @@ impl Gen<'_> {
         let address = self.bits(inst.srcs[0], Class::D);
         let operands: Vec<Val> = inst.srcs[1..].iter().map(|&v| self.bits(v, class)).collect();
         let (slow, join) = (self.label(), self.label());
-        self.save_for_handler(inst);
+        let undone = self.save_for_handler(n, inst);
         let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
-        self.watch_access(n, &access, &address, Kind::Atomic);
+        self.watch_access(n, &access, &address, Kind::Atomic, None);
         let keep = inst.dsts.first().copied();
         let step = Step { op, ty: inst.ty, int, shared, keep: keep.is_some(), ftz, place: &place };
         let result = self.at_one_address(&step, &operands, class);
@@ -108,7 +108,7 @@ impl Gen<'_> {
         }
         let from = self.here();
         self.line(format!("br label %{join}"));
-        let slow_values = self.slow_path(n, inst, &slow, &join);
+        let slow_values = self.slow_path(n, inst, &slow, &join, undone);
         self.begin(&join);
         if let (Some(r), Some((other, block))) = (keep, slow_values.first()) {
             let ty = vector(class);

@@ -429,7 +429,20 @@ impl Gen<'_> {
             return;
         }
         let hold = self.ins("load i32, ptr %hold");
-        let ok = self.ins(format!("icmp eq i32 {hold}, 0"));
+        let mut ok = self.ins(format!("icmp eq i32 {hold}, 0"));
+        if let Some(guard) = self.f.blocks[self.block].insts[n].guard {
+            // Where no lane stores, none waits.
+            let p = self.read(guard.pred);
+            let lanes = self.spread(&p, Class::P);
+            let mut lanes = self.ins(format!("bitcast <32 x i1> {lanes} to i32"));
+            if guard.negated {
+                lanes = self.ins(format!("xor i32 {lanes}, -1"));
+            }
+            let mask = self.mask.clone();
+            let storing = self.ins(format!("and i32 {lanes}, {mask}"));
+            let none = self.ins(format!("icmp eq i32 {storing}, 0"));
+            ok = self.ins(format!("or i1 {ok}, {none}"));
+        }
         if self.apart && !self.options.blocks && !self.options.watched.any() {
             let exit = self.exit(Reason::Interpret, n, None);
             self.expect(&ok, &exit);

@@ -430,7 +430,7 @@ impl Gen<'_> {
             let v = self.bits(v, class(t));
             args.push((self.spread(&v, class(t)), t));
         }
-        self.save_for_handler(inst);
+        self.save_for_handler(n, inst);
         let text = RefCell::new(Text {
             out: String::new(),
             next: self.next,
@@ -488,7 +488,7 @@ impl Gen<'_> {
         let (other, join) = (self.label(), self.label());
         let from = self.here();
         self.line(format!("br i1 {ok}, label %{join}, label %{other}, !prof !0"));
-        let slow_values = self.slow_path(n, inst, &other, &join);
+        let slow_values = self.slow_path(n, inst, &other, &join, None);
         self.begin(&join);
         let mut joined = Vec::new();
         for ((&r, fast), (name, block)) in inst.dsts.iter().zip(results).zip(slow_values) {

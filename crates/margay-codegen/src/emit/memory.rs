@@ -119,7 +119,7 @@ impl Gen<'_> {
         let uniform = matches!(&address, Val::Lin { lin, .. } if lin.is_uniform());
         let once = uniform && loads_once(&mem);
         if let Some(place) = self.together(n, inst, &access, &address) {
-            self.watch_access(n, &access, &address, Kind::Plain);
+            self.watch_access(n, &access, &address, Kind::Plain, None);
             for (e, &r) in inst.dsts.iter().enumerate() {
                 let class = self.class(r);
                 let v = match (&place, once) {
@@ -144,11 +144,12 @@ impl Gen<'_> {
             true => (self.exit(crate::Reason::Interpret, n, None), String::new()),
             false => (self.label(), self.label()),
         };
-        if !leaves {
-            self.save_for_handler(inst);
-        }
+        let undone = match leaves {
+            true => None,
+            false => self.save_for_handler(n, inst),
+        };
         let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
-        self.watch_access(n, &access, &address, Kind::Plain);
+        self.watch_access(n, &access, &address, Kind::Plain, None);
         self.prefetch(n, inst, &access, &place);
         let mut fast = Vec::new();
         for e in 0..access.count {
@@ -174,7 +175,7 @@ impl Gen<'_> {
         }
         let from = self.here();
         self.line(format!("br label %{join}"));
-        let slow_values = self.slow_path(n, inst, &slow, &join);
+        let slow_values = self.slow_path(n, inst, &slow, &join, undone);
         self.begin(&join);
         // All values of the two ways first, as LLVM wants them; registers after that.
         let mut joined = Vec::new();
@@ -195,6 +196,10 @@ impl Gen<'_> {
     pub fn store(&mut self, n: usize, inst: &Inst) -> bool {
         let Attr::Mem(mem) = inst.attr else { return false };
         if !Self::is_direct(inst, &mem) || inst.srcs.len() < 2 {
+            // Its handler is not to wait; whoever watches is told in the interpreter's order.
+            if self.options.watched.any() && matches!(mem.space, Space::Global | Space::Generic) {
+                self.hold(n);
+            }
             return false;
         }
         if matches!(mem.space, Space::Param | Space::Const) {
@@ -210,10 +215,6 @@ impl Gen<'_> {
         if matches!(mem.space, Space::Global | Space::Generic) {
             self.hold(n);
         }
-        if self.options.watched.values && inst.srcs.len() == 2 {
-            // It reports what it stores.
-            return self.by_handler(n, inst);
-        }
         let access = Self::access(inst, &mem);
         let address = self.bits(inst.srcs[0], Class::D);
         let class = inst.srcs[1..]
@@ -225,7 +226,8 @@ impl Gen<'_> {
             .unwrap_or(inst.ty.class());
         let values: Vec<Val> = inst.srcs[1..].iter().map(|&v| self.bits(v, class)).collect();
         if let Some(place) = self.together(n, inst, &access, &address) {
-            self.watch_access(n, &access, &address, Kind::Plain);
+            let stored = values.first().map(|v| (v, class));
+            self.watch_access(n, &access, &address, Kind::Plain, stored);
             for (e, v) in values.iter().enumerate() {
                 self.store_lanes(&access, e as u64, &place, v, class);
             }
@@ -237,11 +239,13 @@ impl Gen<'_> {
             true => (self.exit(crate::Reason::Interpret, n, None), String::new()),
             false => (self.label(), self.label()),
         };
-        if !leaves {
-            self.save_for_handler(inst);
-        }
+        let undone = match leaves {
+            true => None,
+            false => self.save_for_handler(n, inst),
+        };
         let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
-        self.watch_access(n, &access, &address, Kind::Plain);
+        let stored = values.first().map(|v| (v, class));
+        self.watch_access(n, &access, &address, Kind::Plain, stored);
         self.prefetch(n, inst, &access, &place);
         for (e, v) in values.iter().enumerate() {
             self.store_lanes(&access, e as u64, &place, v, class);
@@ -251,7 +255,7 @@ impl Gen<'_> {
         }
         if !leaves {
             self.line(format!("br label %{join}"));
-            self.slow_path(n, inst, &slow, &join);
+            self.slow_path(n, inst, &slow, &join, undone);
             self.begin(&join);
         }
         true
@@ -342,8 +346,9 @@ impl Gen<'_> {
         Some(Place::Lin { at, u: u.clone(), form: Box::new(lin.form.clone()) })
     }
 
-    /// Reads the registers that the slow path stores, so that their values are known here.
-    pub(super) fn save_for_handler(&mut self, inst: &Inst) {
+    /// Reads the registers that the slow path stores, so that their values are known here. The exit for an access that
+    /// is turned away there.
+    pub(super) fn save_for_handler(&mut self, n: usize, inst: &Inst) -> Option<String> {
         for &v in &inst.srcs {
             if let Value::Reg(r) = v {
                 let v = self.read(r);
@@ -356,6 +361,8 @@ impl Gen<'_> {
             }
             self.lanes();
         }
+        let asks = self.options.watched.admissions && may_be_turned_away(inst.op);
+        asks.then(|| self.exit(crate::Reason::Interpret, n, None))
     }
 
     /// Label of the block that is being written.
@@ -374,6 +381,7 @@ impl Gen<'_> {
         inst: &Inst,
         slow: &str,
         join: &str,
+        undone: Option<String>,
     ) -> Vec<(String, String)> {
         let pc = self.pc(n);
         let mask = self.mask.clone();
@@ -398,7 +406,16 @@ impl Gen<'_> {
             let status = g.call_handler_keeping(pc, &mask);
             let ok = g.ins(format!("icmp eq i32 {status}, 0"));
             let back = g.label();
-            g.line(format!("br i1 {ok}, label %{back}, label %fault"));
+            match undone {
+                None => g.line(format!("br i1 {ok}, label %{back}, label %fault")),
+                Some(exit) => {
+                    let bad = g.label();
+                    g.line(format!("br i1 {ok}, label %{back}, label %{bad}"));
+                    g.begin(&bad);
+                    let fault = g.ins(format!("icmp eq i32 {status}, 1"));
+                    g.line(format!("br i1 {fault}, label %fault, label %{exit}"));
+                }
+            }
             g.begin(&back);
             for &r in &inst.dsts {
                 let class = g.class(r);
@@ -507,6 +524,7 @@ impl Gen<'_> {
         address: &Val,
         slow: &str,
     ) -> Option<Place> {
+        self.room = None;
         if a.space == Space::Local {
             return self.local_place(a, address, slow);
         }
@@ -642,25 +660,26 @@ impl Gen<'_> {
                     self.rooms.push(site);
                     self.rooms.len() - 1
                 });
-                // With a known pointer behind it a room stays as it is while the code runs.
-                let fixed = self.groups[site.group as usize].root.is_some();
-                let field = self.io(io!(rooms));
-                let scope = if fixed { super::blocks::FIXED } else { super::blocks::ENGINE };
-                let table = self.ins(format!(
-                    "load ptr, ptr {field}, !dereferenceable !8, {}",
-                    super::blocks::FIXED
-                ));
-                let mut get = |offset: usize| {
-                    let at = room * size_of::<Room>() + offset;
-                    let p = self.ins(format!("getelementptr inbounds i8, ptr {table}, i64 {at}"));
-                    self.ins(format!("load i64, ptr {p}, {scope}"))
-                };
-                let lo = get(offset_of!(Room, lo));
-                let starts = get(offset_of!(Room, starts));
+                self.room = Some(room);
+                let lo = self.room_field(room, offset_of!(Room, lo));
+                let starts = self.room_field(room, offset_of!(Room, starts));
                 Some((lo, starts, None))
             }
             Space::Local | Space::Param => None,
         }
+    }
+
+    /// A field of a room.
+    pub(super) fn room_field(&mut self, room: usize, offset: usize) -> String {
+        // With a known pointer behind it a room stays as it is while the code runs.
+        let fixed = self.groups[self.rooms[room].group as usize].root.is_some();
+        let field = self.io(io!(rooms));
+        let scope = if fixed { super::blocks::FIXED } else { super::blocks::ENGINE };
+        let table = self
+            .ins(format!("load ptr, ptr {field}, !dereferenceable !8, {}", super::blocks::FIXED));
+        let at = room * size_of::<Room>() + offset;
+        let p = self.ins(format!("getelementptr inbounds i8, ptr {table}, i64 {at}"));
+        self.ins(format!("load i64, ptr {p}, {scope}"))
     }
 
     /// The accesses that share what is known of memory with instruction `n`.
@@ -1131,6 +1150,11 @@ impl Gen<'_> {
         self.assign(inst, v);
         true
     }
+}
+
+/// Ops whose handlers ask whether they may, where that is asked.
+pub(super) fn may_be_turned_away(op: Op) -> bool {
+    matches!(op, Op::Ld | Op::St | Op::Atom)
 }
 
 /// Whether the result of a load is one scalar.

@@ -103,6 +103,8 @@ pub(crate) struct Gen<'a> {
     around: prefetch::Around,
     last_addresses: BTreeSet<String>,
     watched: Vec<crate::WatchedAccess>,
+    /// The room by which the access that is being written was checked.
+    room: Option<usize>,
 }
 
 /// Makes the text of a function.
@@ -151,6 +153,7 @@ pub(crate) fn emit(
         around: prefetch::Around::default(),
         last_addresses: BTreeSet::new(),
         watched: Vec::new(),
+        room: None,
     };
     g.start_entry();
     for b in 0..f.blocks.len() {
@@ -342,6 +345,11 @@ impl Gen<'_> {
                 self.leave_for(n);
                 return !self.apart;
             }
+            // Only the interpreter tells what these do to values that were never written.
+            Op::AtomWide | Op::CpAsync if self.options.watched.admissions => {
+                self.leave_for(n);
+                return !self.apart;
+            }
             Op::Sreg => {
                 if self.special(n, inst) {
                     return true;
@@ -453,7 +461,8 @@ impl Gen<'_> {
         if matches!(inst.attr, Attr::Mem(_) | Attr::Atom { .. }) {
             self.take_poll_cost();
         }
-        self.after_handler(n, &status, waits(inst.op));
+        let asks = self.options.watched.admissions && memory::may_be_turned_away(inst.op);
+        self.after_handler(n, &status, asks || waits(inst.op));
         for &r in &inst.dsts {
             let v = self.load_plane(r, true);
             self.put(r, v);
@@ -519,6 +528,9 @@ impl Gen<'_> {
         }
         if self.options.watched.accesses {
             let _ = writeln!(allocas, "  %watched = alloca <32 x i64>, align 64");
+        }
+        if self.options.watched.values {
+            let _ = writeln!(allocas, "  %stored = alloca <32 x i64>, align 64");
         }
         for b in 0..self.f.blocks.len() {
             if self.facts.waiting[b].is_some() {

@@ -12,7 +12,7 @@ use super::memory::Access;
 use super::value::Val;
 use super::{Gen, io};
 use crate::shape::Pattern;
-use crate::{Cells, Tally, WatchedAccess};
+use crate::{Cells, Reason, Room, Tally, Watched, WatchedAccess};
 
 /// Loads and stores, and atomics.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,17 +73,72 @@ impl Gen<'_> {
         }
     }
 
-    /// Reports an access of instruction `n` at these addresses.
-    pub(super) fn watch_access(&mut self, n: usize, a: &Access, address: &Val, kind: Kind) {
+    /// Reports an access of instruction `n` at these addresses; what a store of one element stores is given.
+    pub(super) fn watch_access(
+        &mut self,
+        n: usize,
+        a: &Access,
+        address: &Val,
+        kind: Kind,
+        stored: Option<(&Val, Class)>,
+    ) {
+        let room = self.room.take();
         if !self.options.watched.accesses {
             return;
         }
+        // Whoever counts wants to know of all.
+        let room = room.filter(|_| !a.write && !self.options.watched.counts);
+        let told = room.map(|room| {
+            let quiet = self.room_field(room, offset_of!(Room, quiet));
+            let loud = self.ins(format!("icmp eq i64 {quiet}, 0"));
+            let (tell, told) = (self.label(), self.label());
+            self.line(format!("br i1 {loud}, label %{tell}, label %{told}"));
+            self.begin(&tell);
+            told
+        });
+        let stays = self.report_access(n, a, address, kind, stored);
+        if let Some(stays) = stays.filter(|_| self.options.watched.admissions) {
+            let exit = self.exit(Reason::Interpret, n, None);
+            self.expect(&stays, &exit);
+        }
+        if let Some(told) = told {
+            self.line(format!("br label %{told}"));
+            self.begin(&told);
+        }
+    }
+
+    /// What a store stores, as whoever watches is told: a pointer.
+    fn values(&mut self, a: &Access, stored: Option<(&Val, Class)>) -> String {
+        let wanted = self.options.watched.values && a.count == 1;
+        let Some((v, class)) = stored.filter(|_| wanted) else { return "null".to_owned() };
+        let mut all = self.spread(v, class);
+        if class == Class::W {
+            all = self.ins(format!("zext <32 x i32> {all} to <32 x i64>"));
+        }
+        if a.size < 8 {
+            let keep = u64::MAX >> (64 - 8 * a.size);
+            all = self.ins(format!("and <32 x i64> {all}, splat (i64 {keep})"));
+        }
+        self.line(format!("store <32 x i64> {all}, ptr %stored, align 64"));
+        "%stored".to_owned()
+    }
+
+    /// The report itself, and whether the code goes on, where that is asked.
+    fn report_access(
+        &mut self,
+        n: usize,
+        a: &Access,
+        address: &Val,
+        kind: Kind,
+        stored: Option<(&Val, Class)>,
+    ) -> Option<String> {
         let pc = self.pc(n);
         match address {
             Val::Lin { base, u, lin } => {
                 let base = self.ins(format!("add i64 {base}, {}", a.offset));
                 let cells = a.space == Space::Shared && kind == Kind::Plain;
-                self.watch_linear(pc, &base, u.as_deref(), lin.form.clone(), cells);
+                let values = self.values(a, stored);
+                self.watch_linear(pc, &base, u.as_deref(), lin.form.clone(), cells, &values)
             }
             v @ Val::Vec { .. } => {
                 let (context, mask) = (self.io_load("ptr", io!(context)), self.mask.clone());
@@ -92,34 +147,46 @@ impl Gen<'_> {
                     all = self.ins(format!("add <32 x i64> {all}, splat (i64 {})", a.offset));
                 }
                 self.line(format!("store <32 x i64> {all}, ptr %watched, align 64"));
+                let values = self.values(a, stored);
                 let hook = self.io_load("ptr", io!(watch));
-                self.line(format!(
-                    "call void {hook}(ptr {context}, i32 {pc}, i32 {mask}, ptr %watched)"
+                let answer = self.ins(format!(
+                    "call i32 {hook}(ptr {context}, i32 {pc}, i32 {mask}, ptr %watched, ptr {values})"
                 ));
+                Some(self.ins(format!("icmp eq i32 {answer}, 0")))
             }
         }
     }
 
     /// Reports a read of a parameter.
     pub(super) fn watch_param(&mut self, n: usize, start: u64) {
-        if self.options.watched.accesses {
+        if self.options.watched.accesses && self.options.watched.parameters {
             let form = Pattern { pat: [0; crate::LANES], q: None };
-            self.watch_linear(self.pc(n), &start.to_string(), None, form, true);
+            self.watch_linear(self.pc(n), &start.to_string(), None, form, true, "null");
         }
     }
 
-    /// Reports an access by a scalar; `cells` if it may be counted here where that is enough.
-    fn watch_linear(&mut self, pc: u32, base: &str, u: Option<&str>, form: Pattern, cells: bool) {
-        let cells = cells && self.all() && u.is_none() && self.options.watched.counts;
+    /// Reports an access by a scalar; `cells` if it may be counted here where that is enough. Whether the code goes on,
+    /// where that is asked.
+    fn watch_linear(
+        &mut self,
+        pc: u32,
+        base: &str,
+        u: Option<&str>,
+        form: Pattern,
+        cells: bool,
+        values: &str,
+    ) -> Option<String> {
+        let Watched { counts, admissions, .. } = self.options.watched;
+        let cells = cells && self.all() && u.is_none() && counts && !admissions;
         let site = self.watched_site(WatchedAccess { pc, form, cells });
         let (context, mask) = (self.io_load("ptr", io!(context)), self.mask.clone());
         let u = u.unwrap_or("0");
         if !cells {
             let hook = self.io_load("ptr", io!(watch_linear));
-            self.ins(format!(
-                "call i32 {hook}(ptr {context}, i32 {site}, i32 {mask}, i64 {base}, i64 {u})"
+            let answer = self.ins(format!(
+                "call i32 {hook}(ptr {context}, i32 {site}, i32 {mask}, i64 {base}, i64 {u}, ptr {values})"
             ));
-            return;
+            return Some(self.ins(format!("icmp eq i32 {answer}, 0")));
         }
         let scope = super::blocks::ENGINE;
         let all = self.io_load("ptr", io!(cells));
@@ -153,12 +220,13 @@ impl Gen<'_> {
             let hook = g.io_load("ptr", io!(watch_keeping));
             g.ins(format!(
                 "call i32 asm sideeffect \"callq *$1\", \"={{eax}},r,{{rdi}},{{esi}},{{edx}},{{rcx}},{{r8}},\
-                 ~{{memory}},~{{dirflag}},~{{fpsr}},~{{flags}}\"(ptr {hook}, ptr {context}, i32 {site}, \
-                 i32 {mask}, i64 {base}, i64 0)"
+                 {{r9}},~{{memory}},~{{dirflag}},~{{fpsr}},~{{flags}}\"(ptr {hook}, ptr {context}, i32 {site}, \
+                 i32 {mask}, i64 {base}, i64 0, i64 0)"
             ));
             g.line(format!("br label %{target}"));
         });
         self.begin(&join);
+        None
     }
 
     /// The number of an access; a block's two copies have the same.

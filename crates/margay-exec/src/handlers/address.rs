@@ -9,6 +9,7 @@ use margay_ir::{Class, Op, Space, Value};
 
 use crate::fault::{Access, FaultKind};
 use crate::interp::Cx;
+use crate::jit::AccessSite;
 use crate::lanes::{FULL, Inst, WARP, active};
 use crate::mem::{Extent, LOCAL_WINDOW, SHARED_WINDOW};
 use crate::observe::{AccessEvent, Interest};
@@ -299,42 +300,94 @@ pub fn observe(
     bytes: u32,
     addresses: &[u64; WARP],
 ) {
+    if named == Space::Param && !cx.interest.contains(Interest::PARAMETERS) {
+        return;
+    }
     let at = cx.event_at(cx.env.program.pc_of(i));
-    let (mask, shared, local) = (cx.mask, cx.env.shared_window, cx.env.local_window);
     let values = match access {
         Access::Write if cx.interest.contains(Interest::VALUES) => stored(cx, i, at.pc, bytes),
         Access::Read | Access::Write | Access::Atomic => None,
     };
-    let values = values.as_ref();
+    let (mask, values, compiled) = (cx.mask, values.as_ref(), cx.in_code);
+    let (shared, local) = (cx.env.shared_window, cx.env.local_window);
+    let space = named;
+    let event = AccessEvent { at, space, named, access, bytes, mask, addresses, values, compiled };
     let Some(watch) = &mut cx.watch else { return };
-    let mut report = |space, mask, addresses: &[u64; WARP]| {
-        if mask != 0 {
-            watch.access(&AccessEvent { at, space, named, access, bytes, mask, addresses, values });
-        }
-    };
-    if named != Space::Generic {
-        return report(named, mask, addresses);
+    by_space(&event, shared, local, |event| {
+        watch.access(event);
+        true
+    });
+}
+
+/// Calls `each` on the parts of an access, by the spaces that it reaches, as long as it says so.
+fn by_space(
+    event: &AccessEvent<'_>,
+    shared: u64,
+    local: u64,
+    mut each: impl FnMut(&AccessEvent<'_>) -> bool,
+) -> bool {
+    let AccessEvent { mask, addresses, .. } = *event;
+    if event.named != Space::Generic {
+        return mask == 0 || each(event);
     }
     let within = |base: u64, size: u64| {
         active(mask).filter(|&l| addresses[l].wrapping_sub(base) < size).fold(0, |m, l| m | 1 << l)
     };
     let (in_shared, in_local) = (within(shared, SHARED_WINDOW), within(local, LOCAL_WINDOW));
     let parts = [(Space::Shared, in_shared, shared), (Space::Local, in_local, local)];
-    for (space, lanes, base) in parts {
-        if lanes != 0 {
-            report(space, lanes, &addresses.map(|a| a.wrapping_sub(base)));
+    for (space, mask, base) in parts {
+        let addresses = &addresses.map(|a| a.wrapping_sub(base));
+        if mask != 0 && !each(&AccessEvent { space, mask, addresses, ..*event }) {
+            return false;
         }
     }
-    report(Space::Global, mask & !in_shared & !in_local, addresses);
+    let (space, mask) = (Space::Global, mask & !in_shared & !in_local);
+    mask == 0 || each(&AccessEvent { space, mask, ..*event })
 }
 
-/// Reports an access that compiled code makes: as [`observe`], for an instruction of this program.
+/// Reports an access that compiled code makes, with what it stores, if it is admitted.
 #[inline]
-pub fn observe_compiled(cx: &mut Cx<'_>, pc: u32, addresses: &[u64; WARP]) {
-    let Some(site) = cx.tallies.accesses.get(pc as usize).copied().flatten() else { return };
-    let inst: *const Inst = &raw const cx.env.program.code[pc as usize];
-    // SAFETY: the program outlives the launch, and nothing changes its code.
-    observe(cx, unsafe { &*inst }, site.space, site.access, site.bytes, addresses);
+pub fn observe_compiled(
+    cx: &mut Cx<'_>,
+    pc: u32,
+    addresses: &[u64; WARP],
+    values: Option<&[u64; WARP]>,
+) -> bool {
+    let Some(site) = cx.tallies.accesses.get(pc as usize).copied().flatten() else { return true };
+    let (at, mask) = (cx.event_at(pc), cx.mask);
+    let (shared, local) = (cx.env.shared_window, cx.env.local_window);
+    let AccessSite { space, access, bytes } = site;
+    let (named, compiled) = (space, true);
+    let event = AccessEvent { at, space, named, access, bytes, mask, addresses, values, compiled };
+    let asks = cx.interest.contains(Interest::ADMISSIONS);
+    let Some(watch) = &mut cx.watch else { return true };
+    if asks && !by_space(&event, shared, local, |event| watch.admits(event)) {
+        return false;
+    }
+    by_space(&event, shared, local, |event| {
+        watch.access(event);
+        true
+    })
+}
+
+/// Asks whether a handler that compiled code calls may make the access of the instruction at `pc`, or tells that it has.
+///
+/// # Safety
+/// The address plane of the instruction is in the running frame, and `cx.mask` is set.
+#[cold]
+#[inline(never)]
+pub unsafe fn admitted(cx: &mut Cx<'_>, pc: u32, site: AccessSite) -> bool {
+    let inst = &cx.env.program.code[pc as usize];
+    // SAFETY: by the contract.
+    let plane = unsafe { &*(cx.plane(inst.a) as *const [u64; WARP]) };
+    let addresses = &plane.map(|a| a.wrapping_add(inst.imm));
+    let (at, mask) = (cx.event_at(pc), cx.mask);
+    let (shared, local) = (cx.env.shared_window, cx.env.local_window);
+    let AccessSite { space, access, bytes } = site;
+    let (named, compiled, values) = (space, true, None);
+    let event = AccessEvent { at, space, named, access, bytes, mask, addresses, values, compiled };
+    let Some(watch) = &mut cx.watch else { return true };
+    by_space(&event, shared, local, |event| watch.admits(event))
 }
 
 /// What a store of one element stores, cut to its `bytes`.

@@ -24,7 +24,7 @@ use std::sync::OnceLock;
 pub(crate) use kernel::Kernels;
 pub use kernel::{Counts, counts};
 pub(crate) use run::{Arrived, Chunk, ChunkEnd, Fast, LaunchCode, Rooms, enter, entry, new_io};
-pub(crate) use watching::{Tallies, tell};
+pub(crate) use watching::{AccessSite, Tallies, tell};
 
 /// Which engine runs kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

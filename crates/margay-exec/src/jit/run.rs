@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use margay_codegen::{
     AGAIN, AT_BARRIER, AT_DONE, DONE, FAULT, FIRST_EXIT, Io, Options, Parted, Reason, Room,
-    RoomSite, Root,
+    RoomSite, Root, Watched,
 };
 
-use margay_ir::Op;
+use margay_ir::{Attr, Op, Sem};
 
 use super::kernel::{Kernel, Wait, expand};
 use super::watching::{note_entry, tell, watched};
@@ -19,7 +19,8 @@ use super::{Engine, background, engine, library};
 use crate::block::{Group, local_stride};
 use crate::buffer::{Buffer, Pool};
 use crate::decode::LOCAL_START;
-use crate::fault::Fault;
+use crate::fault::{Access, Fault};
+use crate::handlers::address::admitted;
 use crate::interp::{Cx, Env};
 use crate::lanes::{FULL, Flow, LaneFault, WARP};
 use crate::mem::Extent;
@@ -69,6 +70,18 @@ fn chosen(env: &Env<'_>) -> Engine {
 /// seed such kernels are interpreted, so that both engines give the same.
 fn order_matters(program: &Program) -> bool {
     program.insts().any(|i| matches!(i.op, Op::Atom | Op::AtomWide | Op::Syscall | Op::SurfStore))
+}
+
+/// Whether whoever watches sees the same of each place in memory in whatever order the warps of a block run between
+/// barriers, if no thread reads what another stores. Models of caches do not.
+fn is_unordered(env: &Env<'_>, watched: Watched) -> bool {
+    let orders = |inst: &margay_ir::Inst| match &inst.attr {
+        Attr::Mem(mem) => mem.sem != Sem::Weak,
+        Attr::Atom { .. } => true,
+        _ => inst.op == Op::Fence,
+    };
+    let judges = watched.blocks && !watched.counts;
+    judges && env.shared_size == 0 && !env.program.insts().any(orders)
 }
 
 /// Whether nothing can be compiled beside the interpreter.
@@ -151,7 +164,9 @@ impl LaunchCode {
             loops: true,
             independent: env.machine.sm >= 70,
             // Whoever watches is told of accesses in the interpreter's order.
-            hold: warps > 1 && (watched.any() || super::hold::needed(env, accesses)),
+            hold: warps > 1
+                && (watched.any() && !is_unordered(env, watched)
+                    || super::hold::needed(env, accesses)),
             blocks: false,
             plain: plain(env, accesses),
             watched,
@@ -240,9 +255,22 @@ pub(super) unsafe extern "C" fn op(context: *mut u8, pc: u32, mask: u32) -> u32 
         cx.view.alive = cx.io.alive;
         // Compiled code asks itself before a store.
         cx.hold = false;
+        let asked = cx.tallies.asked(pc).filter(|_| cx.mask != 0);
+        if let Some(site) = asked
+            && site.access != Access::Write
+            && !admitted(cx, pc, site)
+        {
+            return 2;
+        }
         match (inst.handler)(cx, inst) {
             Flow::Next => {
                 keep_room(cx, pc);
+                if let Some(site) = asked
+                    && site.access == Access::Write
+                {
+                    // Only now it is known that it is no fault; and stores are not turned away.
+                    admitted(cx, pc, site);
+                }
                 0
             }
             Flow::Fault => {
@@ -335,7 +363,16 @@ fn find_rooms(cx: &mut Cx<'_>, kernel: &Kernel) {
             })
         })
         .collect();
-    let room = |site: &RoomSite| site.of(&extents[site.group as usize]);
+    let quiet = |(group, e): (&margay_codegen::RoomGroup, &margay_codegen::Extent)| {
+        // What is behind another pointer may change while the code runs.
+        let known = group.root.is_some() && e.lo < e.hi;
+        known && env.observer.is_some_and(|o| o.is_quiet(e.lo..e.hi))
+    };
+    let quiet: Vec<bool> = kernel.groups.iter().zip(&extents).map(quiet).collect();
+    let room = |site: &RoomSite| {
+        let group = site.group as usize;
+        Room { quiet: u64::from(quiet[group]), ..site.of(&extents[group]) }
+    };
     let rooms = &mut cx.rooms[0];
     rooms.table.clear();
     rooms.table.extend(kernel.rooms.iter().map(room));
@@ -486,7 +523,12 @@ pub(super) unsafe fn call(
     }
     let io: *mut Io = &raw mut *cx.io;
     // SAFETY: by the contract.
-    let code = unsafe { (kernel.function)(io, entry, mask) };
+    let code = unsafe {
+        cx.in_code = true;
+        let code = (kernel.function)(io, entry, mask);
+        cx.in_code = false;
+        code
+    };
     let used = fuel - cx.io.fuel;
     cx.fuel -= used;
     cx.warp_instructions = cx.warp_instructions.wrapping_add(used as u64);
@@ -623,6 +665,8 @@ pub struct Fast {
     tids: Vec<[[u32; WARP]; 3]>,
     pub(super) masks: Vec<u32>,
     pub(super) at: Vec<At>,
+    /// Warps at the barrier that opens next, in the order in which they came.
+    pub(super) arrived: Vec<u32>,
     /// The same as code for whole blocks has it.
     stands: Box<[u32; WARP]>,
     pub(super) parted: Vec<Parted>,
@@ -639,9 +683,8 @@ impl Fast {
         let code = env.jit.get()?;
         let threads: u64 = env.config.block.iter().map(|&n| n as u64).product();
         let alone = env.config.cluster.iter().all(|&n| n <= 1);
-        // Whoever asks for blocks and barriers is told by the scheduler.
         let watched = code.options.watched;
-        if !alone || watched.blocks || cx.interest != Interest::empty() && !watched.any() {
+        if !alone || cx.interest != Interest::empty() && !watched.any() {
             return None;
         }
         if !threads.is_multiple_of(WARP as u64) && code.part.is_none() {
@@ -659,6 +702,7 @@ impl Fast {
             tids: Vec::with_capacity(warps),
             masks: Vec::with_capacity(warps),
             at: vec![At::Start; warps],
+            arrived: Vec::with_capacity(warps),
             stands: Box::new([0; WARP]),
             parted: if holds { vec![none; warps] } else { Vec::new() },
             shared: pool.take(sizes.0),

@@ -17,7 +17,7 @@ mod x86 {
         ($name:ident, $watch:ident, $room:literal, $save:literal, $restore:literal) => {
             keeping!($name(context: *mut u8, pc: u32, mask: u32), op, $room, $save, $restore);
             keeping!(
-                $watch(context: *mut u8, site: u32, mask: u32, base: u64, u: u64),
+                $watch(context: *mut u8, site: u32, mask: u32, base: u64, u: u64, values: *const [u64; 32]),
                 watch_linear, $room, $save, $restore
             );
         };
@@ -107,9 +107,12 @@ pub fn op_keeping() -> unsafe extern "C" fn(*mut u8, u32, u32) -> u32 {
     op
 }
 
+/// What [`watch_linear`] is.
+type WatchLinear = unsafe extern "C" fn(*mut u8, u32, u32, u64, u64, *const [u64; 32]) -> u32;
+
 /// [`watch_linear`] likewise.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-pub fn watch_keeping() -> unsafe extern "C" fn(*mut u8, u32, u32, u64, u64) -> u32 {
+pub fn watch_keeping() -> WatchLinear {
     if std::is_x86_feature_detected!("avx512bw") {
         x86::watch_keeping_512
     } else {
@@ -119,6 +122,6 @@ pub fn watch_keeping() -> unsafe extern "C" fn(*mut u8, u32, u32, u64, u64) -> u
 
 /// Nothing is compiled for this machine.
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-pub fn watch_keeping() -> unsafe extern "C" fn(*mut u8, u32, u32, u64, u64) -> u32 {
+pub fn watch_keeping() -> WatchLinear {
     watch_linear
 }

@@ -2,19 +2,20 @@
 //! Blocks of a watched launch in compiled code, warp by warp in the scheduler's order: see [`crate::block::Group::run`].
 //!
 //! Invariant: events come in the order in which the interpreter has them. A warp runs until it waits; who completes a
-//! barrier goes on at once; the first store of a warp waits until the others had a turn.
-//!
-//! Limit: events of blocks and barriers are the scheduler's; launches of whose blocks somebody wants to know are not run here.
+//! barrier goes on at once; the first store of a warp waits until the others had a turn. Arrivals at a barrier are told
+//! when it opens, or the block is handed over.
 
 use margay_codegen::Reason;
+use margay_ir::BarKind;
 
 use super::kernel::Kernel;
 use super::run::{At, ChunkEnd, Fast, LaunchCode, Left, PATIENCE, call};
-use crate::block::WARP_SLICE;
+use crate::block::{Group, WARP_SLICE, report_block};
 use crate::buffer::Pool;
 use crate::fault::Fault;
 use crate::interp::Cx;
 use crate::lanes::FULL;
+use crate::observe::{BarrierEvent, EventPlace, Interest};
 use crate::sched::permute;
 
 /// Why a warp's turn ends.
@@ -39,7 +40,9 @@ impl Fast {
         let warps = self.masks.len();
         let Some((full, part)) = code.single() else { return Ok(ChunkEnd::Done) };
         self.at.fill(At::Start);
+        self.arrived.clear();
         cx.io.parted = self.parted.as_mut_ptr();
+        report_block(cx, ctaid, smid, warps as u32, true);
         let mut held = 0;
         let (began, polls) = (cx.warp_instructions, cx.polls);
         loop {
@@ -63,13 +66,14 @@ impl Fast {
                 if let Turn::Leaves(exit) = end {
                     let last = exit.map(|n| (w, n));
                     let mut group =
-                        self.give_mixed(cx, pool, &full, &part, ctaid, smid, last, held);
+                        self.hand_over(cx, pool, (&full, &part), ctaid, smid, last, held);
                     // Whoever left has its turn still.
                     group.skip(if exit.is_some() { turn } else { turn + 1 });
                     return Ok(ChunkEnd::Handed { group, at: 0 });
                 }
             }
             if self.at.iter().all(|at| *at == At::Done) {
+                report_block(cx, ctaid, smid, warps as u32, false);
                 return Ok(ChunkEnd::Done);
             }
         }
@@ -111,7 +115,10 @@ impl Fast {
                     let exit = &kernel.exits[n];
                     let together = exit.pending.is_empty() && cx.io.alive == own;
                     match exit.reason {
-                        Reason::Barrier { .. } if together => self.at[w] = At::Barrier(n as u32),
+                        Reason::Barrier { .. } if together => {
+                            self.at[w] = At::Barrier(n as u32);
+                            self.arrived.push(w as u32);
+                        }
                         Reason::Hold => {
                             *held |= 1 << w;
                             self.at[w] = At::Exit(n as u32);
@@ -153,6 +160,15 @@ impl Fast {
             }
             id = Some(own);
         }
+        if let Some(id) = id {
+            self.tell_arrivals(cx, (full, part));
+            let ctaid = cx.view.ctaid;
+            if cx.interest.contains(Interest::BARRIERS)
+                && let Some(watch) = &mut cx.watch
+            {
+                watch.barrier_opens(ctaid, u32::from(id));
+            }
+        }
         for (at, &mask) in self.at.iter_mut().zip(&self.masks) {
             if let At::Barrier(n) = *at {
                 let kernel = if mask == FULL { full } else { part };
@@ -161,5 +177,52 @@ impl Fast {
             }
         }
         true
+    }
+
+    /// Tells who has arrived at barriers that have not opened: warps and barriers, in their order.
+    fn tell_arrivals(
+        &mut self,
+        cx: &mut Cx<'_>,
+        (full, part): (&Kernel, &Kernel),
+    ) -> Vec<(u32, u8)> {
+        let place = cx.event_at(0);
+        let mut arrived = Vec::with_capacity(self.arrived.len());
+        for warp in self.arrived.drain(..) {
+            let mask = self.masks[warp as usize];
+            let kernel = if mask == FULL { full } else { part };
+            let At::Barrier(n) = self.at[warp as usize] else { continue };
+            let exit = &kernel.exits[n as usize];
+            let Reason::Barrier { id } = exit.reason else { continue };
+            arrived.push((warp, id));
+            if cx.interest.contains(Interest::BARRIERS)
+                && let Some(watch) = &mut cx.watch
+            {
+                let at = EventPlace { warp, pc: exit.pc, ..place };
+                let (kind, alive, id) = (BarKind::Sync, mask, Some(u32::from(id)));
+                watch.barrier(&BarrierEvent { at, id, count: None, kind, mask, alive });
+            }
+        }
+        arrived
+    }
+
+    /// The block for the scheduler, with its warps as they stand.
+    #[allow(clippy::too_many_arguments)]
+    fn hand_over(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pool: &mut Pool,
+        (full, part): (&Kernel, &Kernel),
+        ctaid: [u32; 3],
+        smid: u32,
+        last: Option<(usize, usize)>,
+        held: u32,
+    ) -> Box<Group> {
+        let mut group = self.give_mixed(cx, pool, full, part, ctaid, smid, last, held);
+        for (warp, id) in self.tell_arrivals(cx, (full, part)) {
+            // It waits there already: who comes last opens the barrier, and goes on first.
+            let pc = group.wait_at(cx, warp as usize, id);
+            cx.tallies.step(pc, self.masks[warp as usize]);
+        }
+        group
     }
 }

@@ -26,18 +26,20 @@ const FUEL_BETWEEN_REPORTS: i64 = 1 << 22;
 /// What code must report of a launch; `None` if only the interpreter can.
 pub fn watched(observer: Option<&dyn Observer>) -> Option<Watched> {
     let Some(observer) = observer else { return Some(Watched::default()) };
-    let interest = observer.interest();
+    let interest = observer.compiled();
     let counts = interest.intersects(Interest::RUNS | Interest::BRANCHES);
     if counts && !observer.takes_sums() {
         return None;
     }
     Some(Watched {
-        accesses: interest.contains(Interest::ACCESSES),
+        accesses: interest.intersects(Interest::ACCESSES | Interest::ADMISSIONS),
         values: interest.contains(Interest::VALUES),
         counts,
         fences: interest.contains(Interest::FENCES),
         warp_syncs: interest.contains(Interest::WARP_SYNCS),
         blocks: interest.intersects(Interest::BLOCKS | Interest::BARRIERS),
+        admissions: interest.contains(Interest::ADMISSIONS),
+        parameters: interest.contains(Interest::PARAMETERS),
     })
 }
 
@@ -79,6 +81,8 @@ pub struct Tallies {
     heads: Vec<(i64, i64)>,
     /// By instruction.
     pub accesses: Vec<Option<AccessSite>>,
+    /// Whether the watch may turn accesses away.
+    asks: bool,
     /// Accesses that the code counts by itself, and the kernel whose they are.
     cells: Vec<Cells>,
     cells_of: *const Kernel,
@@ -97,6 +101,7 @@ impl Tallies {
             block_at: Vec::new(),
             heads: Vec::new(),
             accesses: Vec::new(),
+            asks: false,
             cells: Vec::new(),
             cells_of: std::ptr::null(),
             parted: Vec::new(),
@@ -126,6 +131,7 @@ impl Tallies {
             rows: vec![[0; Tally::COUNT]; function.blocks.len()],
             heads: vec![(0, 0); program.code.len()],
             accesses: (0..program.code.len() as u32).map(|pc| access_site(program, pc)).collect(),
+            asks: watched(env.observer).is_some_and(|w| w.admissions),
             parted: vec![Parted { mask: 0, alive: 0, pending: [0; PENDING] }; LANES],
             ..nothing
         }
@@ -134,6 +140,16 @@ impl Tallies {
     #[inline]
     fn site(&self, pc: u32) -> Option<AccessSite> {
         self.accesses.get(pc as usize).copied().flatten()
+    }
+
+    /// What the instruction at `pc` accesses, if the watch is asked about it.
+    #[inline]
+    pub fn asked(&self, pc: u32) -> Option<AccessSite> {
+        if !self.asks {
+            return None;
+        }
+        // Nobody follows what parameters and constants hold.
+        self.site(pc).filter(|s| !matches!(s.space, Space::Param | Space::Const))
     }
 
     /// Where compiled code counts.
@@ -272,7 +288,7 @@ fn tell_cells(
 ) {
     for cell in own.cells.iter_mut().filter(|c| c.count > 1) {
         let at = EventPlace { pc: access.pc, ..place };
-        let once = event(access, site, at, u32::MAX, cell.base, 0);
+        let once = event(access, site, at, u32::MAX, (cell.base, 0), None);
         watch.patterned(&PatternedEvent { times: cell.count - 1, ..once });
         cell.count = 1;
     }
@@ -293,13 +309,14 @@ pub(super) unsafe extern "C" fn watch(
     pc: u32,
     mask: u32,
     addresses: *const [u64; 32],
-) {
-    // SAFETY: the context is the worker's own, which waits for the compiled code to return; the addresses are on
+    values: *const [u64; 32],
+) -> u32 {
+    // SAFETY: the context is the worker's own, which waits for the compiled code to return; addresses and values are on
     // that code's stack.
     unsafe {
         let cx = &mut *context.cast::<Cx<'_>>();
         cx.mask = mask;
-        observe_compiled(cx, pc, &*addresses);
+        u32::from(!observe_compiled(cx, pc, &*addresses, values.as_ref()))
     }
 }
 
@@ -310,6 +327,7 @@ pub(super) unsafe extern "C" fn watch_linear(
     mask: u32,
     base: u64,
     u: u64,
+    values: *const [u64; 32],
 ) -> u32 {
     // SAFETY: as above; the kernel that runs is the one whose table of rooms is in use.
     unsafe {
@@ -318,13 +336,16 @@ pub(super) unsafe extern "C" fn watch_linear(
         let Some(access) = kernel.watched.get(number as usize) else { return 0 };
         let Some(site) = cx.tallies.site(access.pc) else { return 0 };
         let place = cx.event_at(access.pc);
-        let event = event(access, site, place, mask, base, u);
+        let values = values.as_ref();
+        let event = event(access, site, place, mask, (base, u), values);
         if site.space == Space::Generic {
             cx.mask = mask;
-            observe_compiled(cx, access.pc, &event.addresses());
-            return 0;
+            return u32::from(!observe_compiled(cx, access.pc, &event.addresses(), values));
         }
         let Some(watch) = &mut cx.watch else { return 0 };
+        if cx.interest.contains(Interest::ADMISSIONS) && !watch.admits_patterned(&event) {
+            return 1;
+        }
         let range = watch.patterned(&event);
         if access.cells
             && let Some(range) = range
@@ -336,14 +357,14 @@ pub(super) unsafe extern "C" fn watch_linear(
 }
 
 /// An access of compiled code, once.
-fn event(
-    access: &WatchedAccess,
+fn event<'a>(
+    access: &'a WatchedAccess,
     site: AccessSite,
     at: EventPlace,
     mask: u32,
-    base: u64,
-    u: u64,
-) -> PatternedEvent<'_> {
+    (base, u): (u64, u64),
+    values: Option<&'a [u64; 32]>,
+) -> PatternedEvent<'a> {
     PatternedEvent {
         at,
         site: std::ptr::from_ref(access) as u64,
@@ -355,6 +376,7 @@ fn event(
         pattern: &access.form.pat,
         second: access.form.q.as_ref().map(|q| (q, u)),
         times: 1,
+        values,
     }
 }
 

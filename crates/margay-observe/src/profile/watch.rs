@@ -50,7 +50,11 @@ pub struct LaunchObserver<'a> {
 
 impl Observer for LaunchObserver<'_> {
     fn interest(&self) -> Interest {
-        Interest::ACCESSES | Interest::RUNS | Interest::BRANCHES | Interest::TEXTURES
+        Interest::ACCESSES
+            | Interest::PARAMETERS
+            | Interest::RUNS
+            | Interest::BRANCHES
+            | Interest::TEXTURES
     }
 
     fn takes_sums(&self) -> bool {
@@ -286,10 +290,9 @@ impl Worker<'_, '_> {
     /// Counts an access of compiled code whose pattern was not met yet, and remembers it.
     #[cold]
     fn meet_patterned(&mut self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
-        let PatternedEvent { at, space, access, bytes, mask, .. } = *e;
-        let (addresses, named, values) = (&e.addresses(), space, None);
-        let event = AccessEvent { at, space, named, access, bytes, mask, addresses, values };
-        let found = self.counted(&event, e.times)?;
+        let PatternedEvent { at, mask, .. } = *e;
+        let addresses = e.addresses();
+        let found = e.with_addresses(|event| self.counted(event, e.times))?;
         let entry = &self.sites[at.pc as usize][found];
         let range = entry.lo..entry.hi;
         if entry.period == PERIOD && e.base & 3 == 0 {

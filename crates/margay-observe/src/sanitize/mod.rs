@@ -7,6 +7,7 @@
 //! Invariant: nothing here changes what the program computes, nor its device addresses.
 
 pub mod finding;
+mod form;
 pub mod init;
 pub mod memory;
 pub mod promises;
@@ -24,6 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use margay_exec::launch::{LaunchFailure, LaunchStats};
 use margay_exec::mem::AllocationInfo;
 use margay_exec::observe::Observer;
+use margay_exec::reach::Written;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
@@ -179,16 +181,25 @@ impl Tool for Checks {
         self.launches.fetch_add(1, Ordering::Relaxed);
         self.watched.lock().insert(std::ptr::from_ref(launch) as usize);
         let mut observers: Vec<Box<dyn Observer + 'a>> = Vec::new();
+        let written = Written::of(launch.program, launch.config, launch.memory);
         for check in &self.wanted {
             let view = || View::new(launch, &self.sink);
             match check {
                 Check::Race => {
-                    observers.push(Box::new(race::RaceObserver::new(view())));
+                    observers.push(Box::new(race::RaceObserver::new(
+                        view(),
+                        written.clone(),
+                        launch.memory,
+                    )));
                     observers.extend(self.streams.observer(launch, view()));
                 }
                 Check::Sync => observers.push(Box::new(sync::SyncObserver::new(view()))),
                 Check::Init => {
-                    observers.push(Box::new(init::InitObserver::new(view(), &self.globals)));
+                    observers.push(Box::new(init::InitObserver::new(
+                        view(),
+                        &self.globals,
+                        written.clone(),
+                    )));
                 }
                 // The rest is found by the engine's own bounds: see `launched`.
                 Check::Memory => observers.extend(self.promises.observer(view())),

@@ -6,14 +6,16 @@
 //! reached by the parent too.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
 use margay_exec::fault::Access;
 use margay_exec::mem::AllocationInfo;
-use margay_exec::observe::{AccessEvent, Interest, Observer, Watch};
+use margay_exec::observe::{AccessEvent, Interest, Observer, PatternedEvent, Watch};
 use margay_ir::Space;
 use parking_lot::Mutex;
 
 use super::finding::{Actor, Check, Finding, Severity};
+use super::form::Forms;
 use super::memory::verb;
 use super::view::View;
 use crate::tool::Promise;
@@ -43,6 +45,15 @@ impl Promises {
     }
 }
 
+/// Whether an access of memory breaks what was promised of it.
+fn breaks(promise: Promise, access: Access) -> bool {
+    match (promise, access) {
+        (Promise::ReadOnly, Access::Write | Access::Atomic)
+        | (Promise::WriteOnly, Access::Read | Access::Atomic) => true,
+        (Promise::ReadOnly, Access::Read) | (Promise::WriteOnly, Access::Write) => false,
+    }
+}
+
 struct PromiseObserver<'a> {
     view: View<'a>,
     ranges: Ranges,
@@ -55,14 +66,27 @@ impl Observer for PromiseObserver<'_> {
         Interest::ACCESSES
     }
 
+    fn is_quiet(&self, memory: Range<u64>) -> bool {
+        !self.concerns(&memory, Access::Read)
+    }
+
     fn worker(&self) -> Box<dyn Watch + '_> {
-        Box::new(PromiseWatch(self))
+        Box::new(PromiseWatch(self, Forms::default()))
     }
 }
 
-struct PromiseWatch<'w, 'a>(&'w PromiseObserver<'a>);
+struct PromiseWatch<'w, 'a>(&'w PromiseObserver<'a>, Forms);
 
 impl Watch for PromiseWatch<'_, '_> {
+    fn patterned(&mut self, event: &PatternedEvent<'_>) -> Option<Range<u64>> {
+        let kept = |memory: Range<u64>| !self.0.concerns(&memory, event.access);
+        let range = self.1.find(event).map(|(low, form)| low..low.saturating_add(form.span));
+        if event.space == Space::Global && !range.is_some_and(kept) {
+            event.with_addresses(|event| self.access(event));
+        }
+        None
+    }
+
     fn access(&mut self, event: &AccessEvent<'_>) {
         if event.space != Space::Global {
             return;
@@ -72,12 +96,7 @@ impl Watch for PromiseWatch<'_, '_> {
             let Some((&base, &(end, promise))) = self.0.ranges.range(..=address).next_back() else {
                 continue;
             };
-            let broken = match (promise, event.access) {
-                (Promise::ReadOnly, Access::Write | Access::Atomic)
-                | (Promise::WriteOnly, Access::Read | Access::Atomic) => address < end,
-                (Promise::ReadOnly, Access::Read) | (Promise::WriteOnly, Access::Write) => false,
-            };
-            if broken {
+            if address < end && breaks(promise, event.access) {
                 self.0.report(event, lane, base, promise);
             }
         }
@@ -85,6 +104,14 @@ impl Watch for PromiseWatch<'_, '_> {
 }
 
 impl PromiseObserver<'_> {
+    /// Whether such an access of a part of `memory` breaks a promise.
+    fn concerns(&self, memory: &Range<u64>, access: Access) -> bool {
+        let before = self.ranges.range(..memory.end).rev();
+        // Allocations do not overlap.
+        let mut inside = before.take_while(|(_, (end, _))| *end > memory.start);
+        inside.any(|(_, &(_, promise))| breaks(promise, access))
+    }
+
     fn report(&self, event: &AccessEvent<'_>, lane: usize, base: u64, promise: Promise) {
         let (pc, view) = (event.at.pc, &self.view);
         if !self.reported.lock().insert((pc, base)) {

@@ -14,7 +14,7 @@ use margay_exec::observe::{
     AccessEvent, BarrierEvent, BlockEvent, EventPlace, Interest, Observer, WarpSyncEvent, Watch,
 };
 use margay_exec::program::Code;
-use margay_ir::Attr;
+use margay_ir::{Attr, BarKind};
 use parking_lot::Mutex;
 
 use super::finding::{Actor, Check, Finding, Severity};
@@ -32,6 +32,8 @@ pub struct SyncObserver<'a> {
     parts: AtomicBool,
     /// Line and column of the barriers, by their addresses in the code; of those without, the address.
     sites: HashMap<u32, (u32, u32)>,
+    /// Threads may arrive at a barrier and go on.
+    arrives: bool,
 }
 
 /// Lanes by a barrier's line and column, and the warp.
@@ -61,7 +63,14 @@ impl<'a> SyncObserver<'a> {
             let source = view.source(pc);
             Some((pc, if source.line == 0 { (u32::MAX, pc) } else { (source.line, source.column) }))
         };
+        let arrives = |pc| match view.program.instruction(pc).map(|i| i.code) {
+            Some(Code::Inst(inst)) => {
+                matches!(inst.attr, Attr::Barrier { kind: BarKind::Arrive, .. })
+            }
+            Some(Code::Term(_) | Code::Nothing) | None => false,
+        };
         SyncObserver {
+            arrives: (0..view.program.code_len()).any(arrives),
             rounds: Mutex::default(),
             regulars: Mutex::default(),
             parts: AtomicBool::new(false),
@@ -161,6 +170,14 @@ impl<'a> SyncObserver<'a> {
 impl Observer for SyncObserver<'_> {
     fn interest(&self) -> Interest {
         Interest::BARRIERS | Interest::WARP_SYNCS | Interest::BLOCKS | Interest::ACCESSES
+    }
+
+    /// Code runs no lanes while others of their warp wait at a barrier, unless they only arrive there.
+    fn compiled(&self) -> Interest {
+        match self.arrives {
+            true => self.interest(),
+            false => self.interest() - Interest::ACCESSES,
+        }
     }
 
     fn worker(&self) -> Box<dyn Watch + '_> {

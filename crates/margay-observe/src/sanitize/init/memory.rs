@@ -2,6 +2,7 @@
 //! Which bytes have been written: a bit each.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,18 +14,46 @@ use parking_lot::RwLock;
 pub struct Bits {
     words: Vec<AtomicU64>,
     bytes: u64,
+    /// How often a bit may have been set again.
+    undone: AtomicU64,
+    /// What that number was when all bytes were last found written.
+    whole: AtomicU64,
 }
 
 impl Bits {
     /// `bytes` bytes, none of them written.
     pub fn unwritten(bytes: u64) -> Bits {
         let words = (0..bytes.div_ceil(64)).map(|_| AtomicU64::new(u64::MAX)).collect();
-        Bits { words, bytes }
+        let (undone, whole) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
+        Bits { words, bytes, undone, whole }
+    }
+
+    /// None of the bytes is written.
+    pub fn forget(&mut self) {
+        self.words.iter_mut().for_each(|word| *word.get_mut() = u64::MAX);
+        *self.undone.get_mut() += 1;
     }
 
     /// Bytes of the range.
     pub fn size(&self) -> u64 {
         self.bytes
+    }
+
+    /// Whether all bytes are known to be written, as they stay but for [`Bits::put`].
+    #[inline]
+    pub fn is_whole(&self) -> bool {
+        self.whole.load(Ordering::Acquire) == self.undone.load(Ordering::Acquire)
+    }
+
+    /// Looks whether all bytes are written.
+    pub fn look(&self) -> bool {
+        if !self.is_whole() {
+            let undone = self.undone.load(Ordering::Acquire);
+            if self.is_written(0, self.bytes) {
+                self.whole.store(undone, Ordering::Release);
+            }
+        }
+        self.is_whole()
     }
 
     /// Bits of up to eight bytes from `at`: bit n is set if byte n was never written. Bytes beyond
@@ -59,6 +88,7 @@ impl Bits {
                 false => word.fetch_and(!bit, Ordering::Relaxed),
             };
         }
+        self.undone.fetch_add(1, Ordering::AcqRel);
     }
 
     /// The words that `at..end` touches, each with the mask of its bytes.
@@ -132,6 +162,22 @@ impl Globals {
         (address - base < *size).then(|| (base, bits.clone()))
     }
 
+    /// The memory round an address that is not watched.
+    pub fn gap(&self, address: u64) -> Range<u64> {
+        let ranges = self.ranges.read();
+        let before = ranges.range(..=address).next_back();
+        let after = ranges.range(address..).next();
+        before.map_or(0, |(base, (size, _))| base + size)..after.map_or(u64::MAX, |(&base, _)| base)
+    }
+
+    /// Whether all that is watched of this memory is written.
+    pub fn are_written(&self, memory: &Range<u64>) -> bool {
+        let ranges = self.ranges.read();
+        let before = ranges.range(..memory.end).rev();
+        let mut inside = before.take_while(|(base, (size, _))| *base + *size > memory.start);
+        inside.all(|(_, (_, bits))| bits.look())
+    }
+
     /// A call wrote `bytes` bytes, copied from `from` if that is the device's own memory.
     pub fn copied(&self, to: u64, from: Option<u64>, bytes: u64) {
         let Some((base, bits)) = self.find(to) else { return };
@@ -161,7 +207,13 @@ mod tests {
         assert_eq!(bits.get(60, 8), 0b1010_0000);
         assert_eq!(bits.get(66, 8), 0x0f & bits.get(66, 4));
         assert_eq!(bits.get(68, 8), 0b11);
+        assert!(!bits.look());
         bits.write(0, 70);
+        assert!(!bits.is_whole() && bits.look() && bits.is_whole());
+        bits.put(9, 2, 0b10);
+        assert!(!bits.is_whole() && !bits.look());
+        bits.write(10, 1);
+        assert!(bits.look());
         assert_eq!(bits.get(60, 8), 0);
         assert_eq!(bits.get(1000, 8), 0);
     }

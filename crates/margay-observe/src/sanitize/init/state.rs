@@ -76,6 +76,13 @@ impl State {
         }
     }
 
+    /// As new, for another block of the launch.
+    pub fn renew(&mut self) {
+        self.shared.forget();
+        self.local.iter_mut().for_each(|own| own.0.clear());
+        self.files.iter_mut().for_each(Vec::clear);
+    }
+
     /// Bits of up to eight bytes of a thread's local memory: set where a byte was never written.
     pub fn local(&self, thread: u32, at: u64, bytes: u32) -> u8 {
         self.local.get(thread as usize).map_or(0, |own| own.get(at, bytes))

@@ -2,11 +2,15 @@
 //! Watches a launch for undefined values.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use margay_exec::fault::Access;
-use margay_exec::observe::{AccessEvent, BlockEvent, EventPlace, Interest, Observer, Watch};
+use margay_exec::observe::{
+    AccessEvent, BlockEvent, EventPlace, Interest, Observer, PatternedEvent, Watch,
+};
 use margay_exec::program::Code;
+use margay_exec::reach::Written;
 use margay_ir::{Attr, Inst, Op, Space, Term, Ty, Value};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -15,6 +19,7 @@ use super::memory::{Bits, Globals};
 use super::state::{Key, Origin, State};
 use super::taint::{self, Operand, Taint};
 use crate::sanitize::finding::{Actor, Check, Finding, Severity};
+use crate::sanitize::form::{Forms, Order};
 use crate::sanitize::view::View;
 
 /// Watches one launch.
@@ -25,10 +30,13 @@ pub struct InitObserver<'a> {
     reported: Mutex<HashSet<(u32, u32)>>,
     /// For each address of the code, that of the next instruction that touches memory, itself or later.
     next_access: Vec<u32>,
+    written: Written,
+    /// Whether accesses of these allocations need not be looked at, by their first addresses.
+    quiet: Mutex<HashMap<u64, bool>>,
 }
 
 impl<'a> InitObserver<'a> {
-    pub fn new(view: View<'a>, globals: &'a Globals) -> InitObserver<'a> {
+    pub fn new(view: View<'a>, globals: &'a Globals, written: Written) -> InitObserver<'a> {
         let touches = |pc| match view.program.instruction(pc).map(|i| i.code) {
             Some(Code::Inst(inst)) => is_access(inst.op),
             Some(Code::Term(_) | Code::Nothing) | None => false,
@@ -45,6 +53,8 @@ impl<'a> InitObserver<'a> {
             blocks: Mutex::default(),
             reported: Mutex::default(),
             next_access,
+            written,
+            quiet: Mutex::default(),
         }
     }
 
@@ -56,11 +66,36 @@ impl<'a> InitObserver<'a> {
 
 impl Observer for InitObserver<'_> {
     fn interest(&self) -> Interest {
-        Interest::ACCESSES | Interest::RUNS | Interest::BLOCKS | Interest::ARGUMENTS
+        Interest::ACCESSES
+            | Interest::RUNS
+            | Interest::BLOCKS
+            | Interest::ARGUMENTS
+            | Interest::ADMISSIONS
+    }
+
+    /// It is enough to be asked, as long as all that a warp reads is defined.
+    fn compiled(&self) -> Interest {
+        Interest::BLOCKS | Interest::ADMISSIONS
+    }
+
+    /// What is written and stays so.
+    fn is_quiet(&self, memory: Range<u64>) -> bool {
+        let find = || !self.written.touches(&memory) && self.globals.are_written(&memory);
+        *self.quiet.lock().entry(memory.start).or_insert_with(find)
     }
 
     fn worker(&self) -> Box<dyn Watch + '_> {
-        Box::new(InitWatch { all: self, block: None, pending: Vec::new(), done: 0, range: None })
+        Box::new(InitWatch {
+            all: self,
+            block: None,
+            pending: Vec::new(),
+            done: 0,
+            range: None,
+            gap: 0..0,
+            spare: None,
+            forms: Forms::default(),
+            lookups: 0,
+        })
     }
 }
 
@@ -82,8 +117,18 @@ struct InitWatch<'w, 'a> {
     /// How many of them had their turn.
     done: usize,
     /// The range of global memory that was looked up last.
-    range: Option<(u64, u64, Option<Arc<Bits>>)>,
+    range: Option<(u64, u64, Arc<Bits>)>,
+    /// Memory that is not watched.
+    gap: Range<u64>,
+    /// Of a block that has ended, to be used again.
+    spare: Option<Arc<Mutex<State>>>,
+    forms: Forms,
+    /// Looks at single lanes' bytes in global memory.
+    lookups: u32,
 }
+
+/// So many warps' looks at single lanes are as much work as a look at all of an allocation.
+const LOOKUPS: u32 = 4096;
 
 /// What a use of an undefined value is.
 enum Use {
@@ -106,17 +151,19 @@ impl InitWatch<'_, '_> {
     }
 
     /// The bits of global memory at an address, if it is watched.
-    fn global(&mut self, address: u64) -> Option<(u64, Arc<Bits>)> {
-        if let Some((base, end, bits)) = &self.range
-            && (*base..*end).contains(&address)
-        {
-            return bits.as_ref().map(|b| (*base, b.clone()));
+    fn global(&mut self, address: u64) -> Option<(u64, &Bits)> {
+        let known = self.range.as_ref().is_some_and(|r| (r.0..r.1).contains(&address));
+        if !known {
+            if self.gap.contains(&address) {
+                return None;
+            }
+            let Some((base, bits)) = self.all.globals.find(address) else {
+                self.gap = self.all.globals.gap(address);
+                return None;
+            };
+            self.range = Some((base, base + bits.size(), bits));
         }
-        let found = self.all.globals.find(address);
-        if let Some((base, bits)) = &found {
-            self.range = Some((*base, base + bits.size(), Some(bits.clone())));
-        }
-        found
+        self.range.as_ref().map(|(base, _, bits)| (*base, &**bits))
     }
 
     /// Bits of up to eight bytes at an address: set where a byte was never written.
@@ -320,25 +367,25 @@ impl InitWatch<'_, '_> {
         }
         // As a rule every value is defined, and so is all that is read.
         let defined = state.is_defined(at.warp);
-        if !(defined && ours.clone().all(|p| self.passes(state, at.warp, p, inst.op))) {
+        let reads = match inst.op {
+            Op::Ld | Op::Atom | Op::AtomWide => Some(true),
+            Op::St => Some(false),
+            _ => None,
+        };
+        let passes = |p: &Pending| reads.is_some_and(|reads| self.passes(state, at.warp, p, reads));
+        if !(defined && ours.clone().all(passes)) {
             self.follow(state, at, pc, inst, key, ours);
         }
         self.pending = pending;
     }
 
     /// Notes an access of a warp whose registers are all defined, if it reads nothing undefined.
-    fn passes(&mut self, state: &mut State, warp: u32, p: &Pending, op: Op) -> bool {
+    fn passes(&mut self, state: &mut State, warp: u32, p: &Pending, reads: bool) -> bool {
         let lanes = (0..32usize).filter(|l| p.mask >> l & 1 != 0);
         let bytes = u64::from(p.bytes);
         let (low, high) = lanes.clone().fold((u64::MAX, 0), |(low, high), l| {
             (p.addresses[l].min(low), p.addresses[l].max(high))
         });
-        let reads = match op {
-            Op::Ld | Op::Atom | Op::AtomWide => true,
-            Op::St => false,
-            _ => return false,
-        };
-        let outer;
         let (base, bits) = match p.space {
             Space::Const | Space::Param => return true,
             Space::Generic => return false,
@@ -359,14 +406,21 @@ impl InitWatch<'_, '_> {
             }
             Space::Shared if high < 1 << 24 => (0, &state.shared),
             Space::Shared => return false,
-            Space::Global => match self.global(low) {
-                Some((base, bits)) if high - base < bits.size() => {
-                    outer = bits;
-                    (base, &*outer)
+            Space::Global => {
+                self.lookups = self.lookups.wrapping_add(1);
+                let looks = self.lookups.is_multiple_of(LOOKUPS);
+                if self.global(low).is_none() {
+                    return lanes.clone().all(|l| self.global(p.addresses[l]).is_none());
                 }
-                Some(_) => return false,
-                None => return lanes.clone().all(|l| self.global(p.addresses[l]).is_none()),
-            },
+                let Some((base, bits)) = self.global(low) else { return false };
+                if high - base >= bits.size() {
+                    return false;
+                }
+                if reads && (bits.is_whole() || looks && bits.look()) {
+                    return true;
+                }
+                (base, bits)
+            }
         };
         let span = high - low + bytes;
         if reads {
@@ -383,6 +437,57 @@ impl InitWatch<'_, '_> {
             lanes.for_each(|l| bits.write(p.addresses[l] - base, bytes));
         }
         true
+    }
+
+    /// [`Watch::admits`], of a warp whose registers are all defined.
+    fn admits_lanes(&mut self, state: &mut State, event: &AccessEvent<'_>) -> bool {
+        let &AccessEvent { at, space, access, bytes, mask, addresses, .. } = event;
+        let reads = access != Access::Write;
+        let p = Pending { pc: at.pc, space, access, bytes, mask, addresses: *addresses };
+        if self.passes(state, at.warp, &p, reads) {
+            return true;
+        }
+        if reads {
+            return false;
+        }
+        for lane in (0..32usize).filter(|l| mask >> l & 1 != 0) {
+            for from in (0..bytes).step_by(8) {
+                let (thread, here) = (at.warp * 32 + lane as u32, addresses[lane]);
+                let part = (bytes - from).min(8);
+                self.write(state, &p, thread, here + u64::from(from), part, 0);
+            }
+        }
+        true
+    }
+
+    /// The same where addresses follow from one.
+    fn admits_form(&mut self, state: &mut State, event: &PatternedEvent<'_>) -> bool {
+        let space = event.space;
+        if matches!(space, Space::Const | Space::Param) {
+            return true;
+        }
+        let reads = event.access != Access::Write;
+        let found = self.forms.find(event);
+        if let Some((low, form)) = found.filter(|(_, f)| reads || f.order != Order::Other) {
+            let found = match space {
+                Space::Shared if low < 1 << 24 => Some((0, &state.shared)),
+                Space::Global => self.global(low),
+                _ => None,
+            };
+            if let Some((base, bits)) = found
+                && low - base + form.span <= bits.size()
+            {
+                if !reads {
+                    bits.write(low - base, form.span);
+                    return true;
+                }
+                // What lies between the lanes is looked at too.
+                if bits.is_whole() || form.span <= 2048 && bits.is_written(low - base, form.span) {
+                    return true;
+                }
+            }
+        }
+        event.with_addresses(|event| self.admits_lanes(state, event))
     }
 
     /// Follows undefined values through an access.
@@ -511,8 +616,38 @@ fn is_access(op: Op) -> bool {
 
 impl Watch for InitWatch<'_, '_> {
     fn access(&mut self, event: &AccessEvent<'_>) {
+        // Of compiled code's it was asked.
+        if event.compiled {
+            return;
+        }
         let &AccessEvent { at, space, access, bytes, mask, addresses, .. } = event;
         self.pending.push(Pending { pc: at.pc, space, access, bytes, mask, addresses: *addresses });
+    }
+
+    fn patterned(&mut self, _event: &PatternedEvent<'_>) -> Option<Range<u64>> {
+        None
+    }
+
+    fn admits(&mut self, event: &AccessEvent<'_>) -> bool {
+        let state = self.state(self.all.view.linear(event.at.ctaid));
+        self.admits_lanes(&mut state.lock(), event)
+    }
+
+    fn admits_patterned(&mut self, event: &PatternedEvent<'_>) -> bool {
+        let block = self.all.view.linear(event.at.ctaid);
+        // Without counting references: this comes for every access.
+        let (id, state) = match self.block.take() {
+            Some(own) if own.0 == block => own,
+            Some(_) | None => (block, self.all.state(block)),
+        };
+        let admitted = self.admits_form(&mut state.lock(), event);
+        self.block = Some((id, state));
+        admitted
+    }
+
+    fn interprets(&mut self, ctaid: [u32; 3], warp: u32) -> bool {
+        let state = self.state(self.all.view.linear(ctaid));
+        !state.lock().is_defined(warp)
     }
 
     fn run(&mut self, at: EventPlace, end: u32, mask: u32) {
@@ -545,8 +680,18 @@ impl Watch for InitWatch<'_, '_> {
         }
     }
 
+    fn block_begins(&mut self, block: &BlockEvent) {
+        let id = self.all.view.linear(block.ctaid);
+        if let Some(spare) = self.spare.take() {
+            spare.lock().renew();
+            self.all.blocks.lock().insert(id, spare);
+        }
+    }
+
     fn block_ends(&mut self, block: &BlockEvent) {
-        self.all.blocks.lock().remove(&self.all.view.linear(block.ctaid));
-        (self.block, self.range) = (None, None);
+        let ended = self.all.blocks.lock().remove(&self.all.view.linear(block.ctaid));
+        (self.block, self.range, self.gap) = (None, None, 0..0);
+        // Unless another worker looked at it last.
+        self.spare = ended.filter(|state| Arc::strong_count(state) == 1).or(self.spare.take());
     }
 }

@@ -7,8 +7,9 @@ use smallvec::SmallVec;
 use super::order::Thread;
 use super::quick::{Quick, Way};
 use super::shadow::{Kind, Mark, Page};
+use super::state::State;
 use super::unordered::Looker;
-use super::watch::{RaceObserver, State, Volatile};
+use super::watch::{RaceObserver, Volatile};
 
 /// One access of a warp, as it goes through the shadow lane by lane.
 pub struct Look<'e, 'w, 'a> {
@@ -106,7 +107,7 @@ impl Look<'_, '_, '_> {
 }
 
 /// 16 bits of a value, never 0.
-fn hash(value: u64) -> u16 {
+pub(super) fn hash(value: u64) -> u16 {
     let mixed = value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
     (mixed as u16).max(1)
 }

@@ -12,7 +12,11 @@
 mod look;
 pub mod order;
 mod quick;
+mod reads;
+mod report;
 pub mod shadow;
+mod short;
+mod state;
 mod unordered;
 mod watch;
 

@@ -319,6 +319,29 @@ impl Block {
         }
     }
 
+    /// The same for another block of the launch, in the memory of one that has ended.
+    pub fn renew(&mut self, id: u32, time: &Time) {
+        self.id = id;
+        for warp in &mut self.warps {
+            (warp.stamp, warp.lanes_all, warp.lanes) = (time.now(), 0, None);
+            warp.known.fill(0);
+            if !warp.foreign.is_empty() {
+                warp.foreign = Knowledge::default();
+            }
+            warp.lane_foreign.clear();
+            warp.fenced.clear();
+            warp.acquiring.clear();
+            warp.used.iter_mut().for_each(|used| used.0.clear());
+        }
+        self.arrivals.iter_mut().for_each(Vec::clear);
+        if !self.foreign.is_empty() {
+            self.foreign = Knowledge::default();
+        }
+        self.waits = 0;
+        // Never one that was seen before.
+        self.version += 1;
+    }
+
     pub fn warps(&self) -> usize {
         self.warps.len()
     }
@@ -345,6 +368,21 @@ impl Block {
     pub fn floor_of(&self, warp: u16, other: u16) -> Tick {
         let own = &self.warps[warp as usize];
         if warp == other { own.lanes_all } else { own.known[other as usize] }
+    }
+
+    /// Whether threads know of each other by barriers alone.
+    pub fn is_simple(&self) -> bool {
+        self.foreign.is_empty()
+            && self.warps.iter().all(|w| w.foreign.is_empty() && w.lane_foreign.is_empty())
+    }
+
+    /// Whether every thread of the block waits at barrier `id`, so that each comes after all others once it opens.
+    pub fn joins_all(&self, id: usize) -> bool {
+        let Some(arrivals) = self.arrivals.get(id) else { return false };
+        (0..self.warps.len()).all(|w| {
+            let own = arrivals.iter().filter(|a| a.warp as usize == w && a.at.is_none());
+            own.fold(0, |mask, a| mask | a.mask) & self.warps[w].exist == self.warps[w].exist
+        })
     }
 
     /// The stamp of what a warp does now.

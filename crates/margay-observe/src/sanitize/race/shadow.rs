@@ -6,7 +6,8 @@
 //! blocks of the grid. A widened mark keeps the greatest stamp; which stamps its threads really used
 //! is in their clocks ([`super::order`]). So a cell never grows: 32 bytes for 4.
 //!
-//! Where a program reads or writes less than whole words, a page turns to a cell for each byte.
+//! A line of 128 bytes that whole warps access, lane after lane, has one cell. Where a program reads or writes less than
+//! whole words, a line turns to a cell for each byte.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -81,6 +82,7 @@ impl Mark {
     }
 
     /// Remembers (a hash of) the value that was written; 0 stands for unknown.
+    #[inline]
     pub fn with_value(mut self, hash: u16) -> Mark {
         self.bits = self.bits & 0xffff | (hash as u32) << 16;
         self
@@ -173,36 +175,121 @@ pub struct Cell {
     pub read: Mark,
 }
 
-/// The cells of a page: by words until a narrow access comes, then by bytes.
+/// Bytes of a line.
+pub const LINE: u64 = 128;
+const WORDS: usize = (LINE / 4) as usize;
+
+/// A line that a warp accesses whole, and before it others did, each lane the same words. Marks name lane 0 and stand
+/// for the lane of each word.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    pub marks: Cell,
+    /// The lane of the first word, and how many words each has: a power of two.
+    pub first: u8,
+    pub shift: u8,
+    /// What each lane wrote, as [`Mark::value`].
+    pub values: [u16; WORDS],
+}
+
+impl Row {
+    /// Lanes that have words here.
+    pub fn lanes(&self) -> u32 {
+        let lanes = WORDS as u32 >> self.shift;
+        (u32::MAX >> (32 - lanes)) << self.first
+    }
+
+    fn lane(&self, word: usize) -> u8 {
+        self.first + (word >> self.shift) as u8
+    }
+
+    fn cell(&self, word: usize) -> Cell {
+        let lane = self.lane(word);
+        let of = |mark: Mark| if mark.is_empty() { mark } else { mark.of_lane(lane) };
+        let Cell { write, read } = self.marks;
+        Cell { write: of(write).with_value(self.values[lane as usize]), read: of(read) }
+    }
+}
+
+impl Default for Row {
+    fn default() -> Row {
+        Row { marks: Cell::default(), first: 0, shift: 0, values: [0; WORDS] }
+    }
+}
+
+#[derive(Debug)]
+enum Line {
+    Row(Row),
+    Words(Box<[Cell; WORDS]>),
+    Bytes(Box<[Cell; LINE as usize]>),
+}
+
+/// The cells of a page, line by line: one for all words as long as they are accessed as a [`Row`], by words until a
+/// narrow access comes, then by bytes.
 #[derive(Debug)]
 pub struct Page {
-    cells: Vec<Cell>,
-    by_bytes: bool,
+    lines: Vec<Line>,
+    bytes: u64,
 }
 
 impl Page {
     fn new(bytes: u64) -> Page {
-        Page { cells: vec![Cell::default(); bytes.div_ceil(4) as usize], by_bytes: false }
+        let lines = (0..bytes.div_ceil(LINE)).map(|_| Line::Row(Row::default())).collect();
+        Page { lines, bytes }
+    }
+
+    /// Forgets all accesses.
+    pub fn forget(&mut self) {
+        for line in &mut self.lines {
+            match line {
+                // Most of what is not accessed stays like that.
+                Line::Row(row) if row.marks.write.is_empty() && row.marks.read.is_empty() => {}
+                Line::Row(_) | Line::Words(_) | Line::Bytes(_) => *line = Line::Row(Row::default()),
+            }
+        }
+    }
+
+    /// A page of nothing, to stand in for one that is away.
+    pub fn none() -> Page {
+        Page { lines: Vec::new(), bytes: 0 }
+    }
+
+    /// The line from `at` on, if it is accessed as a row; one that nobody has accessed becomes a row of this form.
+    #[inline]
+    pub fn row(&mut self, at: u64, first: u8, shift: u8) -> Option<&mut Row> {
+        // Words beyond the end are nobody's.
+        if at + LINE > self.bytes {
+            return None;
+        }
+        let Some(Line::Row(row)) = self.lines.get_mut((at / LINE) as usize) else { return None };
+        if row.marks.write.is_empty() && row.marks.read.is_empty() {
+            (row.first, row.shift) = (first, shift);
+        }
+        ((row.first, row.shift) == (first, shift)).then_some(row)
     }
 
     /// Calls `each` on the cells of the bytes `from..from + bytes` of the page.
     #[inline]
     pub fn cells(&mut self, from: u64, bytes: u64, mut each: impl FnMut(&mut Cell)) {
-        if !self.by_bytes {
-            if from.is_multiple_of(4) && bytes.is_multiple_of(4) {
-                let first = (from / 4) as usize;
-                let last = (first + (bytes / 4) as usize).min(self.cells.len());
-                for cell in &mut self.cells[first.min(last)..last] {
-                    each(cell);
-                }
-                return;
+        let end = (from + bytes).min(self.bytes);
+        let mut at = from;
+        while at < end {
+            let (line, within) = ((at / LINE) as usize, (at % LINE) as usize);
+            let here = (end - at).min(LINE - at % LINE) as usize;
+            at += here as u64;
+            let Some(line) = self.lines.get_mut(line) else { return };
+            if let Line::Row(row) = line {
+                *line = Line::Words(Box::new(std::array::from_fn(|word| row.cell(word))));
             }
-            self.cells = self.cells.iter().flat_map(|&cell| [cell; 4]).collect();
-            self.by_bytes = true;
-        }
-        let last = ((from + bytes) as usize).min(self.cells.len());
-        for cell in &mut self.cells[(from as usize).min(last)..last] {
-            each(cell);
+            if let Line::Words(cells) = line {
+                if within.is_multiple_of(4) && here.is_multiple_of(4) {
+                    cells[within / 4..(within + here) / 4].iter_mut().for_each(&mut each);
+                    continue;
+                }
+                *line = Line::Bytes(Box::new(std::array::from_fn(|byte| cells[byte / 4])));
+            }
+            if let Line::Bytes(cells) = line {
+                cells[within..within + here].iter_mut().for_each(&mut each);
+            }
         }
     }
 }
@@ -219,7 +306,7 @@ pub struct Shadow {
 impl Shadow {
     /// A shadow that takes about `limit` bytes at most, as long as words are accessed whole.
     pub fn new(limit: u64) -> Shadow {
-        let bytes = PAGE / 4 * size_of::<Cell>() as u64;
+        let bytes = PAGE / 4 * size_of::<Cell>() as u64 + PAGE / LINE * size_of::<Line>() as u64;
         Shadow {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             left: AtomicU64::new(limit / bytes),

@@ -2,14 +2,17 @@
 //! Watches a launch for races.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use margay_exec::fault::Access;
+use margay_exec::mem::AddressSpace;
 use margay_exec::observe::{
-    AccessEvent, BarrierEvent, BlockEvent, EventPlace, Interest, Observer, Watch,
+    AccessEvent, BarrierEvent, BlockEvent, EventPlace, Interest, Observer, PatternedEvent, Watch,
 };
 use margay_exec::program::Code;
+use margay_exec::reach::Written;
 use margay_ir::{Attr, BarKind, Op, Scope, Sem, Space};
 use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
@@ -17,9 +20,13 @@ use smallvec::SmallVec;
 use super::look::Look;
 use super::order::{Block, Knowledge, Stamps, Strong, SyncVariable, Thread, Tick, Time};
 use super::quick::Quick;
+use super::reads::Steps;
+use super::report::Pair;
 use super::shadow::{self, Cell, Kind, Mark, PAGE, Page, Shadow, Width};
-use super::unordered::{Looker, Unordered};
-use crate::sanitize::finding::{Actor, Check, Finding, Severity};
+use super::short::NEAR_SITES;
+use super::state::{State, Used};
+use super::unordered::Looker;
+use crate::sanitize::form::Forms;
 use crate::sanitize::view::View;
 
 /// What an instruction at an address of the code does to the order.
@@ -29,9 +36,6 @@ struct Role {
     scope: Scope,
     atomic: bool,
 }
-
-/// Which stamps the warps of a block used for widened marks.
-type Used = Arc<RwLock<Vec<[Stamps; 2]>>>;
 
 /// What a volatile access is to programs for compute capabilities before 7.0, which have no memory model.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,56 +48,37 @@ pub(super) enum Volatile {
     Data,
 }
 
-/// A pair of accesses that was reported.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Pair {
-    first: u32,
-    second: u32,
-    space: Space,
-}
-
 const SYNC_SHARDS: usize = 64;
 /// Pages that a worker finds again without a lock.
 const NEAR_PAGES: usize = 512;
 
 /// Watches one launch.
 pub struct RaceObserver<'a> {
-    view: View<'a>,
+    pub(super) view: View<'a>,
     roles: Vec<Option<Role>>,
     /// From compute capability 7.0 on, lanes of a warp are not ordered by being in one.
     pub(super) independent: bool,
     time: Time,
     shadow: Shadow,
     /// There was no room for a page.
-    full: AtomicBool,
+    pub(super) full: AtomicBool,
     blocks: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
     used: RwLock<HashMap<u32, Used>>,
     variables: Vec<Mutex<HashMap<(u32, u64), SyncVariable>>>,
     /// Whether there are any.
     synchronises: AtomicBool,
     clusters: Mutex<HashMap<u32, Knowledge>>,
-    reported: Mutex<HashSet<Pair>>,
-}
-
-/// A block that runs.
-pub(super) struct State {
-    pub(super) clock: Block,
-    shared: Page,
-    used: Used,
-    pub(super) unordered: Unordered,
-}
-
-impl State {
-    /// Notes that marks of lanes of a warp were widened.
-    pub(super) fn note(&mut self, warp: u16, mask: u32, stamp: Tick, strong: bool) {
-        if self.clock.use_stamp(warp, mask, stamp, strong) {
-            self.used.write()[warp as usize][usize::from(strong)].add(stamp, mask);
-        }
-    }
+    pub(super) reported: Mutex<HashSet<Pair>>,
+    pub(super) written: Written,
+    pub(super) memory: &'a AddressSpace,
+    /// A store left the memory that its pointer points into.
+    pub(super) strayed: AtomicBool,
+    /// How the lanes' addresses lie to each other, by the numbers of instructions of compiled code.
+    pub(super) steps: RwLock<HashMap<u64, Steps>>,
 }
 
 impl<'a> RaceObserver<'a> {
-    pub fn new(view: View<'a>) -> RaceObserver<'a> {
+    pub fn new(view: View<'a>, written: Written, memory: &'a AddressSpace) -> RaceObserver<'a> {
         let program = view.program;
         let role = |pc| {
             let Code::Inst(inst) = program.instruction(pc)?.code else { return None };
@@ -117,24 +102,24 @@ impl<'a> RaceObserver<'a> {
             synchronises: AtomicBool::new(false),
             clusters: Mutex::default(),
             reported: Mutex::default(),
+            written,
+            memory,
+            strayed: AtomicBool::new(false),
+            steps: RwLock::default(),
         }
     }
 
     fn state(&self, block: u32) -> Arc<Mutex<State>> {
         let mut blocks = self.blocks.lock();
-        let make = || {
-            let clock = Block::new(block, self.view.threads(), &self.time);
-            let used: Used = Arc::new(RwLock::new(vec![Default::default(); clock.warps()]));
-            let shared = shadow::of_shared(self.view.shared_bytes);
-            let unordered = Unordered::default();
-            Arc::new(Mutex::new(State { clock, shared, used, unordered }))
-        };
+        let view = &self.view;
+        let new = || State::new(block, view.threads(), view.shared_bytes, &self.time);
+        let make = || Arc::new(Mutex::new(new()));
         blocks.entry(block).or_insert_with(make).clone()
     }
 
     /// Whether what `mark` stands for happens before what the looker does now.
     #[inline]
-    fn ordered(&self, state: &mut State, looker: &Looker, mark: Mark) -> bool {
+    pub(super) fn ordered(&self, state: &mut State, looker: &Looker, mark: Mark) -> bool {
         let (me, other, width) = (looker.me, mark.thread(), mark.width());
         if other == me && width == Width::Thread {
             return true;
@@ -194,6 +179,12 @@ impl<'a> RaceObserver<'a> {
         }
     }
 
+    /// Whether the instruction at `pc` is a plain load or store.
+    #[inline]
+    pub(super) fn is_weak(&self, pc: u32) -> bool {
+        self.roles[pc as usize].is_some_and(|r| !r.atomic && r.sem == Sem::Weak)
+    }
+
     /// Looks at one cell and brings it up to date. Returns the mark that races, if one does.
     #[inline]
     pub(super) fn visit(
@@ -234,7 +225,7 @@ impl<'a> RaceObserver<'a> {
             found = Some(read);
         }
         if !kind.writes() {
-            cell.read = if after_read { mark } else { self.widened(state, read, mark) };
+            cell.read = if after_read { mark } else { self.widened(state, read, mark, 1) };
             return found;
         }
         if !mark.strong() {
@@ -247,11 +238,12 @@ impl<'a> RaceObserver<'a> {
             cell.read = write;
         }
         let joins = !after_write && write.morally_strong(mark);
-        cell.write = if joins { self.widened(state, write, mark) } else { mark };
+        cell.write = if joins { self.widened(state, write, mark, 1) } else { mark };
         found
     }
 
-    fn widened(&self, state: &mut State, old: Mark, new: Mark) -> Mark {
+    /// Both marks as one. They are of these lanes, counted from the ones that they name.
+    pub(super) fn widened(&self, state: &mut State, old: Mark, new: Mark, lanes: u32) -> Mark {
         for mark in [old, new] {
             // Those that a widened mark stands for were noted when it was widened.
             if mark.width() != Width::Thread {
@@ -267,167 +259,12 @@ impl<'a> RaceObserver<'a> {
                 let used = known.unwrap_or_else(|| {
                     self.used.write().entry(block).or_insert_with(fresh).clone()
                 });
-                used.write()[warp as usize][strong].add(mark.stamp, 1 << lane);
+                used.write()[warp as usize][strong].add(mark.stamp, lanes << lane);
             } else {
-                state.note(warp, 1 << lane, mark.stamp, mark.strong());
+                state.note(warp, lanes << lane, mark.stamp, mark.strong());
             }
         }
         old.widen(new)
-    }
-
-    fn report(
-        &self,
-        event: &AccessEvent<'_>,
-        lane: usize,
-        me: Mark,
-        other: Mark,
-        same_value: bool,
-    ) {
-        let (first, second) = (other.pc.min(me.pc), other.pc.max(me.pc));
-        let fresh = self.reported.lock().insert(Pair { first, second, space: event.space });
-        if !fresh {
-            return self.view.sink.again(Check::Race, self.view.kernel(), first, second);
-        }
-        let name = |kind: Kind| match kind {
-            Kind::Read => "read",
-            Kind::Write => "write",
-            Kind::Atomic => "atomic",
-        };
-        let (mine, theirs) = (me.kind(), other.kind());
-        let narrow = me.scopes_too_narrow(other);
-        let code = if narrow {
-            "race/scope"
-        } else if mine == Kind::Atomic || theirs == Kind::Atomic {
-            "race/atomic-plain"
-        } else if mine.writes() && theirs.writes() {
-            "race/write-write"
-        } else {
-            "race/read-write"
-        };
-        let (a, b) = (me.thread(), other.thread());
-        let words = self.view.words;
-        // A widened mark's own thread may be any of several, this one too.
-        let place = if a.block != b.block || other.width() == Width::Blocks {
-            words.say("two blocks", "two work-groups")
-        } else if a.warp != b.warp || other.width() == Width::Warps {
-            words.say("two warps of a block", "two sub-groups of a work-group")
-        } else {
-            words.say("two lanes of a warp", "two work-items of a sub-group")
-        };
-        let actor = |mark: Mark, thread: Thread, known: bool| Actor {
-            action: name(mark.kind()).to_owned(),
-            block: self.view.ctaid(thread.block),
-            thread: known.then(|| self.view.tid(thread.warp, thread.lane)),
-            source: self.view.source(mark.pc),
-        };
-        let address = event.addresses[lane];
-        let mut message =
-            format!("{} and {} by {place}, and nothing orders them", name(theirs), name(mine),);
-        if same_value {
-            message += "; both write the same value, which is harmless on today's GPUs and undefined \
-                        by the language";
-        }
-        self.view.sink.add(
-            Finding {
-                check: Check::Race,
-                severity: if same_value { Severity::Note } else { Severity::Error },
-                code: if same_value { "race/same-value" } else { code }.to_owned(),
-                kernel: self.view.kernel().to_owned(),
-                message,
-                cure: self.cure(narrow, event.space, a, b, mine, theirs),
-                space: Some(self.view.space_name(event.space).to_owned()),
-                address: Some(address),
-                bytes: Some(event.bytes),
-                object: self.view.object(event.space, address),
-                words,
-                actors: vec![actor(me, a, true), actor(other, b, other.width() == Width::Thread)],
-                count: 1,
-            },
-            Some((first, second)),
-        );
-    }
-
-    /// Says once that the shadow found no room.
-    fn tell_full(&self) {
-        if self.full.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        self.view.sink.add(
-            Finding {
-                check: Check::Race,
-                severity: Severity::Warning,
-                code: "race/incomplete".to_owned(),
-                kernel: self.view.kernel().to_owned(),
-                message: "the kernel touches more global memory than the check of races has room for, at 8 bytes \
-                          a byte: a part of it was not watched"
-                    .to_owned(),
-                cure: "take a smaller problem, check fewer kernels (--kernel-filter), or allow more by \
-                       MARGAY_CHECK_MEMORY, in MiB"
-                    .to_owned(),
-                space: Some(self.view.space_name(Space::Global).to_owned()),
-                address: None,
-                bytes: None,
-                object: None,
-                words: self.view.words,
-                actors: Vec::new(),
-                count: 1,
-            },
-            None,
-        );
-    }
-
-    fn cure(
-        &self,
-        narrow: bool,
-        space: Space,
-        a: Thread,
-        b: Thread,
-        mine: Kind,
-        theirs: Kind,
-    ) -> String {
-        let words = self.view.words;
-        let barrier = match space {
-            Space::Global => words.say("__syncthreads()", "barrier(CLK_GLOBAL_MEM_FENCE)"),
-            _ => words.say("__syncthreads()", "barrier(CLK_LOCAL_MEM_FENCE)"),
-        };
-        if narrow {
-            return words
-                .say(
-                    "the atomics' scope is a block, and the threads are in different blocks: use the device scope \
-                     (without `_block`)",
-                    "the atomics' scope is a work-group, and the work-items are in different ones: use \
-                     memory_scope_device",
-                )
-                .to_owned();
-        }
-        if mine == Kind::Atomic || theirs == Kind::Atomic {
-            return format!("make the plain access atomic too, or put {barrier} between");
-        }
-        if a.block != b.block {
-            return words
-                .say(
-                    "let each block write its own part, or order them by a kernel boundary or grid.sync(), or by \
-                     __threadfence() and an atomic flag of device scope",
-                    "let each work-group write its own part, or order them by a kernel boundary, or by \
-                     mem_fence(CLK_GLOBAL_MEM_FENCE) and an atomic flag of device scope",
-                )
-                .to_owned();
-        }
-        if a.warp == b.warp {
-            return words
-                .say(
-                    "put __syncwarp() between: from compute capability 7.0 on the lanes of a warp run apart",
-                    "put barrier() or sub_group_barrier() between: work-items of a sub-group need not run in step",
-                )
-                .to_owned();
-        }
-        match space {
-            Space::Shared => format!("put {barrier} between the two accesses"),
-            _ => format!(
-                "put {barrier} between the two accesses, or use {} and its like",
-                words.say("atomicAdd", "atomic_add")
-            ),
-        }
     }
 }
 
@@ -441,18 +278,35 @@ impl Observer for RaceObserver<'_> {
             | Interest::WARP_SYNCS
     }
 
+    /// Reads race with nothing that nobody writes.
+    fn is_quiet(&self, memory: Range<u64>) -> bool {
+        !self.written.touches(&memory)
+    }
+
     fn worker(&self) -> Box<dyn Watch + '_> {
-        Box::new(RaceWatch { all: self, block: None, pages: vec![None; NEAR_PAGES] })
+        Box::new(RaceWatch {
+            all: self,
+            block: None,
+            pages: vec![None; NEAR_PAGES],
+            spare: None,
+            forms: Forms::default(),
+            sites: [0; NEAR_SITES],
+        })
     }
 }
 
 /// Watches a worker.
-struct RaceWatch<'w, 'a> {
-    all: &'w RaceObserver<'a>,
+pub(super) struct RaceWatch<'w, 'a> {
+    pub(super) all: &'w RaceObserver<'a>,
     /// The block that ran last.
     block: Option<(u32, Arc<Mutex<State>>)>,
     /// Pages that were looked at lately, each at its number's place.
     pages: Vec<Option<(u64, Arc<Mutex<Page>>)>>,
+    /// Of a block that has ended, to be used again.
+    spare: Option<Arc<Mutex<State>>>,
+    pub(super) forms: Forms,
+    /// Instructions whose steps are known to all.
+    pub(super) sites: [u64; NEAR_SITES],
 }
 
 impl RaceWatch<'_, '_> {
@@ -468,7 +322,7 @@ impl RaceWatch<'_, '_> {
     }
 
     /// The shadow of a page, if there is room for it.
-    fn page(&mut self, number: u64) -> Option<Arc<Mutex<Page>>> {
+    pub(super) fn page(&mut self, number: u64) -> Option<Arc<Mutex<Page>>> {
         let place = &mut self.pages[number as usize % NEAR_PAGES];
         match place {
             Some((n, page)) if *n == number => Some(page.clone()),
@@ -514,6 +368,7 @@ impl RaceWatch<'_, '_> {
 
     fn cluster(&mut self, state: &mut State, warp: u16) {
         if state.clock.cluster_due(warp) {
+            self.look_back(state);
             let cluster = self.all.view.cluster(state.clock.id);
             let known = self.all.clusters.lock().get(&cluster).cloned().unwrap_or_default();
             state.clock.cluster_joins(warp, &known);
@@ -521,19 +376,13 @@ impl RaceWatch<'_, '_> {
     }
 }
 
-impl Watch for RaceWatch<'_, '_> {
-    fn access(&mut self, event: &AccessEvent<'_>) {
-        let shared = match event.space {
-            Space::Shared => true,
-            Space::Global => false,
-            Space::Const | Space::Local | Space::Param | Space::Generic => return,
-        };
+impl RaceWatch<'_, '_> {
+    /// Looks at an access, lane by lane; at one of the past with the stamp of that time.
+    pub(super) fn look(&mut self, state: &mut State, event: &AccessEvent<'_>, then: Option<Tick>) {
+        let shared = event.space == Space::Shared;
         let all = self.all;
-        let block = all.view.linear(event.at.ctaid);
-        let state = self.state(block);
-        let state = &mut *state.lock();
+        let block = state.clock.id;
         let warp = event.at.warp as u16;
-        self.cluster(state, warp);
         let role = all.roles[event.at.pc as usize];
         let kind = match event.access {
             Access::Read => Kind::Read,
@@ -549,6 +398,9 @@ impl Watch for RaceWatch<'_, '_> {
             .map(|r| if r.sem == Sem::Volatile { Scope::Sys } else { r.scope });
         let mut flags = 0u32;
         let lanes = (0..32usize).filter(|l| event.mask >> l & 1 != 0);
+        if shared && kind.writes() {
+            state.shared_writes = state.shared_writes.max(state.clock.stamp(warp));
+        }
         // Reading lanes acquire before the access counts; a release stands before it too, as the
         // strong write itself is not released.
         if let Some(role) = strong
@@ -562,9 +414,9 @@ impl Watch for RaceWatch<'_, '_> {
                 }
             }
         }
-        let stamp = state.clock.stamp(warp);
+        let stamp = then.unwrap_or_else(|| state.clock.stamp(warp));
         let me = Thread { block, warp, lane: 0 };
-        let (floor, uniform) = (state.clock.floor(warp), state.clock.is_uniform(warp));
+        let (floor, uniform, _) = state.floor(warp);
         let mut look = Look {
             all,
             event,
@@ -589,7 +441,7 @@ impl Watch for RaceWatch<'_, '_> {
         state.unordered.hint(&state.clock, &look.looker, &mut look.quick);
         let bytes = u64::from(event.bytes);
         if shared {
-            let mut own = std::mem::replace(&mut state.shared, shadow::of_shared(0));
+            let mut own = std::mem::replace(&mut state.shared, Page::none());
             for lane in lanes {
                 // From 2^24 on another block of the cluster's: its own clock watches it.
                 if event.addresses[lane] < 1 << 24 {
@@ -645,6 +497,58 @@ impl Watch for RaceWatch<'_, '_> {
             all.report(event, lane, mark, other, same);
         }
     }
+}
+
+impl Watch for RaceWatch<'_, '_> {
+    fn access(&mut self, event: &AccessEvent<'_>) {
+        let shared = match event.space {
+            Space::Shared => true,
+            Space::Global => false,
+            Space::Const | Space::Local | Space::Param | Space::Generic => return,
+        };
+        if !shared && !self.all.written.is_all() {
+            let lanes = (0..32usize).filter(|l| event.mask >> l & 1 != 0);
+            let bytes = u64::from(event.bytes);
+            let quiet = |l: usize| self.is_quiet(event.access, event.addresses[l], bytes);
+            // Each is asked: it may be the one that strays.
+            if lanes.filter(|&l| !quiet(l)).count() == 0 {
+                return;
+            }
+        }
+        let state = self.state(self.all.view.linear(event.at.ctaid));
+        let state = &mut *state.lock();
+        self.cluster(state, event.at.warp as u16);
+        let (warp, weak) = (event.at.warp as u16, self.all.is_weak(event.at.pc));
+        if shared && weak && event.access == Access::Read {
+            let stamp = state.clock.stamp(warp);
+            if state.shared_writes <= state.floor(warp).0 && state.reads.keep_spread(event, stamp) {
+                return;
+            }
+        }
+        // By strong accesses threads learn of each other.
+        if shared || !weak {
+            self.look_back(state);
+        }
+        self.look(state, event, None);
+    }
+
+    fn patterned(&mut self, event: &PatternedEvent<'_>) -> Option<Range<u64>> {
+        if !matches!(event.space, Space::Shared | Space::Global) {
+            return None;
+        }
+        let block = self.all.view.linear(event.at.ctaid);
+        // Without counting references: this comes for every access.
+        let (id, state) = match self.block.take() {
+            Some(own) if own.0 == block => own,
+            Some(_) | None => (block, self.all.state(block)),
+        };
+        let done = self.form(&mut state.lock(), event);
+        self.block = Some((id, state));
+        if !done {
+            event.with_addresses(|event| self.access(event));
+        }
+        None
+    }
 
     fn barrier(&mut self, event: &BarrierEvent) {
         let block = self.all.view.linear(event.at.ctaid);
@@ -675,12 +579,21 @@ impl Watch for RaceWatch<'_, '_> {
 
     fn barrier_opens(&mut self, ctaid: [u32; 3], id: u32) {
         let state = self.state(self.all.view.linear(ctaid));
-        state.lock().clock.open(id as usize, &self.all.time);
+        let state = &mut *state.lock();
+        if !state.reads.is_empty() {
+            match state.clock.joins_all(id as usize) {
+                true => state.reads.forget(),
+                false => self.look_back(state),
+            }
+        }
+        state.clock.open(id as usize, &self.all.time);
     }
 
     fn warp_barrier(&mut self, at: EventPlace, mask: u32) {
         let state = self.state(self.all.view.linear(at.ctaid));
-        state.lock().clock.warp_barrier(at.warp as u16, mask, &self.all.time);
+        let state = &mut *state.lock();
+        self.look_back(state);
+        state.clock.warp_barrier(at.warp as u16, mask, &self.all.time);
     }
 
     fn fence(&mut self, at: EventPlace, mask: u32) {
@@ -691,11 +604,17 @@ impl Watch for RaceWatch<'_, '_> {
         }
         let Attr::Fence { scope, .. } = inst.attr else { return };
         let state = self.state(self.all.view.linear(at.ctaid));
-        state.lock().clock.fence(at.warp as u16, mask, scope, &self.all.time);
+        let state = &mut *state.lock();
+        self.look_back(state);
+        state.clock.fence(at.warp as u16, mask, scope, &self.all.time);
     }
 
     fn block_begins(&mut self, block: &BlockEvent) {
         let id = self.all.view.linear(block.ctaid);
+        if let Some(spare) = self.spare.take() {
+            spare.lock().renew(id, &self.all.time);
+            self.all.blocks.lock().insert(id, spare);
+        }
         let state = self.all.state(id);
         let used = state.lock().used.clone();
         self.all.used.write().insert(id, used);
@@ -704,8 +623,10 @@ impl Watch for RaceWatch<'_, '_> {
 
     fn block_ends(&mut self, block: &BlockEvent) {
         let id = self.all.view.linear(block.ctaid);
-        self.all.blocks.lock().remove(&id);
+        let ended = self.all.blocks.lock().remove(&id);
         self.block = None;
+        // Unless another worker looked at it last.
+        self.spare = ended.filter(|state| Arc::strong_count(state) == 1).or(self.spare.take());
         // Most blocks never widened a mark: nothing is kept of them.
         let mut used = self.all.used.write();
         if used.get(&id).is_some_and(|u| u.read().iter().flatten().all(Stamps::is_empty)) {

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which memory a launch may write, as far as its code says: what the checks need not follow the reads of.
+
+use std::ops::Range;
+
+use margay_codegen::Root;
+use margay_ir::{Attr, Function, Op, Space, Value};
+
+use crate::launch::LaunchConfig;
+use crate::mem::AddressSpace;
+use crate::program::Program;
+
+/// Memory that the stores and atomics of a launch reach by their pointers.
+///
+/// Limit: a store may go to another allocation than the one that its pointer points into. Whoever rests on this must
+/// look at what is really stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// `None`: any.
+    ranges: Option<Vec<Range<u64>>>,
+}
+
+impl Written {
+    /// What a launch may write.
+    pub fn of(program: &Program, config: &LaunchConfig, memory: &AddressSpace) -> Written {
+        Written { ranges: ranges(program, config, memory) }
+    }
+
+    /// Whether all memory counts as written.
+    pub fn is_all(&self) -> bool {
+        self.ranges.is_none()
+    }
+
+    /// Whether a part of `memory` may be written.
+    pub fn touches(&self, memory: &Range<u64>) -> bool {
+        let overlaps = |r: &Range<u64>| r.start < memory.end && memory.start < r.end;
+        self.ranges.as_ref().is_none_or(|all| all.iter().any(overlaps))
+    }
+
+    /// Whether all of `memory` lies in one allocation that may be written.
+    pub fn holds(&self, memory: &Range<u64>) -> bool {
+        let around = |r: &Range<u64>| r.start <= memory.start && memory.end <= r.end;
+        self.ranges.as_ref().is_none_or(|all| all.iter().any(around))
+    }
+}
+
+fn ranges(
+    program: &Program,
+    config: &LaunchConfig,
+    memory: &AddressSpace,
+) -> Option<Vec<Range<u64>>> {
+    // Functions that are called have pointers of their own.
+    let [entry] = program.functions.as_slice() else { return None };
+    let function = &program.module.ir.functions[entry.id.0 as usize];
+    let mut found = Vec::new();
+    for root in stored(function)? {
+        let address = match root {
+            Root::Param(at) => {
+                let bytes = config.params.get(at as usize..at as usize + 8)?;
+                u64::from_le_bytes(bytes.try_into().ok()?)
+            }
+            Root::Variable(id) => *program.module.addresses.get(id as usize)?,
+        };
+        // Who stores through a pointer to nothing faults.
+        let Some(allocation) = memory.find(address) else { continue };
+        found.push(allocation.base..allocation.base.saturating_add(allocation.size));
+    }
+    Some(found)
+}
+
+/// The pointers behind everything that writes global memory; `None` if one is not known.
+fn stored(function: &Function) -> Option<Vec<Root>> {
+    let roots = margay_codegen::roots(function);
+    let mut found = Vec::new();
+    for inst in function.blocks.iter().flat_map(|b| &b.insts) {
+        let space = match (inst.op, &inst.attr) {
+            (Op::St, Attr::Mem(mem)) => mem.space,
+            (Op::Atom | Op::AtomWide, Attr::Atom { mem, .. }) => mem.space,
+            (Op::Call | Op::Syscall | Op::SurfStore, _) => return None,
+            _ => continue,
+        };
+        if !matches!(space, Space::Global | Space::Generic) {
+            continue;
+        }
+        let Some(&Value::Reg(reg)) = inst.srcs.first() else { return None };
+        let root = roots[reg.0 as usize]?;
+        if !found.contains(&root) {
+            found.push(root);
+        }
+    }
+    Some(found)
+}

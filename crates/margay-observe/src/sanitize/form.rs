@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How the lanes' addresses of an access of compiled code lie to each other.
+
+use margay_exec::observe::PatternedEvent;
+
+/// Forms that a worker keeps.
+const KEPT: usize = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Each lane's bytes begin where those of the lane before end.
+    Row,
+    /// All lanes access the same bytes.
+    Same,
+    Other,
+}
+
+/// The form of an access of all lanes whose addresses follow from one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// From the base to the first byte.
+    pub low: i64,
+    /// From the first byte to the end of the last.
+    pub span: u64,
+    pub order: Order,
+}
+
+impl Form {
+    fn of(pattern: &[i64; 32], bytes: u32) -> Form {
+        let low = pattern.iter().copied().min().unwrap_or(0);
+        let high = pattern.iter().copied().max().unwrap_or(0);
+        let follows = |step: i64| pattern.windows(2).all(|p| p[1] - p[0] == step);
+        let order = match () {
+            () if follows(i64::from(bytes)) => Order::Row,
+            () if follows(0) => Order::Same,
+            () => Order::Other,
+        };
+        Form { low, span: (high - low) as u64 + u64::from(bytes), order }
+    }
+}
+
+/// The forms of the instructions that a worker met.
+pub struct Forms(Vec<(u64, Form)>);
+
+impl Default for Forms {
+    fn default() -> Forms {
+        let none = Form { low: 0, span: 0, order: Order::Other };
+        Forms(vec![(0, none); KEPT])
+    }
+}
+
+impl Forms {
+    /// The form of an access, and the address of its first byte. `None` if lanes are missing, or addresses follow from
+    /// two numbers.
+    #[inline]
+    pub fn find(&mut self, event: &PatternedEvent<'_>) -> Option<(u64, Form)> {
+        if event.mask != u32::MAX || event.second.is_some() {
+            return None;
+        }
+        // Sites are addresses of large structures.
+        let kept = &mut self.0[(event.site >> 4 ^ event.site >> 10) as usize % KEPT];
+        if kept.0 != event.site {
+            *kept = (event.site, Form::of(event.pattern, event.bytes));
+        }
+        let form = kept.1;
+        Some((event.base.wrapping_add_signed(form.low), form))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms() {
+        let row = Form::of(&std::array::from_fn(|l| 4 * l as i64 - 8), 4);
+        assert_eq!(row, Form { low: -8, span: 128, order: Order::Row });
+        let apart = Form::of(&std::array::from_fn(|l| 4 * l as i64), 2);
+        assert_eq!(apart, Form { low: 0, span: 126, order: Order::Other });
+        assert_eq!(Form::of(&[4; 32], 8), Form { low: 4, span: 8, order: Order::Same });
+        let back = Form::of(&std::array::from_fn(|l| -4 * l as i64), 4);
+        assert_eq!((back.low, back.order), (-124, Order::Other));
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the check knows of a block that runs.
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use smallvec::SmallVec;
+
+use super::order::{Block, Stamps, Tick, Time};
+use super::reads::Reads;
+use super::shadow::{self, Page};
+use super::unordered::Unordered;
+
+/// Which stamps the warps of a block used for widened marks.
+pub type Used = Arc<RwLock<Vec<[Stamps; 2]>>>;
+
+/// A block that runs.
+pub struct State {
+    pub clock: Block,
+    pub shared: Page,
+    /// The last stamp of a write to shared memory, and reads since that are still to be looked at.
+    pub shared_writes: Tick,
+    pub reads: Reads,
+    pub used: Used,
+    pub unordered: Unordered,
+    /// What every warp knows of its block, and its order otherwise, as long as nobody learns anything.
+    floors: Floors,
+}
+
+/// [`Block::floor`] of each warp, [`Block::is_uniform`], and [`Block::is_simple`], of one [version](Block::version).
+#[derive(Default)]
+struct Floors {
+    version: Option<u64>,
+    warps: SmallVec<[(Tick, bool); 8]>,
+    simple: bool,
+}
+
+impl State {
+    /// A block that begins.
+    pub fn new(id: u32, threads: u32, shared_bytes: u32, time: &Time) -> State {
+        let clock = Block::new(id, threads, time);
+        let used = Arc::new(RwLock::new(vec![Default::default(); clock.warps()]));
+        State {
+            clock,
+            shared: shadow::of_shared(shared_bytes),
+            shared_writes: 0,
+            reads: Reads::default(),
+            used,
+            unordered: Unordered::default(),
+            floors: Floors::default(),
+        }
+    }
+
+    /// For another block.
+    pub fn renew(&mut self, id: u32, time: &Time) {
+        self.clock.renew(id, time);
+        self.shared.forget();
+        self.shared_writes = 0;
+        self.reads.forget();
+        // Where stamps of widened marks are kept on, marks of the block may be looked at still.
+        let kept = |used: &Used| used.read().iter().flatten().any(|used| !used.is_empty());
+        if Arc::strong_count(&self.used) > 1 || kept(&self.used) {
+            let warps = self.clock.warps();
+            self.used = Arc::new(RwLock::new(vec![Default::default(); warps]));
+        }
+        self.unordered = Unordered::default();
+        self.floors.version = None;
+    }
+
+    /// What [`Block::floor`] and [`Block::is_uniform`] say, and whether threads know of each other by barriers alone.
+    #[inline]
+    pub fn floor(&mut self, warp: u16) -> (Tick, bool, bool) {
+        let (clock, floors) = (&self.clock, &mut self.floors);
+        if floors.version != Some(clock.version()) {
+            let each = |w| (clock.floor(w), clock.is_uniform(w));
+            floors.warps = (0..clock.warps() as u16).map(each).collect();
+            (floors.version, floors.simple) = (Some(clock.version()), clock.is_simple());
+        }
+        let (floor, uniform) = floors.warps[warp as usize];
+        (floor, uniform, floors.simple)
+    }
+
+    /// Notes that marks of lanes of a warp were widened.
+    pub fn note(&mut self, warp: u16, mask: u32, stamp: Tick, strong: bool) {
+        if self.clock.use_stamp(warp, mask, stamp, strong) {
+            self.used.write()[warp as usize][usize::from(strong)].add(stamp, mask);
+        }
+    }
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The checks find in compiled code what they find in the interpreter, and change no result.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use common::Bench;
+use margay_exec::jit::{Engine, counts, unavailable};
+use margay_observe::Tool;
+use margay_observe::sanitize::finding::Check;
+use margay_observe::sanitize::{Checks, Filter};
+use margay_observe::tool::CopyEvent;
+
+const BYTES: usize = 1 << 14;
+
+/// A kernel of three buffers `a`, `b` and `c`, of which the host has written `b` and half of `c`. `%rd1` to `%rd3`
+/// are they, `%r1` the thread, `%r2` the block, `%r3` the thread of the grid, `%r4` the address of 4096 bytes of shared
+/// memory, and `%rd4` four times `%r3`.
+fn kernel(body: &str) -> String {
+    format!(
+        ".version 8.3\n.target sm_90\n.address_size 64\n.shared .align 16 .b8 tile[4096];\n\
+         .visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c) {{\n\
+         .local .align 16 .b8 own[64];\n\
+         .reg .b32 %r<64>; .reg .b64 %rd<32>; .reg .pred %p<8>; .reg .f32 %f<8>;\n\
+         ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u64 %rd3, [c];\n\
+         mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r5, %ntid.x;\n\
+         mad.lo.u32 %r3, %r2, %r5, %r1; mul.wide.u32 %rd4, %r3, 4; mov.u32 %r4, tile;\n\
+         {body}\nret;\n}}\n"
+    )
+}
+
+/// What is found, and what the buffers hold at the end.
+fn run(text: &str, engine: Engine, threads: u32, wanted: &[Check]) -> (String, Vec<u8>) {
+    let mut bench = Bench::new(&["h200"]);
+    (bench.engine, bench.seed) = (Some(engine), None);
+    let module = bench.load_text(text);
+    let wanted: BTreeSet<Check> = wanted.iter().copied().collect();
+    let directory = std::env::temp_dir().join(format!(
+        "margay-checks-{}-{:?}",
+        std::process::id(),
+        std::thread::current().id()
+    ));
+    std::fs::create_dir_all(&directory).unwrap();
+    let checks = Checks::start(&directory, wanted, Filter::default());
+    let bytes: Vec<u8> = (0..BYTES as u32).map(|i| ((i * 7) >> 3) as u8).collect();
+    let buffers: Vec<u64> = (0..3).map(|_| bench.buffer(&bytes)).collect();
+    for (n, &to) in buffers.iter().enumerate() {
+        checks.allocated(&bench.memory.find(to).unwrap());
+        let written = [0, BYTES as u64, BYTES as u64 / 2][n];
+        let copy = CopyEvent { to, from: None, bytes: written, stream: 0, order: None };
+        checks.copied(&copy);
+    }
+    bench.launch_under(&*checks, &module, "k", [3, 1, 1], [threads, 1, 1], &buffers);
+    let mut after = Vec::new();
+    for at in buffers {
+        // SAFETY: the buffer was made with this size.
+        after.extend_from_slice(unsafe { std::slice::from_raw_parts(at as *const u8, BYTES) });
+    }
+    let mut findings = checks.report().findings;
+    // Addresses are those of this run's buffers.
+    for f in &mut findings {
+        f.address = None;
+    }
+    let _ = std::fs::remove_dir_all(&directory);
+    (serde_json::to_string_pretty(&findings).unwrap(), after)
+}
+
+const ALL: &[Check] = &[Check::Memory, Check::Race, Check::Init, Check::Sync];
+
+/// The findings of all checks, which both engines agree on.
+fn both(body: &str, threads: u32) -> String {
+    let text = kernel(body);
+    let (_, plain) = run(&text, Engine::Interp, threads, &[]);
+    for wanted in [&[Check::Init][..], ALL] {
+        let (interpreted, one) = run(&text, Engine::Interp, threads, wanted);
+        let before = counts();
+        let (compiled, two) = run(&text, Engine::Jit, threads, wanted);
+        assert!(counts() != before, "nothing was compiled");
+        assert!(plain == one && one == two, "{threads} threads: results differ: {body}");
+        assert!(
+            interpreted == compiled,
+            "{threads} threads: {body}\n--- interpreted\n{interpreted}\n--- compiled\n{compiled}"
+        );
+        if wanted == ALL {
+            return compiled;
+        }
+    }
+    unreachable!("all checks are the last")
+}
+
+fn found(findings: &str, code: &str) -> bool {
+    findings.contains(&format!("\"code\": \"{code}\""))
+}
+
+fn skipped() -> bool {
+    unavailable().is_some_and(|why| {
+        eprintln!("skipped, nothing can be compiled: {why}");
+        true
+    })
+}
+
+/// Each with what must be found in it, and in it alone.
+#[test]
+fn values_never_written_are_followed_from_compiled_code() {
+    if skipped() {
+        return;
+    }
+    let at = |base: &str| format!("add.u64 %rd5, {base}, %rd4;");
+    let (a, b, c) = (at("%rd1"), at("%rd2"), at("%rd3"));
+    let cases = [
+        // Loaded and stored: a copy is none yet, what is computed is.
+        (format!("{a} ld.global.u32 %r6, [%rd5]; add.u32 %r6, %r6, 1; {b} st.global.u32 [%rd5], %r6;"), "init/result"),
+        (format!("{b} ld.global.u32 %r6, [%rd5]; {a} st.global.u32 [%rd5], %r6; ld.global.u32 %r7, [%rd5]; add.u32 %r7, %r7, 1; st.global.u32 [%rd5], %r7;"), ""),
+        (format!("{a} ld.global.u32 %r6, [%rd5]; setp.eq.u32 %p1, %r6, 3; @%p1 bra OUT; st.global.u32 [%rd5], %r1; OUT:"), "init/branch"),
+        (format!("{a} ld.global.u32 %r6, [%rd5]; and.b32 %r6, %r6, 0; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd6, %rd6, %rd2; ld.global.u32 %r7, [%rd6]; st.global.u32 [%rd5], %r7;"), ""),
+        (format!("{a} ld.global.u32 %r6, [%rd5]; and.b32 %r6, %r6, 7; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd6, %rd6, %rd2; ld.global.u32 %r7, [%rd6]; st.global.u32 [%rd5], %r7;"), "init/address"),
+        (format!("{a} red.global.add.u32 [%rd5], 1;"), "init/atomic"),
+        // A part of a vector that nobody looks at.
+        ("shl.b32 %r6, %r1, 4; add.u32 %r6, %r6, %r4; st.shared.u32 [%r6], %r1; st.shared.u32 [%r6+8], %r1; ld.shared.v4.u32 {%r7,%r8,%r9,%r10}, [%r6]; add.u32 %r7, %r7, %r9;".to_owned() + &b + "st.global.u32 [%rd5], %r7;", ""),
+        ("shl.b32 %r6, %r1, 4; add.u32 %r6, %r6, %r4; st.shared.u32 [%r6], %r1; ld.shared.v4.u32 {%r7,%r8,%r9,%r10}, [%r6]; add.u32 %r7, %r7, %r9;".to_owned() + &b + "st.global.u32 [%rd5], %r7;", "init/result"),
+        // Half of the lanes, in a loop whose rounds the code runs again.
+        (format!("{c} mov.u32 %r8, 0; mov.u32 %r9, 0; LOOP: ld.global.u32 %r6, [%rd5]; add.u32 %r8, %r8, %r6; mov.u32 %r6, 0; add.u32 %r9, %r9, 1; add.u64 %rd5, %rd5, 2048; setp.lt.u32 %p1, %r9, 6; @%p1 bra LOOP; {b} st.global.u32 [%rd5], %r8;"), "init/result"),
+        (format!("{c} mov.u32 %r8, 0; mov.u32 %r9, 0; LOOP: ld.global.u32 %r6, [%rd5]; add.u32 %r8, %r8, 1; mov.u32 %r6, 0; bar.sync 0; add.u32 %r9, %r9, 1; add.u64 %rd5, %rd5, 2048; setp.lt.u32 %p1, %r9, 6; @%p1 bra LOOP; {b} st.global.u32 [%rd5], %r8;"), ""),
+        // Thread memory, and a load under a guard, which its handler makes.
+        (format!("st.local.u32 [own], %r1; ld.local.u32 %r6, [own]; ld.local.u32 %r7, [own+4]; add.u32 %r6, %r6, %r7; {b} st.global.u32 [%rd5], %r6;"), "init/result"),
+        (format!("setp.lt.u32 %p1, %r1, 9; mov.u32 %r6, 0; {a} @%p1 ld.global.u32 %r6, [%rd5]; add.u32 %r6, %r6, 1; {b} st.global.u32 [%rd5], %r6;"), "init/result"),
+        (format!("setp.lt.u32 %p1, %r1, 9; mov.u32 %r6, 0; {a} @%p1 ld.volatile.global.u32 %r6, [%rd5]; {b} st.global.u32 [%rd5], %r1;"), ""),
+        // Lanes apart.
+        (format!("{b} setp.gt.u32 %p1, %r1, 20; @%p1 bra ELSE; {a} ld.global.u32 %r6, [%rd5]; add.u32 %r6, %r6, %r1; st.global.u32 [%rd5], %r6; bra JOIN; ELSE: st.global.u32 [%rd5], %r1; JOIN: add.u32 %r1, %r1, 1; st.global.u32 [%rd5], %r1;"), "init/result"),
+    ];
+    for (body, code) in &cases {
+        for threads in [64, 128, 40, 20] {
+            let findings = both(body, threads);
+            let inits = ["init/result", "init/branch", "init/address", "init/atomic"];
+            for other in inits {
+                assert_eq!(found(&findings, other), other == *code, "{other}: {body}\n{findings}");
+            }
+        }
+    }
+}
+
+#[test]
+fn races_are_found_alike() {
+    if skipped() {
+        return;
+    }
+    let row = "shl.b32 %r6, %r1, 2; add.u32 %r6, %r6, %r4;";
+    let out = "add.u64 %rd5, %rd2, %rd4; st.global.u32 [%rd5], %r7;";
+    let cases = [
+        // Rows of shared memory, with and without a barrier.
+        (format!("{row} st.shared.u32 [%r6], %r1; bar.sync 0; ld.shared.u32 %r7, [%r6+128]; {out}"), ""),
+        (format!("{row} st.shared.u32 [%r6], %r1; ld.shared.u32 %r7, [%r6+128]; {out}"), "race/read-write"),
+        (format!("{row} st.shared.u32 [%r6], %r1; bar.sync 0; ld.shared.u32 %r7, [%r4+64]; st.shared.u32 [%r6], %r7; {out}"), "race/read-write"),
+        (format!("{row} st.shared.u32 [%r6], %r1; bar.sync 0; ld.shared.u32 %r7, [%r6]; st.shared.u32 [%r6], %r7; bar.sync 0; st.shared.u32 [%r6+4], %r7; {out}"), ""),
+        (format!("{row} st.shared.u32 [%r4], %r1; {out}"), "race/write-write"),
+        // Rows of global memory: in order, all blocks the same words, and the same value.
+        ("add.u64 %rd5, %rd3, %rd4; ld.global.u32 %r7, [%rd5]; add.u32 %r7, %r7, 1; st.global.u32 [%rd5], %r7;".to_owned(), ""),
+        ("mul.wide.u32 %rd5, %r1, 4; add.u64 %rd5, %rd5, %rd2; st.global.u32 [%rd5], %r3;".to_owned(), "race/write-write"),
+        ("mul.wide.u32 %rd5, %r1, 4; add.u64 %rd5, %rd5, %rd2; st.global.u32 [%rd5], %r1;".to_owned(), "race/same-value"),
+        ("mul.wide.u32 %rd5, %r1, 4; add.u64 %rd5, %rd5, %rd2; ld.global.u32 %r7, [%rd5]; add.u64 %rd6, %rd2, %rd4; st.global.u32 [%rd6], %r7;".to_owned(), "race/read-write"),
+        ("mul.wide.u32 %rd5, %r3, 8; add.u64 %rd5, %rd5, %rd2; mov.u64 %rd6, 5; st.global.u64 [%rd5], %rd6; ld.global.u64 %rd7, [%rd5+8]; st.global.u64 [%rd5], %rd7;".to_owned(), "race/read-write"),
+        // Through a pointer that is not stored through.
+        ("sub.u64 %rd6, %rd3, %rd1; shr.u64 %rd7, %rd6, 2; shl.b64 %rd8, %rd7, 2; add.u64 %rd5, %rd1, %rd4; add.u64 %rd5, %rd5, %rd8; st.global.u32 [%rd5], %r1;".to_owned(), "race/incomplete"),
+    ];
+    for (body, code) in &cases {
+        for threads in [64, 256, 100] {
+            let findings = both(body, threads);
+            let races =
+                ["race/read-write", "race/write-write", "race/same-value", "race/incomplete"];
+            for other in races {
+                assert_eq!(found(&findings, other), other == *code, "{other}: {body}\n{findings}");
+            }
+        }
+    }
+}
+
+/// Random numbers, the same each time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+}
+
+/// A body of accesses in one form or another, with barriers between some.
+fn random_body(random: &mut Random) -> String {
+    let mut body = String::from("mov.u32 %r20, 1; mov.u64 %rd20, 2; mov.u32 %r40, 0;\n");
+    for n in 0..3 + random.below(8) {
+        let index = match random.below(7) {
+            0 => "mov.u32 %r30, %r1;".to_owned(),
+            1 => "mov.u32 %r30, %r3;".to_owned(),
+            2 => format!("add.u32 %r30, %r1, {};", random.below(40)),
+            3 => format!("xor.b32 %r30, %r1, {};", 1 << random.below(6)),
+            4 => format!("mov.u32 %r30, {};", random.below(64)),
+            5 => "shl.b32 %r30, %r1, 1;".to_owned(),
+            _ => "mul.lo.u32 %r30, %r1, 33; and.b32 %r30, %r30, 127;".to_owned(),
+        };
+        let (width, value) =
+            [("u32", "%r20"), ("u32", "%r20"), ("u64", "%rd20")][random.below(3) as usize];
+        let size = if width == "u64" { 8 } else { 4 };
+        let (space, address) = match random.below(4) {
+            0 => ("global", "%rd1"),
+            1 => ("global", "%rd2"),
+            2 => ("global", "%rd3"),
+            _ => ("shared", ""),
+        };
+        let place = match space {
+            "shared" => {
+                format!(
+                    "and.b32 %r30, %r30, 255; mul.lo.u32 %r31, %r30, {size}; add.u32 %r31, %r31, %r4;"
+                )
+            }
+            _ => format!("mul.wide.u32 %rd10, %r30, {size}; add.u64 %rd10, %rd10, {address};"),
+        };
+        let at = if space == "shared" { "%r31" } else { "%rd10" };
+        let guard = ["", "", "@%p2 "][random.below(3) as usize];
+        let access = match random.below(7) {
+            0..=2 => format!("{guard}ld.{space}.{width} {value}, [{at}];"),
+            3..=4 => format!("{guard}st.{space}.{width} [{at}], {value};"),
+            5 => format!("red.{space}.add.u32 [{at}], 1;"),
+            _ => format!("st.{space}.{width} [{at}], {value};"),
+        };
+        let _ =
+            writeln!(body, "{index} {place} setp.lt.u32 %p2, %r1, {}; {access}", random.below(70));
+        match random.below(8) {
+            0..=2 => body.push_str("bar.sync 0;\n"),
+            3 => body.push_str("mov.u32 %r20, %r1; mov.u64 %rd20, 3;\n"),
+            4 => {
+                let _ = writeln!(
+                    body,
+                    "setp.lt.u32 %p3, %r20, 1000; @%p3 bra S{n}; add.u32 %r40, %r40, 1; S{n}:"
+                );
+            }
+            5 => body.push_str("membar.gl;\n"),
+            _ => {}
+        }
+    }
+    body
+}
+
+#[test]
+fn random_kernels_are_judged_alike() {
+    if skipped() {
+        return;
+    }
+    let seed: u64 =
+        std::env::var("MARGAY_FUZZ_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let count: u64 =
+        std::env::var("MARGAY_CHECK_KERNELS").ok().and_then(|s| s.parse().ok()).unwrap_or(40);
+    let mut findings = 0;
+    for n in 0..count {
+        let mut random = Random(seed.wrapping_add(n).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let body = random_body(&mut random);
+        let threads = [64, 128, 40][random.below(3) as usize];
+        findings += both(&body, threads).matches("\"code\"").count();
+    }
+    assert!(findings as u64 > count, "only {findings} findings: the kernels do nothing wrong");
+}
