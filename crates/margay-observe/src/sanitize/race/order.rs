@@ -385,6 +385,11 @@ impl Block {
         })
     }
 
+    /// Whether a warp learns something by a fence: it has read from what released it.
+    pub fn learns_by_fence(&self, warp: u16) -> bool {
+        !self.warps[warp as usize].acquiring.is_empty()
+    }
+
     /// The stamp of what a warp does now.
     pub fn stamp(&self, warp: u16) -> Tick {
         self.warps[warp as usize].stamp

@@ -605,7 +605,10 @@ impl Watch for RaceWatch<'_, '_> {
         let Attr::Fence { scope, .. } = inst.attr else { return };
         let state = self.state(self.all.view.linear(at.ctaid));
         let state = &mut *state.lock();
-        self.look_back(state);
+        // Barriers of OpenCL C are fences too, by which nobody learns anything.
+        if state.clock.learns_by_fence(at.warp as u16) {
+            self.look_back(state);
+        }
         state.clock.fence(at.warp as u16, mask, scope, &self.all.time);
     }
 
