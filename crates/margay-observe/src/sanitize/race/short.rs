@@ -133,7 +133,7 @@ impl RaceWatch<'_, '_> {
         let stamp = state.clock.stamp(warp);
         let reads = event.access == Access::Read;
         let shared = event.space == Space::Shared;
-        if shared && reads && event.base < 1 << 24 && state.shared_writes <= floor {
+        if shared && reads && event.base < 1 << 24 && !state.wrote {
             let near = &mut self.sites[(event.site >> 4 ^ event.site >> 10) as usize % NEAR_SITES];
             if *near != event.site {
                 all.steps.write().entry(event.site).or_insert_with(|| Steps::of(event));
@@ -186,7 +186,7 @@ impl RaceWatch<'_, '_> {
             }
         }
         if shared && !reads {
-            state.shared_writes = state.shared_writes.max(stamp);
+            state.wrote = true;
         }
         true
     }

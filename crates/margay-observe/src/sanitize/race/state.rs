@@ -18,8 +18,9 @@ pub type Used = Arc<RwLock<Vec<[Stamps; 2]>>>;
 pub struct State {
     pub clock: Block,
     pub shared: Page,
-    /// The last stamp of a write to shared memory, and reads since that are still to be looked at.
-    pub shared_writes: Tick,
+    /// Whether shared memory was written since all threads of the block met, and reads since that are still to be
+    /// looked at.
+    pub wrote: bool,
     pub reads: Reads,
     pub used: Used,
     pub unordered: Unordered,
@@ -43,7 +44,7 @@ impl State {
         State {
             clock,
             shared: shadow::of_shared(shared_bytes),
-            shared_writes: 0,
+            wrote: false,
             reads: Reads::default(),
             used,
             unordered: Unordered::default(),
@@ -55,7 +56,7 @@ impl State {
     pub fn renew(&mut self, id: u32, time: &Time) {
         self.clock.renew(id, time);
         self.shared.forget();
-        self.shared_writes = 0;
+        self.wrote = false;
         self.reads.forget();
         // Where stamps of widened marks are kept on, marks of the block may be looked at still.
         let kept = |used: &Used| used.read().iter().flatten().any(|used| !used.is_empty());

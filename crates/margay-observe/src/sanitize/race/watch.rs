@@ -399,7 +399,7 @@ impl RaceWatch<'_, '_> {
         let mut flags = 0u32;
         let lanes = (0..32usize).filter(|l| event.mask >> l & 1 != 0);
         if shared && kind.writes() {
-            state.shared_writes = state.shared_writes.max(state.clock.stamp(warp));
+            state.wrote = true;
         }
         // Reading lanes acquire before the access counts; a release stands before it too, as the
         // strong write itself is not released.
@@ -521,7 +521,7 @@ impl Watch for RaceWatch<'_, '_> {
         let (warp, weak) = (event.at.warp as u16, self.all.is_weak(event.at.pc));
         if shared && weak && event.access == Access::Read {
             let stamp = state.clock.stamp(warp);
-            if state.shared_writes <= state.floor(warp).0 && state.reads.keep_spread(event, stamp) {
+            if !state.wrote && state.reads.keep_spread(event, stamp) {
                 return;
             }
         }
@@ -580,11 +580,12 @@ impl Watch for RaceWatch<'_, '_> {
     fn barrier_opens(&mut self, ctaid: [u32; 3], id: u32) {
         let state = self.state(self.all.view.linear(ctaid));
         let state = &mut *state.lock();
-        if !state.reads.is_empty() {
-            match state.clock.joins_all(id as usize) {
-                true => state.reads.forget(),
-                false => self.look_back(state),
+        match state.clock.joins_all(id as usize) {
+            true => {
+                state.reads.forget();
+                state.wrote = false;
             }
+            false => self.look_back(state),
         }
         state.clock.open(id as usize, &self.all.time);
     }
