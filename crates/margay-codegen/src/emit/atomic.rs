@@ -233,8 +233,8 @@ impl Gen<'_> {
         };
         match s.place {
             Place::Index { index, .. } => fill(self, "lane_at", "<32 x i32>", index),
-            Place::Each(at) => fill(self, "lane_at", "<32 x i64>", at),
-            Place::Lin { at, u, form } => {
+            Place::Each { at, .. } => fill(self, "lane_at", "<32 x i64>", at),
+            Place::Lin { at, u, form, .. } => {
                 let lin = Lin { form: (**form).clone(), ..Lin::uniform() };
                 let v = Val::Lin { base: at.clone(), u: u.clone(), lin: std::rc::Rc::new(lin) };
                 let all = self.spread(&v, Class::D);
@@ -325,7 +325,7 @@ impl Gen<'_> {
                 let p = self.ins(format!("inttoptr i64 {base} to ptr"));
                 self.ins(format!("getelementptr [{scale} x i8], ptr {p}, i64 {wide}"))
             }
-            Place::Each(_) | Place::Lin { .. } => {
+            Place::Each { .. } | Place::Lin { .. } => {
                 let at = self.read_buffer("lane_at", "i64", lane);
                 self.ins(format!("inttoptr i64 {at} to ptr"))
             }

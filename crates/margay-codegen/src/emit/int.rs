@@ -395,11 +395,15 @@ impl Gen<'_> {
                 Val::Lin { .. } => None,
             },
             Op::Add => {
-                let (a, base) = match (&values[0], &values[1]) {
+                let (a, other) = match (&values[0], &values[1]) {
                     (Val::Vec { addr: Some(a), .. }, b) | (b, Val::Vec { addr: Some(a), .. }) => {
-                        (a.clone(), uniform(b)?)
+                        (a.clone(), b)
                     }
                     _ => return None,
+                };
+                let Some(base) = uniform(other) else {
+                    let Val::Lin { base, lin, .. } = other else { return None };
+                    return self.with_steps(&a, base, lin);
                 };
                 let base = self.ins(format!("add i64 {}, {base}", a.base));
                 Some(Addr { base, ..(*a).clone() })

@@ -133,7 +133,7 @@ impl Gen<'_> {
             }
             (Shape::None | Shape::Varying, Class::P) => {
                 let bits = self.ins(format!("load i32, ptr {at}, !alias.scope !1, !noalias !2"));
-                let name = self.ins(format!("bitcast i32 {bits} to <32 x i1>"));
+                let name = self.flags(&bits);
                 Val::Vec { name, addr: None }
             }
             (Shape::None | Shape::Varying, _) => {

@@ -45,11 +45,12 @@ impl Access {
 /// Where the lanes' bytes are.
 pub(super) enum Place {
     /// Host address of lane 0, and the pattern.
-    Lin { at: String, u: Option<String>, form: Box<Pattern> },
-    /// Host base and 32-bit indices.
-    Index { base: String, index: String, scale: i64 },
-    /// Host addresses.
-    Each(String),
+    /// `whole`: whether all 32 lanes may be read, where that is known when the code runs.
+    Lin { at: String, u: Option<String>, form: Box<Pattern>, whole: Option<String> },
+    /// Host base and 32-bit indices; one that may be read.
+    Index { base: String, index: String, scale: i64, good: String },
+    /// Host addresses; one that may be read, if it is at hand.
+    Each { at: String, good: Option<String> },
 }
 
 fn memory_type(size: u64) -> &'static str {
@@ -161,7 +162,11 @@ impl Gen<'_> {
             } else {
                 self.load_lanes(&access, e, &place)
             };
-            fast.push(self.register_form(&name, access.size, class, mem.signed, !once));
+            let name = self.register_form(&name, access.size, class, mem.signed, !once);
+            if !mem.signed && access.size < 4 {
+                self.note_most(&name, u64::MAX >> (64 - 8 * access.size));
+            }
+            fast.push(name);
         }
         let result = |name: String| match once {
             true => Val::Lin { base: name, u: None, lin: Rc::new(Lin::uniform()) },
@@ -343,7 +348,7 @@ impl Gen<'_> {
         }
         let at = self.checked.get(&r.0)?.clone();
         let at = self.add64(&at, a.offset);
-        Some(Place::Lin { at, u: u.clone(), form: Box::new(lin.form.clone()) })
+        Some(Place::Lin { at, u: u.clone(), form: Box::new(lin.form.clone()), whole: None })
     }
 
     /// Reads the registers that the slow path stores, so that their values are known here. The exit for an access that
@@ -539,7 +544,7 @@ impl Gen<'_> {
                 let (lo, lim, host) = self.bounds(n, a, known.unwrap_or(0))?;
                 let from = self.ins(format!("sub i64 {low}, {lo}"));
                 let room = match known {
-                    Some(_) => lim,
+                    Some(_) => lim.clone(),
                     None => {
                         // Starts that are good: those at which the whole span still fits.
                         self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
@@ -564,11 +569,12 @@ impl Gen<'_> {
                     ok = self.ins(format!("and i1 {ok}, {small}"));
                 }
                 self.expect(&ok, slow);
+                let whole = self.wholly_inside(a, &lin.form, &at, &lo, &lim);
                 let at = match host {
                     Some(host) => self.ins(format!("add i64 {at}, {host}")),
                     None => at,
                 };
-                Some(Place::Lin { at, u: u.clone(), form: Box::new(lin.form.clone()) })
+                Some(Place::Lin { at, u: u.clone(), form: Box::new(lin.form.clone()), whole })
             }
             Val::Vec { addr: Some(addr), .. }
                 if addr.scale > 0
@@ -609,16 +615,41 @@ impl Gen<'_> {
                     ok = self.ins(format!("and i1 {ok}, {even}"));
                 }
                 self.expect(&ok, slow);
-                let at = match host {
+                let at = match &host {
                     Some(host) => {
-                        let host = self.splat("i64", &host);
+                        let host = self.splat("i64", host);
                         self.ins(format!("add <32 x i64> {at}, {host}"))
                     }
                     None => at,
                 };
-                Some(Place::Each(at))
+                let mut good = lo;
+                if let Some(host) = host {
+                    good = self.ins(format!("add i64 {good}, {host}"));
+                }
+                Some(Place::Each { at, good: Some(good) })
             }
         }
+    }
+
+    /// Whether all lanes may be read though only some are asked for. Without mask registers there is no load of some
+    /// bytes or halves, and none of lanes that lie apart.
+    fn wholly_inside(
+        &mut self,
+        a: &Access,
+        form: &Pattern,
+        at: &str,
+        lo: &str,
+        lim: &str,
+    ) -> Option<String> {
+        let native = a.size >= 4 && form.pat[1] == a.bytes() as i64;
+        if self.all() || self.vector_bits == 512 || a.write || native || form.is_uniform() {
+            return None;
+        }
+        let first = self.ins(format!("sub i64 {at}, {lo}"));
+        let last = self.ins(format!("add i64 {first}, {}", form.pat[LANES - 1]));
+        let begins = self.ins(format!("icmp ult i64 {first}, {lim}"));
+        let ends = self.ins(format!("icmp ult i64 {last}, {lim}"));
+        Some(self.ins(format!("and i1 {begins}, {ends}")))
     }
 
     /// Whether a condition holds in all lanes that run.
@@ -805,7 +836,7 @@ impl Gen<'_> {
             Some(host) => self.ins(format!("add i64 {base}, {host}")),
             None => base,
         };
-        Place::Index { base, index: addr.index.clone(), scale: addr.scale }
+        Place::Index { base, index: addr.index.clone(), scale: addr.scale, good: from }
     }
 
     /// Local memory: the same offset lies elsewhere for each lane.
@@ -838,7 +869,8 @@ impl Gen<'_> {
         let each = self.ins(format!("mul <32 x i64> {stride}, {lanes}"));
         let at = self.ins(format!("add <32 x i64> {at}, {each}"));
         let local = self.splat("i64", &local);
-        Some(Place::Each(self.ins(format!("add <32 x i64> {at}, {local}"))))
+        let at = self.ins(format!("add <32 x i64> {at}, {local}"));
+        Some(Place::Each { at, good: None })
     }
 
     /// One element at lane 0's address.
@@ -852,17 +884,17 @@ impl Gen<'_> {
     fn pointers(&mut self, a: &Access, element: u64, place: &Place) -> String {
         let more = element * a.size;
         match place {
-            Place::Each(at) => {
+            Place::Each { at, .. } => {
                 let at = self.ins(format!("add <32 x i64> {at}, splat (i64 {more})"));
                 self.ins(format!("inttoptr <32 x i64> {at} to <32 x ptr>"))
             }
-            Place::Index { base, index, scale } => {
+            Place::Index { base, index, scale, .. } => {
                 let base = self.ins(format!("add i64 {base}, {more}"));
                 let p = self.ins(format!("inttoptr i64 {base} to ptr"));
                 let wide = self.ins(format!("sext <32 x i32> {index} to <32 x i64>"));
                 self.ins(format!("getelementptr [{scale} x i8], ptr {p}, <32 x i64> {wide}"))
             }
-            Place::Lin { at, u, form } => {
+            Place::Lin { at, u, form, .. } => {
                 let at = self.ins(format!("add i64 {at}, {more}"));
                 let lin = Lin { form: (**form).clone(), ..Lin::uniform() };
                 let v = Val::Lin { base: at, u: u.clone(), lin: Rc::new(lin) };
@@ -874,7 +906,7 @@ impl Gen<'_> {
 
     /// Address of a lane of a linear access.
     fn lane_pointer(&mut self, place: &Place, lane: usize, more: u64) -> String {
-        let Place::Lin { at, u, form } = place else { return "null".to_owned() };
+        let Place::Lin { at, u, form, .. } = place else { return "null".to_owned() };
         let mut at = self.ins(format!("add i64 {at}, {}", form.pat[lane] + more as i64));
         if let (Some(u), Some(q)) = (u, &form.q)
             && q[lane] != 0
@@ -888,7 +920,7 @@ impl Gen<'_> {
     /// One element of all lanes.
     fn load_lanes(&mut self, a: &Access, element: u64, place: &Place) -> String {
         let ty = memory_type(a.size);
-        if let Place::Lin { form, .. } = place {
+        if let Place::Lin { form, whole, .. } = place {
             let row = runs(form, a.bytes() as i64).filter(|_| a.count == 1);
             let one = form.q.is_none() && row.as_ref().is_some_and(|r| r.len() == 1 && !r[0].same);
             if one && !self.all() {
@@ -896,11 +928,22 @@ impl Gen<'_> {
                 let lanes = self.lanes();
                 let f = format!("@llvm.masked.load.v32{ty}.p0");
                 self.declare(format!("declare <32 x {ty}> {f}(ptr, i32, <32 x i1>, <32 x {ty}>)"));
-                return self.ins(format!(
+                let some = format!(
                     "call <32 x {ty}> {f}(ptr {p}, i32 {}, <32 x i1> {lanes}, <32 x {ty}> \
                      zeroinitializer), {GUEST}",
                     a.size
-                ));
+                );
+                let Some(whole) = whole else { return self.ins(some) };
+                let (all, part, join) = (self.label(), self.label(), self.label());
+                self.line(format!("br i1 {whole}, label %{all}, label %{part}, !prof !0"));
+                self.begin(&all);
+                let x = self.ins(format!("load <32 x {ty}>, ptr {p}, align {}, {GUEST}", a.size));
+                self.line(format!("br label %{join}"));
+                self.begin(&part);
+                let y = self.ins(some);
+                self.line(format!("br label %{join}"));
+                self.begin(&join);
+                return self.ins(format!("phi <32 x {ty}> [ {x}, %{all} ], [ {y}, %{part} ]"));
             }
             if self.all()
                 && let Some(row) = row
@@ -930,11 +973,54 @@ impl Gen<'_> {
                 ));
             }
         }
-        let p = self.pointers(a, element, place);
-        if a.size < 4 && a.space != Space::Local {
-            return self.gather_small(&p, a.size);
+        if let Place::Lin { form, whole, .. } = place
+            && self.vector_bits == 256
+            && form.q.is_none()
+            && (self.all() || whole.is_some())
+        {
+            return self.load_one_by_one(a, element, place, whole.as_deref());
         }
-        let lanes = self.lanes();
+        self.gather(a, element, place)
+    }
+
+    /// Lanes whose distances are constants, each with a load of its own: without a gather worth its name nothing is
+    /// shorter.
+    fn load_one_by_one(
+        &mut self,
+        a: &Access,
+        element: u64,
+        place: &Place,
+        whole: Option<&str>,
+    ) -> String {
+        let ty = memory_type(a.size);
+        let (all, part, join) = (self.label(), self.label(), self.label());
+        if let Some(whole) = whole {
+            self.line(format!("br i1 {whole}, label %{all}, label %{part}, !prof !0"));
+            self.begin(&all);
+        }
+        let mut x = "poison".to_owned();
+        for lane in 0..LANES {
+            let p = self.lane_pointer(place, lane, element * a.size);
+            let one = self.ins(format!("load {ty}, ptr {p}, align {}, {GUEST}", a.size));
+            x = self.ins(format!("insertelement <32 x {ty}> {x}, {ty} {one}, i64 {lane}"));
+        }
+        if whole.is_none() {
+            return x;
+        }
+        self.line(format!("br label %{join}"));
+        self.begin(&part);
+        let y = self.gather(a, element, place);
+        self.line(format!("br label %{join}"));
+        self.begin(&join);
+        self.ins(format!("phi <32 x {ty}> [ {x}, %{all} ], [ {y}, %{part} ]"))
+    }
+
+    fn gather(&mut self, a: &Access, element: u64, place: &Place) -> String {
+        let ty = memory_type(a.size);
+        let (p, lanes) = self.gathered(a, element, place);
+        if a.size < 4 && a.space != Space::Local {
+            return self.gather_small(&p, &lanes, a.size);
+        }
         let f = format!("@llvm.masked.gather.v32{ty}.v32p0");
         self.declare(format!("declare <32 x {ty}> {f}(<32 x ptr>, i32, <32 x i1>, <32 x {ty}>)"));
         self.ins(format!(
@@ -944,13 +1030,36 @@ impl Gen<'_> {
         ))
     }
 
+    /// The pointers of a gather and its lanes. Without mask registers a gather of some lanes is a branch for each;
+    /// there those that do not run read what may be read, and nobody looks at it.
+    fn gathered(&mut self, a: &Access, element: u64, place: &Place) -> (String, String) {
+        let lanes = self.lanes();
+        let all = "splat (i1 true)".to_owned();
+        let harmless = match place {
+            Place::Index { base, index, scale, good } if self.vector_bits == 256 && !self.all() => {
+                let good = self.splat("i32", good);
+                let index = self.ins(format!(
+                    "select <32 x i1> {lanes}, <32 x i32> {index}, <32 x i32> {good}"
+                ));
+                Place::Index { base: base.clone(), index, scale: *scale, good }
+            }
+            Place::Each { at, good: Some(good) } if self.vector_bits == 256 && !self.all() => {
+                let good = self.splat("i64", good);
+                let at = self
+                    .ins(format!("select <32 x i1> {lanes}, <32 x i64> {at}, <32 x i64> {good}"));
+                Place::Each { at, good: None }
+            }
+            place => return (self.pointers(a, element, place), lanes),
+        };
+        (self.pointers(a, element, &harmless), all)
+    }
+
     /// Bytes or halves by way of the words that hold them, since there is no gather of less. The rest
     /// of a word is memory of the same allocation, which is a multiple of words.
-    fn gather_small(&mut self, p: &str, size: u64) -> String {
+    fn gather_small(&mut self, p: &str, lanes: &str, size: u64) -> String {
         let at = self.ins(format!("ptrtoint <32 x ptr> {p} to <32 x i64>"));
         let whole = self.ins(format!("and <32 x i64> {at}, splat (i64 -4)"));
         let p = self.ins(format!("inttoptr <32 x i64> {whole} to <32 x ptr>"));
-        let lanes = self.lanes();
         let f = "@llvm.masked.gather.v32i32.v32p0";
         self.declare(format!("declare <32 x i32> {f}(<32 x ptr>, i32, <32 x i1>, <32 x i32>)"));
         let words = self.ins(format!(
@@ -1104,6 +1213,18 @@ impl Gen<'_> {
                 }
                 return;
             }
+        }
+        if let Place::Lin { form, .. } = place
+            && self.vector_bits == 256
+            && form.q.is_none()
+            && self.all()
+        {
+            for lane in 0..LANES {
+                let p = self.lane_pointer(place, lane, element * a.size);
+                let one = self.ins(format!("extractelement <32 x {ty}> {all}, i64 {lane}"));
+                self.line(format!("store {ty} {one}, ptr {p}, align {}, {GUEST}", a.size));
+            }
+            return;
         }
         let p = self.pointers(a, element, place);
         let lanes = self.lanes();

@@ -11,6 +11,7 @@
 
 mod atomic;
 mod blocks;
+mod bounds;
 mod control;
 mod float;
 mod int;
@@ -30,7 +31,7 @@ use std::rc::Rc;
 use margay_ir::{Attr, Function, Inst, Op, Reg, Value};
 
 use crate::analysis::{Facts, Set, is_pure};
-use crate::shape::{Lin, Shape};
+use crate::shape::{LANES, Lin, Shape};
 use crate::{Code, Entry, Exit, Options, Places, RoomGroup, RoomSite, Root, SYMBOL};
 
 pub(crate) use float::is_native as float_is_native;
@@ -67,6 +68,8 @@ pub(crate) struct Gen<'a> {
     current: Vec<Option<Val>>,
     dirty: Set,
     canonical: HashMap<u32, Val>,
+    /// The largest values of varying integers, by their names.
+    tops: HashMap<String, u64>,
     /// Registers that have slots.
     slots: Set,
     entries: Vec<Entry>,
@@ -129,6 +132,7 @@ pub(crate) fn emit(
         current: vec![None; f.regs.len()],
         dirty: Set::new(f.regs.len()),
         canonical: HashMap::new(),
+        tops: HashMap::new(),
         slots: Set::new(f.regs.len()),
         entries: Vec::new(),
         entry_labels: Vec::new(),
@@ -254,9 +258,22 @@ impl Gen<'_> {
         if let Some(v) = &self.mask_vector {
             return v.clone();
         }
-        let v = self.ins(format!("bitcast i32 {} to <32 x i1>", self.mask.clone()));
+        let mask = self.mask.clone();
+        let v = self.flags(&mask);
         self.mask_vector = Some(v.clone());
         v
+    }
+
+    /// The bits of a word as flags of the lanes.
+    pub fn flags(&mut self, bits: &str) -> String {
+        if self.vector_bits == 512 {
+            return self.ins(format!("bitcast i32 {bits} to <32 x i1>"));
+        }
+        // Without mask registers LLVM takes the word apart bit by bit; a comparison is three instructions a vector.
+        let all = self.splat("i32", bits);
+        let own = vector_of("i32", (0..LANES).map(|l| (1u32 << l) as i32 as i64));
+        let both = self.ins(format!("and <32 x i32> {all}, {own}"));
+        self.ins(format!("icmp ne <32 x i32> {both}, zeroinitializer"))
     }
 
     pub fn pc(&self, inst: usize) -> u32 {
@@ -433,7 +450,9 @@ impl Gen<'_> {
             return self.linear(n, inst, &lin);
         }
         let address = self.address_form(inst);
+        let most = self.most_of_result(inst);
         let Some(name) = self.lanewise(inst, true) else { return false };
+        self.note_most(&name, most);
         self.assign(inst, Val::Vec { name, addr: address.map(Rc::new) });
         true
     }

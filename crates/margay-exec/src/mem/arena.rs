@@ -17,6 +17,8 @@ use super::backing::{self, SharedFile};
 
 /// Chunk that is made accessible at once, and the card's page size in `MARGAY_BOUNDS=page`.
 pub const CHUNK: u64 = 2 << 20;
+/// Allocations from this size on get the host's large pages where it has them.
+const HUGE: u64 = 2 * CHUNK;
 /// Smallest unit handed out, and the least alignment, as `cudaMalloc` has it.
 pub const GRANULE: u64 = 256;
 /// What the host maps at once: an alignment of this keeps an allocation's pages its own.
@@ -164,7 +166,21 @@ impl Arena {
         };
         self.taken.insert(at, want);
         self.used += want;
+        if size >= HUGE {
+            self.prefer_huge_pages(at, size);
+        }
         Some(at)
+    }
+
+    /// Asks the host for large pages behind a range: with pages of 4 KiB a kernel that streams through arrays
+    /// spends much of its time on address translation. A host without them says no, and nothing is lost.
+    fn prefer_huge_pages(&self, at: u64, size: u64) {
+        let from = at / CHUNK * CHUNK;
+        let to = (at + size).next_multiple_of(CHUNK).min(self.committed_end);
+        // SAFETY: whole chunks of our reservation; the advice changes no contents.
+        unsafe {
+            libc::madvise(from as *mut libc::c_void, (to - from) as usize, libc::MADV_HUGEPAGE)
+        };
     }
 
     /// Gives a range back; its pages return to the host.
