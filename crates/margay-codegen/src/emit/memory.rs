@@ -341,7 +341,7 @@ impl Gen<'_> {
                 ok = self.ins(format!("and i1 {ok}, {small}"));
             }
             let exit = self.exit(crate::Reason::Interpret, n, None);
-            self.expect(&ok, &exit);
+            self.expect_inside(&ok, &exit);
             let host = self.io_load("i64", io!(shared));
             let at = self.ins(format!("add i64 {base}, {host}"));
             self.checked.insert(r.0, at);
@@ -568,7 +568,7 @@ impl Gen<'_> {
                     let small = self.ins(format!("icmp ult i64 {small}, 2199023255552"));
                     ok = self.ins(format!("and i1 {ok}, {small}"));
                 }
-                self.expect(&ok, slow);
+                self.expect_inside(&ok, slow);
                 let whole = self.wholly_inside(a, &lin.form, &at, &lo, &lim);
                 let at = match host {
                     Some(host) => self.ins(format!("add i64 {at}, {host}")),
@@ -614,7 +614,7 @@ impl Gen<'_> {
                     let even = self.ins(format!("icmp eq i64 {odd}, 0"));
                     ok = self.ins(format!("and i1 {ok}, {even}"));
                 }
-                self.expect(&ok, slow);
+                self.expect_inside(&ok, slow);
                 let at = match &host {
                     Some(host) => {
                         let host = self.splat("i64", host);
@@ -831,7 +831,7 @@ impl Gen<'_> {
             let even = self.ins(format!("icmp eq i64 {odd}, 0"));
             ok = self.ins(format!("and i1 {ok}, {even}"));
         }
-        self.expect(&ok, slow);
+        self.expect_inside(&ok, slow);
         let base = match host {
             Some(host) => self.ins(format!("add i64 {base}, {host}")),
             None => base,
@@ -856,7 +856,7 @@ impl Gen<'_> {
             good = self.ins(format!("and <32 x i1> {good}, {even}"));
         }
         let ok = self.every(&good);
-        self.expect(&ok, slow);
+        self.expect_inside(&ok, slow);
         let mut local = self.io_load("i64", io!(local));
         let stride = self.io_load("i64", io!(local_stride));
         if self.options.blocks {

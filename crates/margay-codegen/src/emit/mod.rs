@@ -229,6 +229,13 @@ impl Gen<'_> {
         self.begin(&go_on);
     }
 
+    /// The same for the check of an access.
+    pub fn expect_inside(&mut self, ok: &str, otherwise: &str) {
+        if !cfg!(feature = "unchecked") {
+            self.expect(ok, otherwise);
+        }
+    }
+
     /// A pointer to a field of [`crate::Io`].
     pub fn io(&mut self, offset: usize) -> String {
         self.ins(format!("getelementptr inbounds i8, ptr %io, i64 {offset}"))

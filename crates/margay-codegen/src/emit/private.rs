@@ -109,7 +109,7 @@ impl Gen<'_> {
                     let even = self.ins(format!("icmp eq i64 {odd}, 0"));
                     ok = self.ins(format!("and i1 {ok}, {even}"));
                 }
-                self.expect(&ok, &exit);
+                self.expect_inside(&ok, &exit);
                 let base = self.own_local();
                 if bytes < 4 {
                     // The byte in the word is not known here.
@@ -131,7 +131,7 @@ impl Gen<'_> {
                     good = self.ins(format!("and <32 x i1> {good}, {even}"));
                 }
                 let ok = self.every(&good);
-                self.expect(&ok, &exit);
+                self.expect_inside(&ok, &exit);
                 let base = self.own_local();
                 self.words_of(&base, &at)
             }
