@@ -8,9 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use margay_exec::launch::{Host, LaunchConfig, Machine, launch};
+use margay_arch::caches::SplitPreference;
+use margay_arch::{BankMode, Gpu};
+use margay_exec::launch::{Host, LaunchConfig, Machine, launch_observed};
 use margay_exec::mem::{AddressSpace, AllocKind};
 use margay_exec::program::{LoadedModule, Program};
+use margay_observe::Tool;
+use margay_observe::tool::LaunchView;
 
 use super::case::{Argument, Case};
 
@@ -38,7 +42,7 @@ pub struct Took {
 /// A case that is compiled, linked and has its buffers.
 pub struct Prepared {
     /// Linked kernels by name: launches of one share its code.
-    programs: BTreeMap<&'static str, Program>,
+    programs: BTreeMap<&'static str, Arc<Program>>,
     addresses: Vec<u64>,
     memory: AddressSpace,
 }
@@ -63,7 +67,7 @@ pub fn prepare(root: &Path, case: &Case) -> Result<Prepared, String> {
             .function(launch.kernel)
             .ok_or_else(|| format!("{} has no kernel {}", case.name, launch.kernel))?;
         let program = Program::link(&module, entry).map_err(|e| e.to_string())?;
-        programs.insert(launch.kernel, program);
+        programs.insert(launch.kernel, Arc::new(program));
     }
     Ok(Prepared { programs, addresses, memory })
 }
@@ -129,6 +133,16 @@ impl Prepared {
     }
 
     pub fn run(&self, case: &Case, threads: usize) -> Result<Took, String> {
+        self.run_under(case, threads, None)
+    }
+
+    /// Runs a case under a tool that watches this GPU.
+    pub fn run_under(
+        &self,
+        case: &Case,
+        threads: usize,
+        watched: Option<(&dyn Tool, Gpu)>,
+    ) -> Result<Took, String> {
         let machine = Machine {
             sm: 90,
             sm_count: 132,
@@ -143,10 +157,38 @@ impl Prepared {
         let mut warp_instructions = 0;
         let start = Instant::now();
         for (one, config) in case.launches.iter().zip(&configs) {
-            let stats =
-                launch(&self.programs[one.kernel], &machine, config, &self.memory, &NoHost, &stop)
-                    .map_err(|e| format!("{}: {e}", case.name))?;
-            warp_instructions += stats.warp_instructions;
+            let program = &self.programs[one.kernel];
+            let run = |observer| {
+                launch_observed(program, &machine, config, &self.memory, &NoHost, &stop, observer)
+            };
+            let outcome = match watched {
+                None => run(None),
+                Some((tool, gpu)) => {
+                    let view = LaunchView {
+                        program,
+                        config,
+                        machine: &machine,
+                        memory: &self.memory,
+                        gpu,
+                        device: 0,
+                        stream: 0,
+                        registers: program.info().registers,
+                        registers_decided: false,
+                        blocks_per_sm: machine.blocks_per_sm,
+                        split: SplitPreference::Default,
+                        bank_mode: BankMode::FourByte,
+                        parent: None,
+                        order: None,
+                    };
+                    let observer = tool.launch(&view);
+                    let outcome = run(observer.as_deref());
+                    drop(observer);
+                    tool.launched(&view, &outcome);
+                    outcome
+                }
+            };
+            warp_instructions +=
+                outcome.map_err(|e| format!("{}: {e}", case.name))?.warp_instructions;
         }
         Ok(Took { milliseconds: start.elapsed().as_secs_f64() * 1e3, warp_instructions })
     }

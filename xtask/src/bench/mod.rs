@@ -7,6 +7,7 @@
 
 mod case;
 mod cases;
+mod cost;
 mod data;
 mod engine;
 mod opencl;
@@ -23,7 +24,8 @@ use data::Aligned;
 use table::{Row, Table};
 
 pub const USAGE: &str = "usage: cargo xtask bench [--quick | --small] [--threads N,N...] [--only CASE,CASE...] \
-[--peers openmp,openmp-fast,pocl,oclgrind,margay-opencl] [--turns N] [--json FILE] [--markdown FILE]; with several numbers of threads, files end in the number";
+[--peers openmp,openmp-fast,pocl,oclgrind,margay-opencl] [--turns N] [--json FILE] [--markdown FILE]; with \
+--profile-cost, margay alone, with and without all counters; with several numbers of threads, files end in the number";
 
 struct Options {
     size: Size,
@@ -33,6 +35,8 @@ struct Options {
     turns: usize,
     json: Option<String>,
     markdown: Option<String>,
+    /// Instead of peers: what a profile costs.
+    profile_cost: bool,
 }
 
 impl Options {
@@ -45,6 +49,7 @@ impl Options {
             turns: 5,
             json: None,
             markdown: None,
+            profile_cost: false,
         };
         let mut rest = arguments.iter();
         while let Some(flag) = rest.next() {
@@ -61,12 +66,25 @@ impl Options {
                 "--only" => options.only = list(value()?),
                 "--peers" => options.peers = list(value()?),
                 "--turns" => options.turns = number(&value()?)?,
+                "--profile-cost" => options.profile_cost = true,
                 "--json" => options.json = Some(value()?),
                 "--markdown" => options.markdown = Some(value()?),
                 other => return Err(format!("unknown flag {other}; {USAGE}")),
             }
         }
         Ok(options)
+    }
+
+    /// The cases that were asked for.
+    fn cases(&self) -> Result<Vec<Case>, String> {
+        let chosen: Vec<Case> = cases::all(self.size)
+            .into_iter()
+            .filter(|c| self.only.is_empty() || self.only.iter().any(|o| o == c.name))
+            .collect();
+        match chosen.is_empty() {
+            true => Err("no case has that name".to_owned()),
+            false => Ok(chosen),
+        }
     }
 }
 
@@ -115,6 +133,17 @@ const POCL_THREADS: &str = "POCL_MAX_PTHREAD_COUNT";
 /// Runs the bench in a process of its own for each number of threads.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let options = Options::parse(arguments)?;
+    if options.profile_cost {
+        let (cases, turns) = (options.cases()?, options.turns);
+        for &threads in &options.threads {
+            let markdown = options.markdown.as_ref().map(|path| match options.threads.len() {
+                1 => path.clone(),
+                _ => format!("{path}.{threads}"),
+            });
+            cost::run(root(), &cases, threads, turns, markdown.as_deref())?;
+        }
+        return Ok(());
+    }
     if std::env::var_os(POCL_THREADS).is_some() {
         return run_here(options);
     }
@@ -147,13 +176,7 @@ fn root() -> &'static Path {
 fn run_here(options: Options) -> Result<(), String> {
     let root = root();
     let peers = Peers::find(root, &options.peers)?;
-    let chosen: Vec<Case> = cases::all(options.size)
-        .into_iter()
-        .filter(|c| options.only.is_empty() || options.only.iter().any(|o| o == c.name))
-        .collect();
-    if chosen.is_empty() {
-        return Err("no case has that name".to_owned());
-    }
+    let chosen = options.cases()?;
     let mut table = Table::new(&options.threads, options.turns);
     for (name, platform) in &peers.platforms {
         table.note(format!("{name}: {}", platform.title));
