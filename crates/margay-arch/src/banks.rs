@@ -4,7 +4,7 @@
 //! Invariant: `wavefronts_least <= wavefronts <= wavefronts_most`, equal from 2.0 on.
 
 use crate::access::{
-    BankMode, Counts, Generation, Kind, MemoryModel, Rule, WarpAccess, group, lanes, turns,
+    self, BankMode, Counts, Generation, Kind, MemoryModel, Rule, WarpAccess, group, lanes, turns,
 };
 use crate::figure::Source;
 
@@ -37,11 +37,8 @@ fn exact(requests: u32, wavefronts: u32, ideal: u32) -> Counts {
 fn deepest(access: &WarpAccess<'_>, mask: u32, unit: u32) -> u32 {
     let shift = unit.trailing_zeros();
     let columns = u64::from(128 / unit) - 1;
-    turns::<32>(mask, |lane| {
-        let word = access.addresses[lane] >> shift;
-        ((word & columns) as u32, word)
-    })
-    .0
+    let word = |lane: usize| access.addresses[lane] >> shift;
+    access::deepest(mask, |lane| (word(lane) & columns) as u32, word)
 }
 
 /// 5.x on. 64 bits go as two half-warps, 128 bits as four quarter-warps; in loads by lanes that agree in

@@ -131,6 +131,8 @@ pub struct Io {
     pub tallies: *mut u64,
     /// By number in [`crate::Code::watched`].
     pub cells: *mut crate::Cells,
+    /// Lines of 128 bytes that are marked: those whose number times the first, modulo 2^64, is below the second.
+    pub marks: [u64; 2],
     /// Reports an access: the context, address of the instruction, lanes, the addresses of all 32, and what they store
     /// or null. The answer of this and the next: 0, or 1 if the code is to be left before the access.
     pub watch: unsafe extern "C" fn(*mut u8, u32, u32, *const [u64; 32], *const [u64; 32]) -> u32,

@@ -73,7 +73,8 @@ pub struct Options {
     /// block those of the last warp's missing lanes, and [`pointers`] are multiples of 16 that point into
     /// allocations, or null.
     pub plain: bool,
-    /// What is reported; where that is anything, `blocks` is false.
+    /// What is reported. Where that is anything, the warps of a block run by `blocks` have their turns as the scheduler
+    /// gives them; a function that has barriers does not `hold` there.
     pub watched: Watched,
 }
 
@@ -181,6 +182,11 @@ pub fn runs_blocks(function: &ir::Function) -> bool {
         .collect::<Vec<_>>();
     ids.dedup();
     function.is_entry && ids.len() <= 1
+}
+
+/// Whether a function has barriers of its whole block.
+pub fn has_barriers(function: &ir::Function) -> bool {
+    function.blocks.iter().flat_map(|b| &b.insts).any(|i| emit::plain_barrier(i).is_some())
 }
 
 /// Compiles one function to LLVM's text form. `cpu` and `features` go to its attributes.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What code reports to whoever watches a launch.
 //!
-//! Accesses are calls, made when an access has passed its check and before it is carried out; what fails the
-//! check is its handler's, which reports it. How often blocks are executed and branches taken is counted in
+//! Accesses are calls, made when an access has passed its check and before it is carried out, or counts in [`Cells`]; what
+//! fails the check is its handler's, which reports it. How often blocks are executed and branches taken is counted in
 //! the code, in [`Tally`]s.
 
 use crate::shape::Pattern;
@@ -63,14 +63,17 @@ pub struct WatchedAccess {
     pub cells: bool,
 }
 
-/// What the code counts of an access by itself: accesses whose first address is a multiple of 4 in `lo..lo + span`,
+/// What the code counts of an access by itself: accesses whose first address is in `lo..lo + span`,
 /// by that address modulo [`Cells::PERIOD`]. Where a cell has no count yet, and for all other addresses, the access is
-/// reported.
+/// reported; so it is if the second scalar is another, or if it touches a line of global memory that is marked:
+/// see [`crate::Io::marks`].
 #[repr(C)]
 #[derive(Clone, Debug)]
 pub struct Cells {
     pub lo: u64,
     pub span: u64,
+    /// The second scalar, 0 where there is none.
+    pub u: u64,
     pub cells: [Cell; Cells::COUNT],
 }
 
@@ -86,16 +89,16 @@ pub struct Cell {
 
 impl Cells {
     pub const PERIOD: u64 = 256;
-    pub const COUNT: usize = 64;
+    pub const COUNT: usize = 256;
 
     /// The cell of an address.
     pub fn cell(base: u64) -> usize {
-        (base >> 2) as usize % Cells::COUNT
+        base as usize % Cells::COUNT
     }
 }
 
 impl Default for Cells {
     fn default() -> Cells {
-        Cells { lo: 0, span: 0, cells: [Cell::default(); Cells::COUNT] }
+        Cells { lo: 0, span: 0, u: 0, cells: [Cell::default(); Cells::COUNT] }
     }
 }

@@ -306,7 +306,7 @@ impl Group {
         // SAFETY: the buffer holds the local memory of all the block's warps.
         cx.local = unsafe { block.local.as_ptr().add(w * WARP * cx.local_stride as usize) };
         let mut shared = Shared { barriers: &mut block.barriers, cluster: &mut self.cluster, pool };
-        cx.hold = block.warps.len() > 1 && !block.warps[w].held;
+        cx.hold = block.warps.len() > 1 && !block.warps[w].held && cx.env.holds();
         let warp = &mut block.warps[w];
         let before = warp.alive;
         let stopped = warp.run(cx, &mut shared, WARP_SLICE);

@@ -34,6 +34,22 @@ pub struct Env<'a> {
     /// How far this launch has gone to get it, and the compilations that it has seen end.
     pub stage: std::sync::atomic::AtomicU32,
     pub landed: std::sync::atomic::AtomicU64,
+    /// See [`Env::holds`].
+    pub holds: std::sync::OnceLock<bool>,
+}
+
+impl Env<'_> {
+    /// Whether a warp's first store to global memory waits for its siblings in the interpreter, and in compiled code that
+    /// is watched. Who watches accesses only, and those in their order, is spared it where no load could tell.
+    pub fn holds(&self) -> bool {
+        let find = || {
+            let Some(observer) = self.observer else { return true };
+            let accesses =
+                Interest::ACCESSES | Interest::RUNS | Interest::BRANCHES | Interest::TEXTURES;
+            !accesses.contains(observer.interest()) || crate::jit::must_hold(self)
+        };
+        *self.holds.get_or_init(find)
+    }
 }
 
 // SAFETY: the raw pointer is to the launch's own parameter block, which is read only.

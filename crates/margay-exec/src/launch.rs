@@ -204,6 +204,7 @@ pub fn launch_observed(
         jit: std::sync::OnceLock::new(),
         stage: Default::default(),
         landed: Default::default(),
+        holds: Default::default(),
     };
     crate::jit::LaunchCode::at_start(&env);
     let totals = sched::run(&env, cancel);

@@ -109,6 +109,23 @@ pub struct PatternedEvent<'a> {
     pub times: u64,
     /// As [`AccessEvent::values`].
     pub values: Option<&'a [u64; 32]>,
+    /// It is told together with others, some time after.
+    pub late: bool,
+}
+
+/// Lines of 128 bytes, chosen by a hash: those whose number times `factor`, modulo 2^64, is below `bound`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MarkedLines {
+    pub factor: u64,
+    pub bound: u64,
+}
+
+impl MarkedLines {
+    /// Whether a line is one of them, by its number.
+    #[inline]
+    pub fn has(self, line: u64) -> bool {
+        line.wrapping_mul(self.factor) < self.bound
+    }
 }
 
 impl PatternedEvent<'_> {
@@ -246,7 +263,8 @@ pub trait Watch {
     /// A load, store or atomic of a warp in compiled code.
     ///
     /// The answer, if any, allows for more such accesses by all lanes, from a base in this range that differs from this
-    /// one by a multiple of 256, to be told together and late.
+    /// one by a multiple of 256, to be told together and late: those of blocks for which [`Watch::follows`] says the same
+    /// as for this one, and of them in global memory those that touch none of the [`Watch::marked_lines`].
     fn patterned(&mut self, event: &PatternedEvent<'_>) -> Option<Range<u64>> {
         event.with_addresses(|event| self.access(event));
         None
@@ -264,6 +282,14 @@ pub trait Watch {
     /// Whether a warp is not to enter compiled code now.
     fn interprets(&mut self, _ctaid: [u32; 3], _warp: u32) -> bool {
         false
+    }
+    /// Whether accesses by blocks of this multiprocessor matter one by one, and in their order.
+    fn follows(&self, _smid: u32) -> bool {
+        true
+    }
+    /// Lines whose accesses matter one by one on every multiprocessor.
+    fn marked_lines(&self) -> MarkedLines {
+        MarkedLines::default()
     }
     /// A texture or surface access of a warp.
     fn texture(&mut self, _event: &TextureEvent<'_>) {}

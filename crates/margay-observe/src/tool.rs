@@ -11,7 +11,7 @@ use margay_arch::caches::SplitPreference;
 use margay_exec::launch::{LaunchConfig, LaunchFailure, LaunchStats, Machine};
 use margay_exec::mem::{AddressSpace, AllocationInfo};
 use margay_exec::observe::{
-    AccessEvent, BarrierEvent, BlockEvent, BranchSums, EventPlace, Interest, Observer,
+    AccessEvent, BarrierEvent, BlockEvent, BranchSums, EventPlace, Interest, MarkedLines, Observer,
     PatternedEvent, TextureEvent, WarpSyncEvent, Watch,
 };
 use margay_exec::program::Program;
@@ -192,7 +192,10 @@ impl Watch for SeveralWatches<'_> {
         }
     }
     fn patterned(&mut self, event: &PatternedEvent<'_>) -> Option<Range<u64>> {
-        let mut range = Some(0..u64::MAX);
+        // Code can leave the lines of one hash to be told one by one.
+        let all = self.0.iter().map(|(_, _, w)| w.marked_lines());
+        let alike = all.filter(|m| *m != MarkedLines::default() && *m != self.marked_lines());
+        let mut range = (alike.count() == 0).then_some(0..u64::MAX);
         self.tell_compiled(Interest::ACCESSES, |w| {
             let own = w.patterned(event);
             range = range.take().zip(own).map(|(a, b)| a.start.max(b.start)..a.end.min(b.end));
@@ -213,6 +216,13 @@ impl Watch for SeveralWatches<'_> {
         let mut any = false;
         self.tell(Interest::ADMISSIONS, |w| any |= w.interprets(ctaid, warp));
         any
+    }
+    fn follows(&self, smid: u32) -> bool {
+        self.0.iter().any(|(_, _, w)| w.follows(smid))
+    }
+    fn marked_lines(&self) -> MarkedLines {
+        let mut all = self.0.iter().map(|(_, _, w)| w.marked_lines());
+        all.find(|m| *m != MarkedLines::default()).unwrap_or_default()
     }
     fn texture(&mut self, event: &TextureEvent<'_>) {
         self.tell(Interest::TEXTURES, |w| w.texture(event));

@@ -63,19 +63,35 @@ impl Launch {
     /// The profile of a run, and what the buffers hold afterwards.
     fn profile(&mut self, engine: Engine, gpus: &[&str]) -> (String, Vec<u8>) {
         self.bench.forget(gpus);
+        self.fill();
         self.bench.engine = Some(engine);
+        self.bench.launch(&self.module, &self.kernel, self.grid, self.block, &self.values);
+        (serde_json::to_string_pretty(&self.bench.raw()).unwrap(), self.held())
+    }
+
+    /// What the buffers hold after a run that nobody watches.
+    fn plain(&mut self, engine: Engine) -> Vec<u8> {
+        self.fill();
+        self.bench.engine = Some(engine);
+        self.bench.launch_plain(&self.module, &self.kernel, self.grid, self.block, &self.values);
+        self.held()
+    }
+
+    fn fill(&self) {
         for (at, bytes) in &self.buffers {
             // SAFETY: the buffer was made with this size.
             unsafe { (*at as *mut u8).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         }
-        self.bench.launch(&self.module, &self.kernel, self.grid, self.block, &self.values);
+    }
+
+    fn held(&self) -> Vec<u8> {
         let mut after = Vec::new();
         for (at, bytes) in &self.buffers {
             // SAFETY: as above.
             let now = unsafe { std::slice::from_raw_parts(*at as *const u8, bytes.len()) };
             after.extend_from_slice(now);
         }
-        (serde_json::to_string_pretty(&self.bench.raw()).unwrap(), after)
+        after
     }
 }
 
@@ -88,15 +104,39 @@ fn difference(a: &str, b: &str) -> String {
     format!("line {at}\n--- interpreted\n{}\n--- compiled\n{}", part(a), part(b))
 }
 
+/// Launches of so many blocks that L1 is a sample's.
+const LARGE: &str = "
+streams saxpy 600 256 0 f614400 f614400 150000
+streams saxpy_misaligned 300 256 0 f307456 f307456 76800
+streams saxpy_vector 300 256 0 f1228800 f1228800 76800
+streams gather 400 256 0 f819200 r409600 102400
+streams doubles 300 256 0 z614400 d614400 76800
+streams bytes 300 256 0 z76800 f76800 76800
+streams constant_lookup 300 256 0 z307200 r307200 76800
+streams local_array 300 256 0 z307200 r307200 76800
+transposes transpose_naive 20x20 32x8 0 z1638400 f1638400 640
+transposes transpose_padded 20x20 32x8 0 z1638400 f1638400 640
+matrices stencil_global 16x64 32x8 0 z1048576 f1048576 z4 512
+matrices matmul_tile16 20x20 16x16 0 z409600 f409600 f409600 320
+reductions reduce_sequential 512 256 0 z4096 f524288 131072
+reductions scan_naive 300 256 0 z307200 f307200 76800
+reductions histogram_shared 300 256 0 z1024 r307200 76800
+kernels softmax 300 256 0 z2457600 f2457600 z4 256
+";
+
 fn compare(seed: Option<u64>, gpus: &[&str]) {
+    let list = std::fs::read_to_string(format!("{VECTORS}/launches.txt")).unwrap();
+    compare_all(&list, seed, gpus);
+}
+
+fn compare_all(list: &str, seed: Option<u64>, gpus: &[&str]) {
     if let Some(why) = unavailable() {
         eprintln!("skipped, nothing can be compiled: {why}");
         return;
     }
-    let list = std::fs::read_to_string(format!("{VECTORS}/launches.txt")).unwrap();
     let only = std::env::var("MARGAY_ONLY").ok();
     let mut wrong = Vec::new();
-    let lines = list.lines().filter(|l| !l.starts_with('#'));
+    let lines = list.lines().filter(|l| !l.starts_with('#') && !l.is_empty());
     for line in lines.filter(|l| only.as_ref().is_none_or(|o| l.contains(o.as_str()))) {
         let mut launch = Launch::of(line, seed, gpus);
         let (interpreted, one) = launch.profile(Engine::Interp, gpus);
@@ -122,8 +162,83 @@ fn a_profile_does_not_depend_on_the_engine() {
 }
 
 #[test]
+fn nor_does_one_of_many_blocks() {
+    compare_all(LARGE, None, &["h200"]);
+    compare_all(LARGE, Some(7), &["h200"]);
+}
+
+#[test]
 fn nor_does_one_for_several_gpus_and_a_seed() {
     compare(Some(7), &["gtx680", "h200"]);
+}
+
+/// Warps of a block leave compiled code one by one, between barriers and at different ones: what the others have not done
+/// yet is not counted, and the barrier holds them. `CALL` is a call, which is interpreted.
+const LEAVING: &str = ".version 8.3
+.target sm_90
+.address_size 64
+.shared .align 4 .b8 tile[512];
+.func (.reg .b32 %out) twice(.reg .b32 %in) { add.u32 %out, %in, %in; ret; }
+.visible .entry leaving(.param .u64 a, .param .u64 b) {
+.reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .pred %p<4>;
+ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b];
+mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
+mad.lo.u32 %r3, %r2, 128, %r1;
+mul.wide.u32 %rd3, %r3, 4;
+add.u64 %rd4, %rd1, %rd3; add.u64 %rd5, %rd2, %rd3;
+mov.u32 %r9, 0; mov.u32 %r8, 0;
+mov.u32 %r10, tile; shl.b32 %r11, %r1, 2; add.u32 %r11, %r11, %r10;
+xor.b32 %r12, %r1, 127; shl.b32 %r12, %r12, 2; add.u32 %r12, %r12, %r10;
+shr.u32 %r13, %r1, 5;
+LOOP:
+ld.global.u32 %r4, [%rd4];
+add.u32 %r4, %r4, %r9;
+st.shared.u32 [%r11], %r4;
+bar.sync 0;
+ld.shared.u32 %r5, [%r12];
+add.u32 %r8, %r8, %r5;
+add.u32 %r6, %r13, %r2;
+rem.u32 %r6, %r6, 5;
+setp.ne.u32 %p1, %r6, %r9;
+@%p1 bra SKIP;
+CALL
+SKIP:
+bar.sync 0;
+add.u32 %r9, %r9, 1;
+setp.lt.u32 %p3, %r9, 5;
+@%p3 bra LOOP;
+st.global.u32 [%rd5], %r8;
+ret;
+}
+";
+
+#[test]
+fn nor_where_warps_leave_between_barriers() {
+    if let Some(why) = unavailable() {
+        eprintln!("skipped, nothing can be compiled: {why}");
+        return;
+    }
+    let gpus = &["h200"];
+    for call in ["call (%r8), twice, (%r8);", "nanosleep.u32 100;"] {
+        for blocks in [9, 300] {
+            let mut bench = Bench::new(gpus);
+            bench.seed = None;
+            let module = bench.load_text(&LEAVING.replace("CALL", call));
+            let bytes: Vec<u8> = (0..blocks * 512).map(|i| (i % 251) as u8).collect();
+            let buffers =
+                vec![(bench.buffer(&bytes), bytes.clone()), (bench.buffer(&bytes), bytes)];
+            let values = buffers.iter().map(|b| b.0).collect();
+            let (grid, block) = ([blocks, 1, 1], [128, 1, 1]);
+            let kernel = "leaving".to_owned();
+            let mut launch = Launch { bench, module, kernel, grid, block, values, buffers };
+            let (interpreted, one) = launch.profile(Engine::Interp, gpus);
+            let (compiled, two) = launch.profile(Engine::Jit, gpus);
+            assert_eq!(one, two, "{blocks} {call}");
+            let why = difference(&interpreted, &compiled);
+            assert!(interpreted == compiled, "{blocks} {call}: {why}");
+            assert!(launch.plain(Engine::Jit) == one, "{blocks} {call}: unobserved");
+        }
+    }
 }
 
 /// Lanes part before their first store; a loop has a barrier; `RED` is a barrier that only the scheduler runs.

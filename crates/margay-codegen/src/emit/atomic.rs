@@ -130,7 +130,9 @@ impl Gen<'_> {
     /// Fuel for an access that may be one of a loop that waits.
     pub fn take_poll_cost(&mut self) {
         let fuel = self.ins("load i64, ptr %fuel");
-        let cost = if self.options.blocks { WHOLE_POLL_COST } else { POLL_COST };
+        // A watched warp has the fuel of one that is entered singly.
+        let whole = self.options.blocks && !self.options.watched.any();
+        let cost = if whole { WHOLE_POLL_COST } else { POLL_COST };
         let less = self.ins(format!("sub i64 {fuel}, {cost}"));
         self.line(format!("store i64 {less}, ptr %fuel"));
         if self.options.blocks {

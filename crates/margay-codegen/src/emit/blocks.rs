@@ -61,6 +61,17 @@ impl Gen<'_> {
         threads.div_ceil(LANES as u64)
     }
 
+    /// Whether the warps of a block have their turns as the scheduler gives them: who completes a barrier goes on. Else
+    /// they go in the order of their numbers.
+    fn in_turns(&self) -> bool {
+        self.options.watched.any() && !self.options.hold
+    }
+
+    /// Whether those that have arrived at a barrier are told from those that may go on.
+    fn marks_arrived(&self) -> bool {
+        self.options.hold || self.in_turns()
+    }
+
     /// Whether warps of a block may be left and entered again.
     fn resumes(&self) -> bool {
         self.exits.iter().any(|e| e.resume.is_some() && e.reason.goes_on())
@@ -130,10 +141,17 @@ impl Gen<'_> {
             ("later", "i32"),
             ("rounds", "i32"),
             ("held", "i32"),
+            ("left", "i32"),
         ] {
             t.line(format!("%{name} = alloca {ty}"));
         }
-        t.line("store i32 0, ptr %warp");
+        if self.in_turns() {
+            let first = t.get("i32", io!(warp));
+            t.line(format!("store i32 {first}, ptr %warp"));
+            t.line(format!("store i32 {}, ptr %left", self.warps()));
+        } else {
+            t.line("store i32 0, ptr %warp");
+        }
         t.line("store i64 0, ptr %spent");
         t.line("store i32 0, ptr %waits");
         t.line("store i32 0, ptr %later");
@@ -148,7 +166,12 @@ impl Gen<'_> {
         t.label("pick");
         t.line("%wn = load i32, ptr %warp");
         t.line("%w64 = zext i32 %wn to i64");
-        t.line(format!("%more = icmp ult i32 %wn, {}", self.warps()));
+        if self.in_turns() {
+            let left = t.ins("load i32, ptr %left");
+            t.line(format!("%more = icmp ne i32 {left}, 0"));
+        } else {
+            t.line(format!("%more = icmp ult i32 %wn, {}", self.warps()));
+        }
         t.line("br i1 %more, label %look, label %round");
         t.label("look");
         if resumes {
@@ -160,8 +183,15 @@ impl Gen<'_> {
             t.line("br label %run");
         }
         t.label("next");
-        t.line("%wnext = add i32 %wn, 1");
-        t.line("store i32 %wnext, ptr %warp");
+        let mut next = t.ins("add i32 %wn, 1");
+        if self.in_turns() {
+            let left = t.ins("load i32, ptr %left");
+            let less = t.ins(format!("sub i32 {left}, 1"));
+            t.line(format!("store i32 {less}, ptr %left"));
+            let over = t.ins(format!("icmp eq i32 {next}, {}", self.warps()));
+            next = t.ins(format!("select i1 {over}, i32 0, i32 {next}"));
+        }
+        t.line(format!("store i32 {next}, ptr %warp"));
         t.line("br label %pick");
         t.label("run");
         let frame = t.fixed("ptr", io!(frame));
@@ -238,20 +268,23 @@ impl Gen<'_> {
             let any = t.ins(format!("icmp ne i32 {waits}, 0"));
             t.line(format!("br i1 {any}, label %rest, label %over"));
             t.label("rest");
-            t.line("store i32 0, ptr %warp");
+            if self.in_turns() {
+                let last = t.get("i32", io!(warp));
+                t.line(format!("store i32 {last}, ptr %warp"));
+                t.line(format!("store i32 {}, ptr %left", self.warps()));
+            } else {
+                t.line("store i32 0, ptr %warp");
+            }
             t.line("store i32 0, ptr %waits");
-            if self.options.hold {
+            if self.in_turns() {
+                t.line("br label %open");
+                self.open_barrier(&mut t);
+            } else if self.options.hold {
                 let later = t.ins("load i32, ptr %later");
                 t.line("store i32 0, ptr %later");
                 let some = t.ins(format!("icmp ne i32 {later}, 0"));
                 t.line(format!("br i1 {some}, label %again, label %open"));
-                t.label("open");
-                let keep = !AT_BARRIER as i32;
-                let at = t.ins(format!("load <32 x i32>, ptr %at, align 4, {ENGINE}"));
-                let open = t.ins(format!("and <32 x i32> {at}, splat (i32 {keep})"));
-                t.line(format!("store <32 x i32> {open}, ptr %at, align 4, {ENGINE}"));
-                t.line("br label %again");
-                t.label("again");
+                self.open_barrier(&mut t);
             }
             let rounds = t.ins("load i32, ptr %rounds");
             let less = t.ins(format!("sub i32 {rounds}, 1"));
@@ -285,6 +318,17 @@ impl Gen<'_> {
         t.text
     }
 
+    /// Lets the warps that have arrived at the barrier go on.
+    fn open_barrier(&self, t: &mut Lines) {
+        t.label("open");
+        let keep = !AT_BARRIER as i32;
+        let at = t.ins(format!("load <32 x i32>, ptr %at, align 4, {ENGINE}"));
+        let open = t.ins(format!("and <32 x i32> {at}, splat (i32 {keep})"));
+        t.line(format!("store <32 x i32> {open}, ptr %at, align 4, {ENGINE}"));
+        t.line("br label %again");
+        t.label("again");
+    }
+
     /// Adds what the warp used to the sum.
     fn add_spent(&self, t: &mut Lines) {
         let fuel = t.ins("load i64, ptr %fuel");
@@ -310,6 +354,9 @@ impl Gen<'_> {
             carry = over;
         }
         t.line("store i32 0, ptr %warp");
+        if self.in_turns() {
+            t.line(format!("store i32 {}, ptr %left", self.warps()));
+        }
         t.line("store i32 0, ptr %held");
         if resumes {
             t.line(format!("store <32 x i32> zeroinitializer, ptr %at, align 4, {ENGINE}"));
@@ -354,7 +401,7 @@ impl Gen<'_> {
                 let own = t.ins("shl i32 1, %wn");
                 let all = t.ins(format!("or i32 {held}, {own}"));
                 t.line(format!("store i32 {all}, ptr %held"));
-            } else if self.options.hold {
+            } else if self.marks_arrived() {
                 stands |= AT_BARRIER;
             }
             t.line(format!("store i32 {stands}, ptr %atw, {ENGINE}"));

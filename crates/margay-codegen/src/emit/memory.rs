@@ -86,7 +86,7 @@ pub(super) fn runs(form: &Pattern, size: i64) -> Option<Vec<Run>> {
 }
 
 impl Gen<'_> {
-    fn access(inst: &Inst, mem: &MemAttr) -> Access {
+    pub(super) fn access(inst: &Inst, mem: &MemAttr) -> Access {
         let write = inst.op == Op::St;
         let count = if write { inst.srcs.len() as u64 - 1 } else { inst.dsts.len() as u64 };
         let size = inst.ty.bits() as u64 / 8;

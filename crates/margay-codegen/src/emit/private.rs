@@ -8,6 +8,7 @@
 use margay_ir::{Attr, Class, Function, Inst, MemAttr, Op, Space, Value};
 
 use super::value::{Val, scalar, vector};
+use super::watch::Kind;
 use super::{Gen, io, vector_of};
 use crate::shape::LANES;
 use crate::{LOCAL_START, Options, Reason};
@@ -29,7 +30,9 @@ pub fn is_private(f: &Function, options: &Options) -> bool {
         Attr::Atom { mem, .. } => mem.space == Space::Local,
         _ => matches!(inst.op, Op::Call | Op::Syscall | Op::CpAsync),
     };
-    options.blocks && options.full && f.frame_size != 0 && {
+    // What is stored there is not reported.
+    let asked = options.watched.values || options.watched.admissions;
+    options.blocks && options.full && !asked && f.frame_size != 0 && {
         !f.blocks.iter().flat_map(|b| &b.insts).any(reaches)
     }
 }
@@ -64,6 +67,7 @@ impl Gen<'_> {
             }
             v => self.checked_words(n, v, mem.offset, size * count),
         };
+        self.watch_access(n, &Self::access(inst, mem), &address, Kind::Plain, None);
         for e in 0..count {
             let step = e * size;
             if write {

@@ -14,6 +14,42 @@ use super::{Gen, io};
 use crate::shape::Pattern;
 use crate::{Cells, Reason, Room, Tally, Watched, WatchedAccess};
 
+/// Bytes of a line that may be marked.
+const LINE: i64 = 128;
+/// Most places of an access whose lines are looked at in the code.
+const MOST_PLACES: usize = 4;
+
+/// A place of an access: the base, a constant, and so often the second scalar.
+#[derive(Clone, Copy)]
+struct Place {
+    step: i64,
+    factor: i64,
+}
+
+/// Places in all lines that a warp's accesses of `bytes` bytes touch; `None` if they would be many.
+fn lines(form: &Pattern, bytes: i64) -> Option<Vec<Place>> {
+    let mut runs: Vec<(i64, i64, i64)> = Vec::new();
+    for lane in 0..crate::LANES {
+        let (from, factor) = (form.pat[lane], form.q.as_ref().map_or(0, |q| q[lane]));
+        let end = from.checked_add(bytes)?;
+        match runs.iter_mut().find(|r| r.0 == factor) {
+            Some(run) => (run.1, run.2) = (run.1.min(from), run.2.max(end)),
+            None => runs.push((factor, from, end)),
+        }
+    }
+    let mut places = Vec::new();
+    for (factor, from, end) in runs {
+        let last = end - 1;
+        let mut step = from;
+        while step < last && places.len() <= MOST_PLACES {
+            places.push(Place { step, factor });
+            step = step.checked_add(LINE)?;
+        }
+        places.push(Place { step: last, factor });
+    }
+    (places.len() <= MOST_PLACES).then_some(places)
+}
+
 /// Loads and stores, and atomics.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -136,9 +172,15 @@ impl Gen<'_> {
         match address {
             Val::Lin { base, u, lin } => {
                 let base = self.ins(format!("add i64 {base}, {}", a.offset));
-                let cells = a.space == Space::Shared && kind == Kind::Plain;
                 let values = self.values(a, stored);
-                self.watch_linear(pc, &base, u.as_deref(), lin.form.clone(), cells, &values)
+                let lines = match (a.space, kind) {
+                    (Space::Shared | Space::Local | Space::Const, Kind::Plain) if u.is_none() => {
+                        Some(Vec::new())
+                    }
+                    (Space::Global, Kind::Plain) => lines(&lin.form, a.bytes() as i64),
+                    _ => None,
+                };
+                self.watch_linear(pc, &base, u.as_deref(), lin.form.clone(), lines, &values)
             }
             v @ Val::Vec { .. } => {
                 let (context, mask) = (self.io_load("ptr", io!(context)), self.mask.clone());
@@ -161,23 +203,24 @@ impl Gen<'_> {
     pub(super) fn watch_param(&mut self, n: usize, start: u64) {
         if self.options.watched.accesses && self.options.watched.parameters {
             let form = Pattern { pat: [0; crate::LANES], q: None };
-            self.watch_linear(self.pc(n), &start.to_string(), None, form, true, "null");
+            self.watch_linear(self.pc(n), &start.to_string(), None, form, Some(Vec::new()), "null");
         }
     }
 
-    /// Reports an access by a scalar; `cells` if it may be counted here where that is enough. Whether the code goes on,
-    /// where that is asked.
+    /// Reports an access by a scalar. It may be counted here where that is enough if there are `lines`: places that are in
+    /// all the lines of global memory which it touches. Whether the code goes on, where that is asked.
     fn watch_linear(
         &mut self,
         pc: u32,
         base: &str,
         u: Option<&str>,
         form: Pattern,
-        cells: bool,
+        lines: Option<Vec<Place>>,
         values: &str,
     ) -> Option<String> {
-        let Watched { counts, admissions, .. } = self.options.watched;
-        let cells = cells && self.all() && u.is_none() && counts && !admissions;
+        let Watched { counts, admissions, values: stored, .. } = self.options.watched;
+        let lines = lines.filter(|_| self.all() && counts && !admissions && !stored);
+        let cells = lines.is_some();
         let site = self.watched_site(WatchedAccess { pc, form, cells });
         let (context, mask) = (self.io_load("ptr", io!(context)), self.mask.clone());
         let u = u.unwrap_or("0");
@@ -196,37 +239,75 @@ impl Gen<'_> {
             self.ins(format!("load i64, ptr {p}, {scope}"))
         };
         let (lo, span) = (field(offset_of!(Cells, lo)), field(offset_of!(Cells, span)));
+        let second = lines.iter().flatten().any(|p| p.factor != 0);
+        let known_u = second.then(|| field(offset_of!(Cells, u)));
         let from = self.ins(format!("sub i64 {base}, {lo}"));
         let inside = self.ins(format!("icmp ult i64 {from}, {span}"));
-        let odd = self.ins(format!("and i64 {base}, 3"));
-        let even = self.ins(format!("icmp eq i64 {odd}, 0"));
-        // Cells have 16 bytes, and every fourth address has one.
-        let key = self.ins(format!("and i64 {base}, {}", Cells::PERIOD - 4));
-        let key = self.ins(format!("shl i64 {key}, 2"));
+        let key = self.ins(format!("and i64 {base}, {}", Cells::PERIOD - 1));
+        let key = self.ins(format!("mul i64 {key}, {}", size_of::<crate::Cell>()));
         let at = self.ins(format!("add i64 {key}, {}", own + offset_of!(Cells, cells)));
         let cell = self.ins(format!("getelementptr i8, ptr {all}, i64 {at}"));
         let count = self.ins(format!("load i64, ptr {cell}, {scope}"));
         let known = self.ins(format!("icmp ne i64 {count}, 0"));
-        let ok = self.ins(format!("and i1 {inside}, {even}"));
-        let ok = self.ins(format!("and i1 {ok}, {known}"));
+        let mut ok = self.ins(format!("and i1 {inside}, {known}"));
+        if let Some(known) = known_u {
+            let same = self.ins(format!("icmp eq i64 {u}, {known}"));
+            ok = self.ins(format!("and i1 {ok}, {same}"));
+        }
+        if lines.iter().flatten().next().is_some() {
+            let plain = self.unmarked(base, u, lines.as_deref().unwrap_or_default());
+            ok = self.ins(format!("and i1 {ok}, {plain}"));
+        }
         let (slow, join) = (self.label(), self.label());
         self.expect(&ok, &slow);
         let more = self.ins(format!("add i64 {count}, 1"));
         self.line(format!("store i64 {more}, ptr {cell}, {scope}"));
         self.line(format!("br label %{join}"));
-        let (base, target) = (base.to_owned(), join.clone());
+        let (base, u, target) = (base.to_owned(), u.to_owned(), join.clone());
         self.aside(|g| {
             g.begin(&slow);
             let hook = g.io_load("ptr", io!(watch_keeping));
             g.ins(format!(
                 "call i32 asm sideeffect \"callq *$1\", \"={{eax}},r,{{rdi}},{{esi}},{{edx}},{{rcx}},{{r8}},\
                  {{r9}},~{{memory}},~{{dirflag}},~{{fpsr}},~{{flags}}\"(ptr {hook}, ptr {context}, i32 {site}, \
-                 i32 {mask}, i64 {base}, i64 0, i64 0)"
+                 i32 {mask}, i64 {base}, i64 {u}, i64 0)"
             ));
             g.line(format!("br label %{target}"));
         });
         self.begin(&join);
         None
+    }
+
+    /// Whether none of the lines at these places is marked.
+    fn unmarked(&mut self, base: &str, u: &str, places: &[Place]) -> String {
+        let marks = io!(marks);
+        let factor = {
+            let p = self.io(marks);
+            self.ins(format!("load i64, ptr {p}, {}", super::blocks::FIXED))
+        };
+        let bound = {
+            let p = self.io(marks + 8);
+            self.ins(format!("load i64, ptr {p}, {}", super::blocks::FIXED))
+        };
+        let mut all: Option<String> = None;
+        for place in places {
+            let mut at = base.to_owned();
+            if place.factor != 0 {
+                let more = self.ins(format!("mul i64 {u}, {}", place.factor));
+                at = self.ins(format!("add i64 {at}, {more}"));
+            }
+            if place.step != 0 {
+                at = self.ins(format!("add i64 {at}, {}", place.step));
+            }
+            let line = self.ins(format!("lshr i64 {at}, {}", LINE.trailing_zeros()));
+            let hash = self.ins(format!("mul i64 {line}, {factor}"));
+            let plain = self.ins(format!("icmp uge i64 {hash}, {bound}"));
+            all = Some(match all {
+                Some(all) => self.ins(format!("and i1 {all}, {plain}")),
+                None => plain,
+            });
+        }
+        all.unwrap_or_else(|| "true".to_owned())
     }
 
     /// The number of an access; a block's two copies have the same.

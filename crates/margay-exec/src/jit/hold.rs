@@ -125,6 +125,13 @@ pub fn accesses(f: &Function) -> Accesses {
     found
 }
 
+/// [`needed`], for the kernel of a launch.
+pub fn must_hold(env: &Env<'_>) -> bool {
+    let program = env.program;
+    let function = &program.module.ir.functions[program.functions[0].id.0 as usize];
+    needed(env, program.kernels.accesses(function))
+}
+
 /// Whether first stores have to wait.
 pub fn needed(env: &Env<'_>, accesses: &Accesses) -> bool {
     let program = env.program;

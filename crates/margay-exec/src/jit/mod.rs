@@ -21,6 +21,7 @@ mod watching;
 
 use std::sync::OnceLock;
 
+pub(crate) use hold::must_hold;
 pub(crate) use kernel::Kernels;
 pub use kernel::{Counts, counts};
 pub(crate) use run::{Arrived, Chunk, ChunkEnd, Fast, LaunchCode, Rooms, enter, entry, new_io};

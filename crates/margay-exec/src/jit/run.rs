@@ -16,7 +16,7 @@ use margay_ir::{Attr, Op, Sem};
 use super::kernel::{Kernel, Wait, expand};
 use super::watching::{note_entry, tell, watched};
 use super::{Engine, background, engine, library};
-use crate::block::{Group, local_stride};
+use crate::block::{Group, WARP_SLICE, local_stride};
 use crate::buffer::{Buffer, Pool};
 use crate::decode::LOCAL_START;
 use crate::fault::{Access, Fault};
@@ -165,7 +165,7 @@ impl LaunchCode {
             independent: env.machine.sm >= 70,
             // Whoever watches is told of accesses in the interpreter's order.
             hold: warps > 1
-                && (watched.any() && !is_unordered(env, watched)
+                && (watched.any() && !is_unordered(env, watched) && env.holds()
                     || super::hold::needed(env, accesses)),
             blocks: false,
             plain: plain(env, accesses),
@@ -180,7 +180,12 @@ impl LaunchCode {
         };
         let get = |wish: &Options| program.kernels.get(program, 0, wish, wait);
         let full_warps = threads.is_multiple_of(WARP as u64);
-        if full_warps && alone && !watched.any() && margay_codegen::runs_blocks(function) {
+        // Others than the scheduler's turns of warps are for nobody who watches.
+        let in_turns = !watched.blocks
+            && env.config.seed.is_none()
+            && !(options.hold && margay_codegen::has_barriers(function));
+        let rows = !watched.any() || in_turns;
+        if full_warps && alone && rows && margay_codegen::runs_blocks(function) {
             let wish = Options { blocks: true, loops: false, ..options };
             code.whole = get(&wish);
             if code.whole.is_none() {
@@ -246,9 +251,7 @@ pub(super) unsafe extern "C" fn op(context: *mut u8, pc: u32, mask: u32) -> u32 
     // and planes are those that it was set up for.
     unsafe {
         let cx = &mut *context.cast::<Cx<'_>>();
-        if cx.whole.is_some() {
-            find_warp(cx);
-        }
+        find_running(cx);
         let inst = &*cx.env.program.code.as_ptr().add(pc as usize);
         cx.exec = mask;
         cx.mask = mask & (cx.pred(inst.guard) ^ inst.guard_xor);
@@ -403,6 +406,14 @@ unsafe fn keep_room(cx: &mut Cx<'_>, pc: u32) {
     }
 }
 
+/// Points `cx` at the warp that runs, where its code does not say so.
+#[inline]
+pub(super) fn find_running(cx: &mut Cx<'_>) {
+    if cx.whole.is_some() {
+        find_warp(cx);
+    }
+}
+
 /// Points `cx` at the warp of the block that code for whole blocks runs.
 fn find_warp(cx: &mut Cx<'_>) {
     let Some(chunk) = cx.whole else { return };
@@ -471,6 +482,7 @@ pub fn new_io(env: &Env<'_>) -> Box<Io> {
         watch_linear: super::watching::watch_linear,
         watch_keeping: super::saved::watch_keeping(),
         cells: std::ptr::null_mut(),
+        marks: [0; 2],
     })
 }
 
@@ -516,7 +528,12 @@ pub(super) unsafe fn call(
     cx.io.alive = mask;
     cx.io.changed = 0;
     let watched = cx.watch.is_some();
-    if watched {
+    if let Some(watch) = &cx.watch {
+        let sms = cx.env.machine.sm_count.max(1) as u64;
+        let smid = cx.whole.map_or(cx.view.smid, |chunk| (chunk.first % sms) as u32);
+        cx.tallies.follow(watch.follows(smid));
+        let marks = watch.marked_lines();
+        cx.io.marks = [marks.factor, marks.bound];
         cx.io.tallies = cx.tallies.rows();
         cx.io.cells = cx.tallies.cells(kernel);
         note_entry(cx, kernel, entry, mask);
@@ -548,7 +565,8 @@ pub(super) unsafe fn call(
                 }
             }
         }
-        if cx.tallies.is_due(used) {
+        // Where warps of a block stand in their code, the counts are ahead of them.
+        if cx.tallies.is_due(used) && (cx.whole.is_none() || code == DONE) {
             tell(cx);
         }
     }
@@ -730,7 +748,7 @@ impl Fast {
     }
 
     /// Memory and context as the first block of a chunk finds them.
-    fn set_up(&mut self, cx: &mut Cx<'_>, ctaid: [u32; 3], smid: u32) {
+    pub(super) fn set_up(&mut self, cx: &mut Cx<'_>, ctaid: [u32; 3], smid: u32) {
         let env = cx.env;
         self.shared.clear(self.sizes.0);
         if self.sizes.1 != 0 {
@@ -764,12 +782,10 @@ impl Fast {
         let peers = [self.shared.as_ptr()];
         cx.peers = &raw const peers[..];
         let end = match &code.whole {
-            Some(kernel) => {
-                cx.whole = Some(chunk);
-                let end = self.run_whole(cx, pool, kernel, chunk, stop);
-                cx.whole = None;
-                end
+            Some(kernel) if code.options.watched.any() => {
+                self.run_followed(cx, pool, kernel, chunk, stop)
             }
+            Some(kernel) => self.run_whole(cx, pool, kernel, chunk, stop),
             None => {
                 debug_assert_eq!(chunk.count, 1);
                 match code.options.watched.any() {
@@ -783,7 +799,7 @@ impl Fast {
     }
 
     /// [`Fast::run_chunk`] by code for whole blocks.
-    fn run_whole(
+    pub(super) fn run_whole(
         &mut self,
         cx: &mut Cx<'_>,
         pool: &mut Pool,
@@ -791,7 +807,25 @@ impl Fast {
         chunk: Chunk,
         stop: &dyn Fn() -> bool,
     ) -> Result<ChunkEnd, Box<Fault>> {
+        cx.whole = Some(chunk);
+        let end = self.run_rows(cx, pool, kernel, chunk, stop);
+        cx.whole = None;
+        end
+    }
+
+    fn run_rows(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pool: &mut Pool,
+        kernel: &Arc<Kernel>,
+        chunk: Chunk,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<ChunkEnd, Box<Fault>> {
+        // A watched warp gives way when the interpreter's does.
+        let watched = cx.watch.is_some();
+        let fuel = if watched { WARP_SLICE } else { WHOLE_FUEL };
         self.stands.fill(0);
+        cx.io.warp = 0;
         let io = &mut cx.io;
         io.blocks = chunk.count;
         io.rounds = ROUNDS;
@@ -805,11 +839,15 @@ impl Fast {
         let (mut block, mut began, mut polls) = (chunk.count, cx.warp_instructions, cx.polls);
         loop {
             // SAFETY: the frames are the function's, and what is live where warps stand is in them.
-            let left = unsafe { call(cx, kernel, 0, FULL, WHOLE_FUEL) };
+            let left = unsafe { call(cx, kernel, 0, FULL, fuel) };
             let last = match left {
                 Left::Done => return Ok(ChunkEnd::Done),
                 Left::Fault => {
                     find_warp(cx);
+                    if watched {
+                        self.read_stands();
+                        self.settle(cx, kernel, Some(cx.io.warp as usize));
+                    }
                     return Err(self.fault(cx, cx.io.warp as usize, cx.io.ctaid));
                 }
                 Left::Again => {
@@ -830,26 +868,55 @@ impl Fast {
                 tell_hand_over(cx, kernel, last);
             }
             let held = cx.io.held;
-            for (at, &stands) in self.at.iter_mut().zip(self.stands.iter()) {
-                *at = match stands {
-                    0 => At::Start,
-                    AT_DONE => At::Done,
-                    n if n & AT_BARRIER != 0 => {
-                        At::Barrier((n & !AT_BARRIER).wrapping_sub(FIRST_EXIT))
-                    }
-                    n => At::Exit(n - FIRST_EXIT),
-                };
-            }
+            self.read_stands();
             if let Some((own, _)) = last
                 && !kernel.exits.iter().any(|e| e.resume.is_some() && e.reason.goes_on())
             {
                 // Code that never comes back to a warp does not say which have ended.
                 self.at[..own].fill(At::Done);
+            } else if let Some((own, _)) = last
+                && !watched
+            {
+                // Nor does it tell a barrier that has opened from one at which the first warps have arrived.
+                for at in &mut self.at[..own] {
+                    if let At::Exit(n) = *at
+                        && matches!(kernel.exits[n as usize].reason, Reason::Barrier { .. })
+                    {
+                        *at = At::Barrier(n);
+                    }
+                }
             }
             let at = chunk.count.saturating_sub(cx.io.blocks);
             let (ctaid, smid) = (cx.view.ctaid, cx.view.smid);
-            let group = self.give_group(cx, pool, kernel, ctaid, smid, last, held);
+            if watched {
+                self.settle(cx, kernel, last.map(|(own, _)| own));
+                if cx.tallies.is_due(0) {
+                    tell(cx);
+                }
+            }
+            if !watched {
+                let group = self.give_group(cx, pool, kernel, ctaid, smid, last, held);
+                return Ok(ChunkEnd::Handed { group, at });
+            }
+            self.find_arrived(kernel, last.map(|(own, _)| own));
+            let pair = (&**kernel, &**kernel);
+            let mut group = self.hand_over(cx, pool, pair, ctaid, smid, last, held);
+            // Who is at the end of its slice has had its turn.
+            let over = last.is_some_and(|(_, n)| kernel.exits[n].reason == Reason::Fuel);
+            group.skip(cx.io.warp as usize + usize::from(over));
             return Ok(ChunkEnd::Handed { group, at });
+        }
+    }
+
+    /// Where the warps stand, as code for whole blocks has left them.
+    fn read_stands(&mut self) {
+        for (at, &stands) in self.at.iter_mut().zip(self.stands.iter()) {
+            *at = match stands {
+                0 => At::Start,
+                AT_DONE => At::Done,
+                n if n & AT_BARRIER != 0 => At::Barrier((n & !AT_BARRIER).wrapping_sub(FIRST_EXIT)),
+                n => At::Exit(n - FIRST_EXIT),
+            };
         }
     }
 

@@ -5,11 +5,13 @@
 //! barrier goes on at once; the first store of a warp waits until the others had a turn. Arrivals at a barrier are told
 //! when it opens, or the block is handed over.
 
+use std::sync::Arc;
+
 use margay_codegen::Reason;
 use margay_ir::BarKind;
 
 use super::kernel::Kernel;
-use super::run::{At, ChunkEnd, Fast, LaunchCode, Left, PATIENCE, call};
+use super::run::{At, Chunk, ChunkEnd, Fast, LaunchCode, Left, PATIENCE, call};
 use crate::block::{Group, WARP_SLICE, report_block};
 use crate::buffer::Pool;
 use crate::fault::Fault;
@@ -27,6 +29,70 @@ enum Turn {
 }
 
 impl Fast {
+    /// Runs blocks by code for whole ones, from where the watch follows to where it does not, and back.
+    pub(super) fn run_followed(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pool: &mut Pool,
+        kernel: &Arc<Kernel>,
+        chunk: Chunk,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<ChunkEnd, Box<Fault>> {
+        let sms = cx.env.machine.sm_count.max(1) as u64;
+        let follows = |cx: &Cx<'_>, n: u32| {
+            let smid = (chunk.first + u64::from(n)) % sms;
+            cx.watch.as_ref().is_some_and(|watch| watch.follows(smid as u32))
+        };
+        let mut begin = 0;
+        while begin < chunk.count {
+            let like = follows(cx, begin);
+            let mut end = begin + 1;
+            while end < chunk.count && follows(cx, end) == like {
+                end += 1;
+            }
+            let first = chunk.first + u64::from(begin);
+            // Blocks are in the order of their numbers.
+            let [x, y] = [0, 1].map(|d| u64::from(cx.env.config.grid[d]));
+            let ctaid = [(first % x) as u32, (first / x % y) as u32, (first / x / y) as u32];
+            if begin != 0 {
+                self.set_up(cx, ctaid, (first % sms) as u32);
+            }
+            let part = Chunk { first, count: end - begin };
+            match self.run_whole(cx, pool, kernel, part, stop)? {
+                ChunkEnd::Done => begin = end,
+                ChunkEnd::Handed { group, at } => {
+                    return Ok(ChunkEnd::Handed { group, at: begin + at });
+                }
+            }
+        }
+        Ok(ChunkEnd::Done)
+    }
+
+    /// Lists the warps, all but `own`, that wait at a barrier with all their lanes.
+    pub(super) fn find_arrived(&mut self, kernel: &Kernel, own: Option<usize>) {
+        let waits = |w: usize| match self.at[w] {
+            At::Barrier(n) => kernel.exits[n as usize].pending.is_empty() && Some(w) != own,
+            At::Start | At::Exit(_) | At::Done => false,
+        };
+        let all: Vec<u32> = (0..self.at.len()).filter(|&w| waits(w)).map(|w| w as u32).collect();
+        self.arrived = all;
+    }
+
+    /// Takes what was counted for warps beyond the barriers that they stand at, all but `own`.
+    pub(super) fn settle(&self, cx: &mut Cx<'_>, kernel: &Kernel, own: Option<usize>) {
+        for (w, at) in self.at.iter().enumerate().filter(|(w, _)| Some(*w) != own) {
+            let (n, opened) = match *at {
+                At::Exit(n) => (n, true),
+                At::Barrier(n) => (n, false),
+                At::Start | At::Done => continue,
+            };
+            let exit = &kernel.exits[n as usize];
+            let behind = u32::from(opened && matches!(exit.reason, Reason::Barrier { .. }));
+            let parted = self.parted.get(w).filter(|_| !exit.pending.is_empty());
+            cx.tallies.leave(exit.pc + behind, parted.map_or(self.masks[w], |p| p.mask));
+        }
+    }
+
     /// Runs a block to its end, or as far as compiled code goes.
     pub(super) fn run_watched(
         &mut self,
@@ -207,7 +273,7 @@ impl Fast {
 
     /// The block for the scheduler, with its warps as they stand.
     #[allow(clippy::too_many_arguments)]
-    fn hand_over(
+    pub(super) fn hand_over(
         &mut self,
         cx: &mut Cx<'_>,
         pool: &mut Pool,

@@ -71,6 +71,12 @@ struct Span {
     branch: Option<u32>,
 }
 
+/// Accesses that the code of a kernel counts by itself: in blocks that nobody follows, and in those that somebody does.
+struct Table {
+    of: *const Kernel,
+    cells: [Vec<Cells>; 2],
+}
+
 /// What a worker's compiled code counts.
 pub struct Tallies {
     rows: Vec<[u64; Tally::COUNT]>,
@@ -83,9 +89,11 @@ pub struct Tallies {
     pub accesses: Vec<Option<AccessSite>>,
     /// Whether the watch may turn accesses away.
     asks: bool,
-    /// Accesses that the code counts by itself, and the kernel whose they are.
-    cells: Vec<Cells>,
-    cells_of: *const Kernel,
+    /// Accesses that code counts by itself.
+    tables: Vec<Table>,
+    /// The table in use, and which of its two.
+    table: usize,
+    follows: bool,
     /// Where compiled code keeps lanes that hold apart, when the scheduler has entered it.
     pub parted: Vec<Parted>,
     calls: u32,
@@ -102,8 +110,9 @@ impl Tallies {
             heads: Vec::new(),
             accesses: Vec::new(),
             asks: false,
-            cells: Vec::new(),
-            cells_of: std::ptr::null(),
+            tables: Vec::new(),
+            table: 0,
+            follows: true,
             parted: Vec::new(),
             calls: 0,
             fuel: 0,
@@ -157,13 +166,24 @@ impl Tallies {
         self.rows.as_mut_ptr().cast()
     }
 
-    /// Where the code of a kernel counts its accesses. Of a launch's kernels one has such code.
+    /// Where the code of a kernel, which is entered, counts its accesses.
     pub fn cells(&mut self, kernel: &Kernel) -> *mut Cells {
-        if self.cells.is_empty() && kernel.watched.iter().any(|w| w.cells) {
-            self.cells.resize(kernel.watched.len(), Cells::default());
-            self.cells_of = kernel;
+        if !self.tables.get(self.table).is_some_and(|t| std::ptr::eq(t.of, kernel)) {
+            let known = self.tables.iter().position(|t| std::ptr::eq(t.of, kernel));
+            self.table = known.unwrap_or_else(|| {
+                let n =
+                    if kernel.watched.iter().any(|w| w.cells) { kernel.watched.len() } else { 0 };
+                let cells = || vec![Cells::default(); n];
+                self.tables.push(Table { of: kernel, cells: [cells(), cells()] });
+                self.tables.len() - 1
+            });
         }
-        self.cells.as_mut_ptr()
+        self.tables[self.table].cells[usize::from(self.follows)].as_mut_ptr()
+    }
+
+    /// From now on code runs blocks that the watch follows, or such that it does not.
+    pub fn follow(&mut self, on: bool) {
+        self.follows = on;
     }
 
     /// From now on accesses from bases in `range` that differ from this one by a multiple of the period are counted.
@@ -172,18 +192,20 @@ impl Tallies {
         watch: &mut dyn Watch,
         place: EventPlace,
         (number, access): (u32, &WatchedAccess),
-        base: u64,
+        (base, u): (u64, u64),
         range: Range<u64>,
     ) {
         let Some(site) = self.site(access.pc) else { return };
-        let Some(own) = self.cells.get_mut(number as usize) else { return };
+        let Some(table) = self.tables.get_mut(self.table) else { return };
+        let cells = &mut table.cells[usize::from(self.follows)];
+        let Some(own) = cells.get_mut(number as usize) else { return };
         let span = range.end.saturating_sub(range.start);
-        if (own.lo, own.span) != (range.start, span) {
+        if (own.lo, own.span, own.u) != (range.start, span, u) {
             tell_cells(watch, place, (access, site), own);
-            *own = Cells { lo: range.start, span, ..Cells::default() };
+            *own = Cells { lo: range.start, span, u, ..Cells::default() };
         }
         let cell = &mut own.cells[Cells::cell(base)];
-        if cell.count == 0 && base & 3 == 0 {
+        if cell.count == 0 {
             *cell = Cell { count: 1, base };
         }
     }
@@ -265,14 +287,16 @@ impl Tallies {
                 watch.runs(self.spans[b].start, pc as u32, executions, lanes);
             }
         }
-        // SAFETY: a program keeps its kernels, and the launch its program.
-        let of = unsafe { self.cells_of.as_ref() };
-        for (n, access) in of.iter().flat_map(|k| k.watched.iter().enumerate()) {
-            if let Some(site) = self.site(access.pc)
-                && let Some(own) = self.cells.get_mut(n)
-                && access.cells
-            {
-                tell_cells(watch, place, (access, site), own);
+        for table in &mut self.tables {
+            // SAFETY: a program keeps its kernels, and the launch its program.
+            let of = unsafe { &*table.of };
+            for (n, access) in of.watched.iter().enumerate().filter(|(_, w)| w.cells) {
+                let site = self.accesses.get(access.pc as usize).copied().flatten();
+                for own in table.cells.iter_mut().filter_map(|cells| cells.get_mut(n)) {
+                    if let Some(site) = site {
+                        tell_cells(watch, place, (access, site), own);
+                    }
+                }
             }
         }
         watch.sums_told();
@@ -288,8 +312,8 @@ fn tell_cells(
 ) {
     for cell in own.cells.iter_mut().filter(|c| c.count > 1) {
         let at = EventPlace { pc: access.pc, ..place };
-        let once = event(access, site, at, u32::MAX, (cell.base, 0), None);
-        watch.patterned(&PatternedEvent { times: cell.count - 1, ..once });
+        let once = event(access, site, at, u32::MAX, (cell.base, own.u), None);
+        watch.patterned(&PatternedEvent { times: cell.count - 1, late: true, ..once });
         cell.count = 1;
     }
 }
@@ -315,6 +339,7 @@ pub(super) unsafe extern "C" fn watch(
     // that code's stack.
     unsafe {
         let cx = &mut *context.cast::<Cx<'_>>();
+        super::run::find_running(cx);
         cx.mask = mask;
         u32::from(!observe_compiled(cx, pc, &*addresses, values.as_ref()))
     }
@@ -332,6 +357,7 @@ pub(super) unsafe extern "C" fn watch_linear(
     // SAFETY: as above; the kernel that runs is the one whose table of rooms is in use.
     unsafe {
         let cx = &mut *context.cast::<Cx<'_>>();
+        super::run::find_running(cx);
         let Some(kernel) = cx.rooms[0].kernel().as_ref() else { return 0 };
         let Some(access) = kernel.watched.get(number as usize) else { return 0 };
         let Some(site) = cx.tallies.site(access.pc) else { return 0 };
@@ -350,7 +376,7 @@ pub(super) unsafe extern "C" fn watch_linear(
         if access.cells
             && let Some(range) = range
         {
-            cx.tallies.arm(&mut **watch, place, (number, access), base, range);
+            cx.tallies.arm(&mut **watch, place, (number, access), (base, u), range);
         }
     }
     0
@@ -377,6 +403,7 @@ fn event<'a>(
         second: access.form.q.as_ref().map(|q| (q, u)),
         times: 1,
         values,
+        late: false,
     }
 }
 

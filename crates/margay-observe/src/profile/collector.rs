@@ -17,7 +17,7 @@ use margay_exec::program::{Code, Program};
 use parking_lot::Mutex;
 
 use super::hierarchy::Hierarchy;
-use super::pattern::Pattern;
+use super::pattern::{ByPattern, Pattern};
 use super::raw::*;
 use super::site::{Site, cache_name, kind_name, places, space_name};
 use super::texture::TextureCounts;
@@ -94,7 +94,7 @@ struct KernelSite {
     executions: u64,
     lanes: u64,
     counts: Vec<Sums>,
-    patterns: HashMap<Pattern, Kept>,
+    patterns: ByPattern<Kept>,
     unkept: u64,
     caches: CacheCounts,
 }
@@ -195,7 +195,7 @@ impl Profiler {
                     executions: 0,
                     lanes: 0,
                     counts: vec![Sums::default(); self.models.len()],
-                    patterns: HashMap::new(),
+                    patterns: ByPattern::default(),
                     unkept: 0,
                     caches: CacheCounts::default(),
                 });
@@ -497,8 +497,13 @@ impl Tool for Profiler {
             state.kernels.len() - 1
         });
         let shared = view.program.info().static_shared + view.config.dynamic_shared;
-        let caches =
-            self.hierarchy.as_ref()?.launch(view.device, shared, view.blocks_per_sm, view.split);
+        let blocks = view.config.grid.iter().map(|&n| u64::from(n)).product();
+        let caches = self.hierarchy.as_ref()?.launch(
+            view.device,
+            shared,
+            (blocks, view.blocks_per_sm),
+            view.split,
+        );
         let before = state.split.insert(view.device, caches.shared_bytes());
         state.split_changes += u64::from(before.is_some_and(|b| b != caches.shared_bytes()));
         state.streams.insert(view.stream);

@@ -3,8 +3,13 @@
 //!
 //! A multiprocessor has an L1 (empty at the start of a launch; its size is what the launch's shared memory
 //! leaves of the common store) and a constant cache (which lives across launches, until the host writes
-//! constant memory). All multiprocessors share one L2, which lives as long as the process. L2 is modelled
-//! on one line in eight, chosen by a hash: its counts are of those lines.
+//! constant memory). All multiprocessors share one L2, which lives as long as the process.
+//!
+//! What is modelled is a sample, so that a launch of a million threads costs no more than it must. L2 has one line in 64,
+//! chosen by a hash, and its counts are of those. In a launch of more blocks than there are multiprocessors, L1 and the
+//! constant cache are modelled on some of these only, so that they see some 64 blocks, and on one in 32 at least. L2's counts are
+//! of accesses from there; what the others bring into it from global memory is there all the same. The sample is chosen by
+//! numbers of blocks and lines alone, so it is the same on both engines.
 //!
 //! Limit: *modelled*. NVIDIA documents sizes, not replacement, and how blocks overlap in time is the
 //! engine's schedule and not a GPU's.
@@ -14,14 +19,24 @@ use std::sync::Arc;
 use margay_arch::caches::{self, Cache, CacheShape, SplitPreference};
 use margay_arch::coalesce::through_l1;
 use margay_arch::{Gpu, Kind, MemoryModel, Space, WarpAccess};
+use margay_exec::observe::MarkedLines;
 use parking_lot::Mutex;
 
 use super::raw::CacheCounts;
-use super::touches::{LINE, Route, Touch};
+use super::touches::{LINE, Route, SECTOR, Touch};
 use crate::constant_cache::ConstantCache;
 
 /// L2 is modelled on one line in so many.
-pub const L2_SAMPLE: u32 = 8;
+pub const L2_SAMPLE: u32 = 64;
+/// The lines of L2's sample. Numbers of neighbours times the factor, which is 2^64 by the golden ratio, are spread evenly.
+pub const L2_LINES: MarkedLines = MarkedLines {
+    factor: 0x9e37_79b9_7f4a_7c15,
+    bound: 1 << 63 >> (L2_SAMPLE.trailing_zeros() - 1),
+};
+/// Blocks that L1 sees in a launch of more blocks than multiprocessors, about; twice as many at most.
+const SEEN: u64 = 64;
+/// It is modelled on one multiprocessor in so many at least.
+const L1_SAMPLE: u64 = 32;
 /// Accesses of more lines than this warm the models up first.
 const WARM: usize = 8;
 /// Caches that are kept for later launches: those of one launch on the largest card.
@@ -51,7 +66,7 @@ impl Hierarchy {
         &self,
         device: u32,
         shared: u32,
-        blocks_per_sm: u32,
+        (blocks, blocks_per_sm): (u64, u32),
         preference: SplitPreference,
     ) -> LaunchCaches<'_> {
         let needed = match preference {
@@ -67,6 +82,10 @@ impl Hierarchy {
         LaunchCaches {
             hierarchy: self,
             device,
+            sample: match blocks > u64::from(self.gpu.card.sm_count.value) {
+                true => (1 << (blocks / SEEN).clamp(1, L1_SAMPLE).ilog2()) as u32,
+                false => 1,
+            },
             l1: each(),
             shape: caches::l1_cache(split),
             shared: split.shared,
@@ -105,6 +124,8 @@ impl Drop for LaunchCaches<'_> {
 pub struct LaunchCaches<'h> {
     hierarchy: &'h Hierarchy,
     device: u32,
+    /// L1 is modelled on one multiprocessor in so many, a power of two.
+    sample: u32,
     /// By multiprocessor, made when it is first used.
     l1: Vec<Mutex<Option<Cache>>>,
     shape: CacheShape,
@@ -115,6 +136,14 @@ pub struct LaunchCaches<'h> {
 }
 
 impl LaunchCaches<'_> {
+    /// Whether this multiprocessor has an L1 here.
+    #[inline]
+    pub fn models(&self, smid: u32) -> bool {
+        // Each time at another place: with a step of 16, a grid that is 16 blocks wide would show one column.
+        let row = smid >> self.sample.trailing_zeros();
+        smid & (self.sample - 1) == (7 * row) & (self.sample - 1)
+    }
+
     /// Bytes of shared memory that a multiprocessor sets aside in this launch.
     pub fn shared_bytes(&self) -> u32 {
         self.shared
@@ -137,6 +166,12 @@ impl LaunchCaches<'_> {
             Some((shape, caches)) => (*shape, caches),
             None => (self.shape, &self.l1),
         };
+        if !self.models(smid) {
+            for &sector in sectors.iter().filter(|&&sector| sampled(sector >> 2)) {
+                self.hierarchy.l2.lock().read(sector << 5);
+            }
+            return;
+        }
         let mut below = Vec::with_capacity(sectors.len());
         if let Some(cache) = caches.get(smid as usize) {
             let mut cache = cache.lock();
@@ -193,6 +228,7 @@ impl LaunchCaches<'_> {
     ) {
         match route {
             Route::Nowhere => {}
+            Route::Constant | Route::Local { .. } if !self.models(smid) => {}
             Route::Constant => {
                 let place = (self.device, smid);
                 let found = self.hierarchy.constants.look(place, base, touches);
@@ -211,6 +247,35 @@ impl LaunchCaches<'_> {
         }
     }
 
+    /// [`LaunchCaches::look`] for a multiprocessor that is not of the sample, where lanes of `mask` access this far from
+    /// `base`: no list of what they touch is needed.
+    #[inline(always)]
+    pub fn look_by_lane(&self, mask: u32, base: u64, relative: &[u64; 32]) {
+        let mut marked = 0u32;
+        for (lane, r) in relative.iter().enumerate() {
+            let line = base.wrapping_add(*r) / u64::from(LINE);
+            marked |= u32::from(sampled(line)) << lane;
+        }
+        marked &= mask;
+        while marked != 0 {
+            let at = base.wrapping_add(relative[marked.trailing_zeros() as usize & 31]);
+            marked &= marked - 1;
+            let sector = 1 << (at / u64::from(SECTOR) % u64::from(LINE / SECTOR));
+            self.hierarchy.l2.lock().read_line(at / u64::from(LINE), sector);
+        }
+    }
+
+    /// What a multiprocessor without an L1 brings into L2; that is not counted.
+    #[inline]
+    fn below(&self, first: u64, touches: &[Touch]) {
+        for touch in touches {
+            let line = first.wrapping_add_signed(touch.line);
+            if sampled(line) {
+                self.hierarchy.l2.lock().read_line(line, touch.sectors.into());
+            }
+        }
+    }
+
     fn sectors(
         &self,
         (first, touches): (u64, &[Touch]),
@@ -218,6 +283,9 @@ impl LaunchCaches<'_> {
         smid: u32,
         counts: &mut CacheCounts,
     ) {
+        if !self.models(smid) {
+            return self.below(first, touches);
+        }
         let loads = kind == Kind::Load;
         let used = self.shape.bytes > 0 && (cached || !loads);
         let mut l1 = self.l1.get(smid as usize).filter(|_| used).map(|l1| l1.lock());
@@ -265,7 +333,7 @@ impl LaunchCaches<'_> {
 /// Whether a line is one of those that L2 is modelled on.
 #[inline]
 fn sampled(line: u64) -> bool {
-    line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & u64::from(L2_SAMPLE - 1) == 0
+    L2_LINES.has(line)
 }
 
 #[cfg(test)]
@@ -299,28 +367,61 @@ mod tests {
         let hierarchy = hierarchy("h200");
         let at: [u64; 32] = std::array::from_fn(|l| 4096 + 4 * l as u64);
         let load = access(Space::Global, Kind::Load, &at);
-        let caches = hierarchy.launch(0, 0, 1, SplitPreference::Default);
+        let caches = hierarchy.launch(0, 0, (1, 1), SplitPreference::Default);
         assert_eq!(caches.l1_bytes(), 256 << 10);
         assert_eq!(look(&caches, &load, 0).l1_misses, 4);
         assert_eq!(look(&caches, &load, 0).l1_hits, 4);
         assert_eq!(look(&caches, &load, 1).l1_misses, 4, "another multiprocessor");
         assert_eq!(
-            look(&hierarchy.launch(0, 0, 1, SplitPreference::Default), &load, 0).l1_misses,
+            look(&hierarchy.launch(0, 0, (1, 1), SplitPreference::Default), &load, 0).l1_misses,
             4,
             "another launch"
         );
         // Whether the line is one of those that are modelled or not, L2 never forgets it.
-        let after = look(&hierarchy.launch(0, 0, 1, SplitPreference::Default), &load, 2);
+        let after = look(&hierarchy.launch(0, 0, (1, 1), SplitPreference::Default), &load, 2);
         assert_eq!(after.l2_misses, 0);
         let store = access(Space::Global, Kind::Store, &at);
         assert_eq!(look(&caches, &store, 0), CacheCounts::default());
     }
 
     #[test]
+    fn of_a_large_launch_some_multiprocessors_are_modelled() {
+        let hierarchy = hierarchy("h200");
+        let models = |blocks| {
+            let caches = hierarchy.launch(0, 0, (blocks, 1), SplitPreference::Default);
+            (0..132).filter(|&smid| caches.models(smid)).collect::<Vec<u32>>()
+        };
+        assert_eq!([1, 132, 133, 1024, 1 << 20].map(|n| models(n).len()), [132, 132, 66, 8, 4]);
+        let columns: Vec<u32> = models(1 << 20).iter().map(|smid| smid % 4).collect();
+        assert_eq!(columns, [0, 3, 2, 1], "a grid that is 4 blocks wide shows all of its columns");
+        // What the others read is not counted, and is in L2 all the same.
+        let caches = hierarchy.launch(0, 0, (1 << 20, 1), SplitPreference::Default);
+        let mut counts = CacheCounts::default();
+        let lines = (0..4096u64).map(|n| std::array::from_fn(|l| n * 128 + 4 * l as u64));
+        let all: Vec<[u64; 32]> = lines.collect();
+        for (n, at) in all.iter().enumerate() {
+            match n % 2 {
+                0 => caches.look_by_lane(!0, 0, at),
+                _ => {
+                    let load = access(Space::Global, Kind::Load, at);
+                    counts.merge(&look(&caches, &load, 1));
+                }
+            }
+        }
+        assert_eq!(counts, CacheCounts::default());
+        for at in &all {
+            counts.merge(&look(&caches, &access(Space::Global, Kind::Load, at), 0));
+        }
+        assert_eq!((counts.l1_misses, counts.l2_misses), (4 * 4096, 0));
+        let sampled = 4 * 4096 / u64::from(L2_SAMPLE);
+        assert!(counts.l2_hits.abs_diff(sampled) <= 8, "{} of {sampled}", counts.l2_hits);
+    }
+
+    #[test]
     fn texels_go_through_l1_or_a_cache_of_their_own() {
         let load = |gpu: &str| {
             let hierarchy = hierarchy(gpu);
-            let caches = hierarchy.launch(0, 0, 1, SplitPreference::Default);
+            let caches = hierarchy.launch(0, 0, (1, 1), SplitPreference::Default);
             let at: [u64; 32] = std::array::from_fn(|l| 4096 + 4 * l as u64);
             let mut counts = CacheCounts::default();
             caches.look_texture(&[128, 129], Kind::Load, 0, &mut counts);

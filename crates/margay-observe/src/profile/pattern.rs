@@ -6,7 +6,7 @@
 //! global one by bits up to 16, hence the alignment of the base.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use margay_arch::Space;
 
@@ -26,7 +26,7 @@ pub fn period(space: Space, is_atomic: bool) -> u64 {
 const MOST: usize = 512;
 
 /// Lanes and where they went.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq)]
 #[repr(C)]
 pub struct Pattern {
     pub mask: u32,
@@ -88,6 +88,15 @@ impl Pattern {
     }
 }
 
+impl Hash for Pattern {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(Pattern::hash(self));
+    }
+}
+
+/// By pattern.
+pub type ByPattern<T> = HashMap<Pattern, T, BuildHasherDefault<AsIs>>;
+
 /// Odd numbers without a pattern.
 const KEYS: [u64; 32] = {
     let mut keys = [0; 32];
@@ -102,7 +111,7 @@ const KEYS: [u64; 32] = {
 
 /// For keys that are hashes already.
 #[derive(Default)]
-struct AsIs(u64);
+pub struct AsIs(u64);
 
 impl Hasher for AsIs {
     fn finish(&self) -> u64 {
@@ -129,12 +138,27 @@ pub struct Seen {
     pub base: u64,
 }
 
+/// Bits of a filter.
+const FILTER: usize = 1 << 13;
+
+/// A bit that is the same for all accesses of a pattern, from its first and its last lane.
+#[inline(always)]
+fn bit_of(mask: u32, addresses: &[u64; 32], period: u64) -> usize {
+    let first = addresses[(mask.trailing_zeros() & 31) as usize];
+    let last = addresses[mask.checked_ilog2().unwrap_or(0) as usize];
+    let place = (first & (period - 1)) ^ u64::from(mask) << 32;
+    let mixed = place.wrapping_mul(KEYS[0] | 1).wrapping_add(last.wrapping_sub(first));
+    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - FILTER.trailing_zeros())) as usize
+}
+
 /// The patterns of one site.
 #[derive(Default)]
 pub struct Patterns {
     pub seen: Vec<Seen>,
     /// By hash. Of two patterns with one hash, the second is not kept.
     index: HashMap<u64, u32, BuildHasherDefault<AsIs>>,
+    /// Bits of [`bit_of`] that patterns have, once no more are kept.
+    filter: Vec<u64>,
     last: u32,
     /// The pattern that is to be expected: the last one's next.
     expected: u32,
@@ -154,6 +178,16 @@ impl Patterns {
         addresses: &[u64; 32],
         period: u64,
     ) -> (u64, Result<&mut Seen, Pattern>) {
+        if self.seen.len() >= MOST {
+            let bit = bit_of(mask, addresses, period);
+            if self.filter.is_empty() {
+                self.make_filter(period);
+            }
+            if self.filter[bit / 64] >> (bit % 64) & 1 == 0 {
+                let (pattern, base) = Pattern::of(mask, addresses, period);
+                return (base, Err(pattern));
+            }
+        }
         // In a loop the patterns mostly come in the same order again.
         let expected = self.expected as usize;
         if let Some(seen) = self.seen.get(expected)
@@ -168,6 +202,15 @@ impl Patterns {
         self.find(mask, addresses, period)
     }
 
+    #[cold]
+    fn make_filter(&mut self, period: u64) {
+        self.filter = vec![0; FILTER / 64];
+        for seen in &self.seen {
+            let bit = bit_of(seen.pattern.mask, &seen.pattern.relative, period);
+            self.filter[bit / 64] |= 1 << (bit % 64);
+        }
+    }
+
     #[inline(always)]
     fn find(
         &mut self,
@@ -176,7 +219,7 @@ impl Patterns {
         period: u64,
     ) -> (u64, Result<&mut Seen, Pattern>) {
         let (pattern, base) = Pattern::of(mask, addresses, period);
-        let hash = pattern.hash();
+        let hash = Pattern::hash(&pattern);
         let at = match self.index.get(&hash) {
             Some(&at) if self.seen[at as usize].pattern == pattern => {
                 self.seen[at as usize].count += 1;

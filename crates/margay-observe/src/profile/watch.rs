@@ -8,12 +8,13 @@ use std::sync::atomic::Ordering;
 
 use margay_arch::{MemoryModel, Space, WarpAccess};
 use margay_exec::observe::{
-    AccessEvent, BranchSums, EventPlace, Interest, Observer, PatternedEvent, TextureEvent, Watch,
+    AccessEvent, BranchSums, EventPlace, Interest, MarkedLines, Observer, PatternedEvent,
+    TextureEvent, Watch,
 };
 use parking_lot::Mutex;
 
 use super::collector::Profiler;
-use super::hierarchy::LaunchCaches;
+use super::hierarchy::{L2_LINES, LaunchCaches};
 use super::pattern::{Pattern, Patterns, period};
 use super::raw::{CacheCounts, LaunchCounts, RawBranch, RawVariable, Sums};
 use super::site::{self, Site};
@@ -117,12 +118,12 @@ struct Memo {
     /// From the base to the lowest lane's address.
     lead: u64,
     /// One more than the number of the entry's pattern; 0 if it was not met yet.
-    seen: [u32; 64],
+    seen: [u32; PERIOD as usize],
 }
 
 impl Default for Memo {
     fn default() -> Memo {
-        Memo { site: 0, mask: 0, entry: 0, u: 0, lead: 0, seen: [0; 64] }
+        Memo { site: 0, mask: 0, entry: 0, u: 0, lead: 0, seen: [0; PERIOD as usize] }
     }
 }
 
@@ -131,7 +132,7 @@ fn second(e: &PatternedEvent<'_>) -> u64 {
 }
 
 fn memo_of(base: u64) -> usize {
-    (base >> 2) as usize % 64
+    (base % PERIOD) as usize
 }
 
 /// Accesses of one instruction to one texture.
@@ -244,9 +245,10 @@ pub fn count(
 }
 
 impl Worker<'_, '_> {
-    /// Counts an access that came `times` times. Tells its entry, if its pattern is kept.
+    /// Counts an access that came `times` times, and looks it up in the caches unless it is told too `late` for that. Tells
+    /// its entry, if its pattern is kept.
     #[inline(always)]
-    fn counted(&mut self, e: &AccessEvent<'_>, times: u64) -> Option<usize> {
+    fn counted(&mut self, e: &AccessEvent<'_>, times: u64, late: bool) -> Option<usize> {
         let lead = e.addresses[(e.mask.trailing_zeros() & 31) as usize];
         let space = site::space(e.space);
         let found = self.sites[e.at.pc as usize]
@@ -266,7 +268,7 @@ impl Worker<'_, '_> {
         match found {
             Ok(seen) => {
                 seen.count += times - 1;
-                if route != Route::Nowhere {
+                if route != Route::Nowhere && !late {
                     let touched = seen.touches.get_or_insert_with(|| {
                         touches(route, e.mask, &seen.pattern.relative, scratch);
                         scratch.as_slice().into()
@@ -276,8 +278,16 @@ impl Worker<'_, '_> {
                 Some(at)
             }
             Err(pattern) => {
-                touches(route, e.mask, &pattern.relative, scratch);
-                caches.look(way, (base, scratch), place, &mut entry.caches);
+                if late || route == Route::Nowhere {
+                    // There is no cache to be looked at, or it is too late.
+                } else if !caches.models(e.at.smid) {
+                    if let Route::Global { .. } = route {
+                        caches.look_by_lane(e.mask, base, &pattern.relative);
+                    }
+                } else {
+                    touches(route, e.mask, &pattern.relative, scratch);
+                    caches.look(way, (base, scratch), place, &mut entry.caches);
+                }
                 entry.unkept += times;
                 for (model, sums) in self.models.iter().zip(&mut entry.unkept_counts) {
                     sums.add(&count(model, &entry.site, space, entry.width, &pattern), times);
@@ -292,10 +302,10 @@ impl Worker<'_, '_> {
     fn meet_patterned(&mut self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
         let PatternedEvent { at, mask, .. } = *e;
         let addresses = e.addresses();
-        let found = e.with_addresses(|event| self.counted(event, e.times))?;
+        let found = e.with_addresses(|event| self.counted(event, e.times, e.late))?;
         let entry = &self.sites[at.pc as usize][found];
         let range = entry.lo..entry.hi;
-        if entry.period == PERIOD && e.base & 3 == 0 {
+        if entry.period == PERIOD {
             let seen = entry.patterns.last() as u32 + 1;
             let memo = self.memos[at.pc as usize].get_or_insert_default();
             let lead = addresses[(mask.trailing_zeros() & 31) as usize].wrapping_sub(e.base);
@@ -305,14 +315,26 @@ impl Worker<'_, '_> {
             }
             memo.seen[memo_of(e.base)] = seen;
         }
-        (self.sites[at.pc as usize][found].route == Route::Nowhere).then_some(range)
+        let entry = &self.sites[at.pc as usize][found];
+        (entry.period == PERIOD && self.sums(entry.route, at.smid)).then_some(range)
+    }
+
+    /// Whether accesses by this way may be told together and late.
+    #[inline]
+    fn sums(&self, route: Route, smid: u32) -> bool {
+        match route {
+            Route::Nowhere => true,
+            Route::Global { .. } | Route::Local { .. } | Route::Constant => {
+                !self.launch.caches.models(smid)
+            }
+        }
     }
 
     /// [`Worker::counted`], compiled for wider vectors.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn counted_wide(&mut self, e: &AccessEvent<'_>) {
-        self.counted(e, 1);
+        self.counted(e, 1, false);
     }
 }
 
@@ -335,7 +357,7 @@ impl Watch for Worker<'_, '_> {
             // SAFETY: `is_wide` found the features.
             return unsafe { self.counted_wide(e) };
         }
-        self.counted(e, 1);
+        self.counted(e, 1, false);
     }
 
     fn patterned(&mut self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
@@ -343,29 +365,38 @@ impl Watch for Worker<'_, '_> {
             && memo.site == e.site
             && memo.mask == e.mask
             && memo.u == second(e)
-            && e.base & 3 == 0
         {
             let lead = e.base.wrapping_add(memo.lead);
             let seen = memo.seen[memo_of(e.base)];
             if let Some(entry) = self.sites[e.at.pc as usize].get_mut(memo.entry as usize)
                 && (entry.lo..entry.hi).contains(&lead)
                 && let Some(seen) = entry.patterns.seen.get_mut((seen as usize).wrapping_sub(1))
+                && (e.late || entry.route == Route::Nowhere || seen.touches.is_some())
             {
                 entry.executions += e.times;
                 entry.lanes += e.times * u64::from(e.mask.count_ones());
                 seen.count += e.times;
-                if entry.route == Route::Nowhere {
-                    return Some(entry.lo..entry.hi);
+                let (route, range) = (entry.route, entry.lo..entry.hi);
+                if !e.late
+                    && let Some(touched) = &seen.touches
+                {
+                    let way = (route, entry.site.kind);
+                    let place = (e.at.smid, e.at.warp);
+                    let base = lead & !(PERIOD - 1);
+                    self.launch.caches.look(way, (base, touched), place, &mut entry.caches);
                 }
-                let Some(touched) = &seen.touches else { return None };
-                let way = (entry.route, entry.site.kind);
-                let place = (e.at.smid, e.at.warp);
-                let base = lead & !(PERIOD - 1);
-                self.launch.caches.look(way, (base, touched), place, &mut entry.caches);
-                return None;
+                return self.sums(route, e.at.smid).then_some(range);
             }
         }
         self.meet_patterned(e)
+    }
+
+    fn follows(&self, smid: u32) -> bool {
+        self.launch.caches.models(smid)
+    }
+
+    fn marked_lines(&self) -> MarkedLines {
+        L2_LINES
     }
 
     fn texture(&mut self, e: &TextureEvent<'_>) {
