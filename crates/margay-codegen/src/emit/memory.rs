@@ -995,6 +995,8 @@ impl Gen<'_> {
         let ty = memory_type(a.size);
         let (all, part, join) = (self.label(), self.label(), self.label());
         if let Some(whole) = whole {
+            // Later accesses of the block name this vector, too.
+            self.lanes();
             self.line(format!("br i1 {whole}, label %{all}, label %{part}, !prof !0"));
             self.begin(&all);
         }

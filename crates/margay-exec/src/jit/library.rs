@@ -247,7 +247,15 @@ impl Jit {
     /// Compiles a module to an ELF object.
     pub fn compile(&self, module: &str, passes: &str, level: u32) -> Result<Vec<u8>, String> {
         let _inside = self.enter(passes).ok_or("the process exits")?;
-        self.compile_inside(module, passes, level)
+        let made = self.compile_inside(module, passes, level);
+        // A defect of ours, which the interpreter would hide from every test.
+        if cfg!(debug_assertions)
+            && let Err(why) = &made
+        {
+            eprintln!("margay: LLVM refuses the text of a kernel: {why}");
+            std::process::abort();
+        }
+        made
     }
 
     fn enter(&self, passes: &str) -> Option<super::background::Inside> {
