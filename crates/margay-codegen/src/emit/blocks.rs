@@ -110,7 +110,7 @@ impl Gen<'_> {
             t.line(format!("store i32 {hold}, ptr %hold"));
             let wn = t.get("i32", io!(warp));
             t.line(format!("%wn = add i32 {wn}, 0"));
-            t.line("%w64 = zext i32 %wn to i64");
+            t.line("%wn64 = zext i32 %wn to i64");
             let frame = t.fixed("ptr", io!(frame));
             t.line(format!("%frame = getelementptr i8, ptr {frame}, i64 0"));
             self.reset_waits(&mut t);
@@ -165,7 +165,7 @@ impl Gen<'_> {
         t.line("br label %pick");
         t.label("pick");
         t.line("%wn = load i32, ptr %warp");
-        t.line("%w64 = zext i32 %wn to i64");
+        t.line("%wn64 = zext i32 %wn to i64");
         if self.in_turns() {
             let left = t.ins("load i32, ptr %left");
             t.line(format!("%more = icmp ne i32 {left}, 0"));
@@ -175,7 +175,7 @@ impl Gen<'_> {
         t.line("br i1 %more, label %look, label %round");
         t.label("look");
         if resumes {
-            t.line("%atw = getelementptr i32, ptr %at, i64 %w64");
+            t.line("%atw = getelementptr i32, ptr %at, i64 %wn64");
             t.line(format!("%stands = load i32, ptr %atw, {ENGINE}"));
             t.line(format!("%free = icmp ult i32 %stands, {AT_BARRIER}"));
             t.line("br i1 %free, label %run, label %next");
@@ -196,7 +196,7 @@ impl Gen<'_> {
         t.label("run");
         let frame = t.fixed("ptr", io!(frame));
         let bytes = t.fixed("i64", io!(frame_bytes));
-        let skip = t.ins(format!("mul i64 {bytes}, %w64"));
+        let skip = t.ins(format!("mul i64 {bytes}, %wn64"));
         t.line(format!("%frame = getelementptr i8, ptr {frame}, i64 {skip}"));
         t.put("i32", "%wn", io!(warp));
         t.line("store i32 -1, ptr %live");
@@ -414,7 +414,7 @@ impl Gen<'_> {
     /// A pointer to a field of the running warp's [`Parted`].
     pub(super) fn parted(&mut self, offset: usize) -> String {
         let base = self.io_load("ptr", io!(parted));
-        let skip = self.ins(format!("mul i64 %w64, {}", std::mem::size_of::<Parted>()));
+        let skip = self.ins(format!("mul i64 %wn64, {}", std::mem::size_of::<Parted>()));
         let at = self.ins(format!("add i64 {skip}, {offset}"));
         self.ins(format!("getelementptr i8, ptr {base}, i64 {at}"))
     }

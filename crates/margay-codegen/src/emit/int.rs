@@ -769,7 +769,7 @@ impl Gen<'_> {
                     let d = d as usize % 3;
                     let p = if self.options.blocks {
                         let all = self.io_load("ptr", io!(tids));
-                        let own = self.ins(format!("mul i64 %w64, {}", 3 * 4 * LANES));
+                        let own = self.ins(format!("mul i64 %wn64, {}", 3 * 4 * LANES));
                         let at = self.ins(format!("add i64 {own}, {}", d * 4 * LANES));
                         self.ins(format!("getelementptr i8, ptr {all}, i64 {at}"))
                     } else {

@@ -861,7 +861,7 @@ impl Gen<'_> {
         let stride = self.io_load("i64", io!(local_stride));
         if self.options.blocks {
             let bytes = self.ins(format!("mul i64 {stride}, {LANES}"));
-            let skip = self.ins(format!("mul i64 {bytes}, %w64"));
+            let skip = self.ins(format!("mul i64 {bytes}, %wn64"));
             local = self.ins(format!("add i64 {local}, {skip}"));
         }
         let stride = self.splat("i64", &stride);
