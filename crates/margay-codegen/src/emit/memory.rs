@@ -934,16 +934,8 @@ impl Gen<'_> {
                     a.size
                 );
                 let Some(whole) = whole else { return self.ins(some) };
-                let (all, part, join) = (self.label(), self.label(), self.label());
-                self.line(format!("br i1 {whole}, label %{all}, label %{part}, !prof !0"));
-                self.begin(&all);
-                let x = self.ins(format!("load <32 x {ty}>, ptr {p}, align {}, {GUEST}", a.size));
-                self.line(format!("br label %{join}"));
-                self.begin(&part);
-                let y = self.ins(some);
-                self.line(format!("br label %{join}"));
-                self.begin(&join);
-                return self.ins(format!("phi <32 x {ty}> [ {x}, %{all} ], [ {y}, %{part} ]"));
+                let all = format!("load <32 x {ty}>, ptr {p}, align {}, {GUEST}", a.size);
+                return self.all_or_some(whole, ty, |g| g.ins(all), |g| g.ins(some));
             }
             if self.all()
                 && let Some(row) = row
@@ -993,28 +985,37 @@ impl Gen<'_> {
         whole: Option<&str>,
     ) -> String {
         let ty = memory_type(a.size);
-        let (all, part, join) = (self.label(), self.label(), self.label());
-        if let Some(whole) = whole {
-            // Later accesses of the block name this vector, too.
-            self.lanes();
-            self.line(format!("br i1 {whole}, label %{all}, label %{part}, !prof !0"));
-            self.begin(&all);
-        }
-        let mut x = "poison".to_owned();
-        for lane in 0..LANES {
-            let p = self.lane_pointer(place, lane, element * a.size);
-            let one = self.ins(format!("load {ty}, ptr {p}, align {}, {GUEST}", a.size));
-            x = self.ins(format!("insertelement <32 x {ty}> {x}, {ty} {one}, i64 {lane}"));
-        }
-        if whole.is_none() {
-            return x;
-        }
+        let each = |g: &mut Self| {
+            (0..LANES).fold("poison".to_owned(), |x, lane| {
+                let p = g.lane_pointer(place, lane, element * a.size);
+                let one = g.ins(format!("load {ty}, ptr {p}, align {}, {GUEST}", a.size));
+                g.ins(format!("insertelement <32 x {ty}> {x}, {ty} {one}, i64 {lane}"))
+            })
+        };
+        let Some(whole) = whole else { return each(self) };
+        // Later accesses of the block name this vector, too.
+        self.lanes();
+        self.all_or_some(whole, ty, each, |g| g.gather(a, element, place))
+    }
+
+    /// What `all` gives where the condition holds, which is likely, else what `some` does.
+    fn all_or_some(
+        &mut self,
+        whole: &str,
+        ty: &str,
+        all: impl FnOnce(&mut Self) -> String,
+        some: impl FnOnce(&mut Self) -> String,
+    ) -> String {
+        let (likely, other, join) = (self.label(), self.label(), self.label());
+        self.line(format!("br i1 {whole}, label %{likely}, label %{other}, !prof !0"));
+        self.begin(&likely);
+        let x = all(self);
         self.line(format!("br label %{join}"));
-        self.begin(&part);
-        let y = self.gather(a, element, place);
+        self.begin(&other);
+        let y = some(self);
         self.line(format!("br label %{join}"));
         self.begin(&join);
-        self.ins(format!("phi <32 x {ty}> [ {x}, %{all} ], [ {y}, %{part} ]"))
+        self.ins(format!("phi <32 x {ty}> [ {x}, %{likely} ], [ {y}, %{other} ]"))
     }
 
     fn gather(&mut self, a: &Access, element: u64, place: &Place) -> String {
