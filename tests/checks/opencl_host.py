@@ -8,6 +8,11 @@
 Of a .cl file each comment `// launch: KERNEL GLOBAL LOCAL ARGUMENT…` is a launch, in order. Sizes are `64` or `8x8`.
 An argument is `zeros:BYTES`, `iota:COUNT` (ints), `new:BYTES` (never written), `local:BYTES`, `int:N`, `float:X`,
 `null`, `image`; `ro` or `wo` after a buffer's size (`zeros:64:ro`) is its flag. A .sim file is Oclgrind's.
+
+Between launches, `// buffer: NAME zeros:64` makes a buffer that arguments name as `buffer:NAME`, and
+`// on QUEUE as EVENT after EVENT EVENT: KERNEL GLOBAL LOCAL ARGUMENT…` (`as` and `after` may be missing) only queues a
+launch; `// on QUEUE: barrier`, `… : marker`, `… : fill BUFFER` and `… : finish` are these calls. A queue whose name
+begins with `out` is out of order.
 """
 import ctypes as c
 import pathlib
@@ -18,6 +23,7 @@ import sys
 GPU_OR_ANY, PROGRAM_BUILD_LOG, ARG_ADDRESS, ARG_TYPE = 0xFFFFFFFF, 0x1183, 0x1196, 0x1198
 LOCAL = 0x119C
 READ_WRITE, WRITE_ONLY, READ_ONLY = 1, 2, 4
+OUT_OF_ORDER = 1
 FORMATS = {"char": "b", "uchar": "B", "short": "h", "ushort": "H", "int": "i", "uint": "I", "long": "q", "ulong": "Q",
            "float": "f", "double": "d"}
 
@@ -88,28 +94,80 @@ class Device:
             print(f"opencl_host: the kernel ended with error {done}", file=sys.stderr)
 
 
+def argument(device, buffers, kernel, index, word):
+    kind, _, rest = word.partition(":")
+    value, _, flag = rest.partition(":")
+    flags = {"ro": READ_ONLY, "wo": WRITE_ONLY, "": READ_WRITE}[flag]
+    if kind == "local":
+        device.set(kernel, index, int(value), None)
+    elif kind in ("int", "float"):
+        data = struct.pack(FORMATS[kind], int(value) if kind == "int" else float(value))
+        device.set(kernel, index, 4, data)
+    elif kind == "null":
+        device.set(kernel, index, 8, None)
+    elif kind == "buffer":
+        device.set(kernel, index, 8, c.byref(buffers[value]))
+    else:
+        device.set(kernel, index, 8, c.byref(filled(device, kind, value, flags)))
+
+
+def filled(device, kind, value, flags=READ_WRITE):
+    size = int(value) * (4 if kind == "iota" else 1)
+    data = {"zeros": bytes(size), "new": None}.get(kind, struct.pack(f"{int(value)}i", *range(int(value))) if kind == "iota" else None)
+    return device.buffer(size, data, flags)
+
+
+def prepared(device, program, buffers, words):
+    kernel = device.kernel(program, words[0])
+    sizes, local = ([int(n) for n in word.split("x")] for word in words[1:3])
+    for index, word in enumerate(words[3:]):
+        argument(device, buffers, kernel, index, word)
+    return kernel, sizes, local
+
+
+def queued(device, program, buffers, queues, events, head, step):
+    """One command, or what waits for commands."""
+    names = re.fullmatch(r"(\w+)(?: as (\w+))?(?: after ([\w ]+))?", head)
+    error = c.c_int()
+    if names[1] not in queues:
+        flags = OUT_OF_ORDER if names[1].startswith("out") else 0
+        queues[names[1]] = c.c_void_p(device.cl.clCreateCommandQueue(device.context, device.device, c.c_uint64(flags), c.byref(error)))
+        device.must(error.value, "clCreateCommandQueue")
+    queue, event = queues[names[1]], c.c_void_p()
+    before = [events[name] for name in (names[3] or "").split()]
+    wait = (len(before), (c.c_void_p * len(before))(*before) if before else None, c.byref(event))
+    if step == "finish":
+        return device.must(device.cl.clFinish(queue), "clFinish")
+    if step == "barrier":
+        code = device.cl.clEnqueueBarrierWithWaitList(queue, *wait)
+    elif step == "marker":
+        code = device.cl.clEnqueueMarkerWithWaitList(queue, *wait)
+    elif step.startswith("fill "):
+        buffer, zero = buffers[step.split()[1]], c.c_int(0)
+        code = device.cl.clEnqueueFillBuffer(queue, buffer, c.byref(zero), c.c_size_t(4), c.c_size_t(0), c.c_size_t(64), *wait)
+    else:
+        kernel, sizes, local = prepared(device, program, buffers, step.split())
+        both = [(c.c_size_t * len(sizes))(*sizes), (c.c_size_t * len(local))(*local)]
+        code = device.cl.clEnqueueNDRangeKernel(queue, kernel, len(sizes), None, *both, *wait)
+    device.must(code, step)
+    if names[2]:
+        events[names[2]] = event
+
+
 def corpus(device, path):
     text = path.read_text()
     program = device.build(text)
-    for words in (line.split() for line in re.findall(r"^// launch: (.*)$", text, re.M)):
-        kernel = device.kernel(program, words[0])
-        sizes, local = ([int(n) for n in word.split("x")] for word in words[1:3])
-        for index, word in enumerate(words[3:]):
-            kind, _, rest = word.partition(":")
-            value, _, flag = rest.partition(":")
-            flags = {"ro": READ_ONLY, "wo": WRITE_ONLY, "": READ_WRITE}[flag]
-            if kind == "local":
-                device.set(kernel, index, int(value), None)
-            elif kind in ("int", "float"):
-                data = struct.pack(FORMATS[kind], int(value) if kind == "int" else float(value))
-                device.set(kernel, index, 4, data)
-            elif kind == "null":
-                device.set(kernel, index, 8, None)
-            else:
-                size = int(value) * (4 if kind == "iota" else 1)
-                data = {"zeros": bytes(size), "new": None}.get(kind, struct.pack(f"{int(value)}i", *range(int(value))) if kind == "iota" else None)
-                device.set(kernel, index, 8, c.byref(device.buffer(size, data, flags)))
-        device.launch(kernel, sizes, local)
+    buffers, queues, events = {}, {}, {}
+    for what, rest in re.findall(r"^// (launch|buffer|on\b[^:]*): (.*)$", text, re.M):
+        if what == "launch":
+            device.launch(*prepared(device, program, buffers, rest.split()))
+        elif what == "buffer":
+            name, content = rest.split()
+            buffers[name] = filled(device, *content.split(":"))
+        else:
+            queued(device, program, buffers, queues, events, what[3:], rest)
+    for queue in queues.values():
+        device.must(device.cl.clFinish(queue), "clFinish")
 
 
 def simulation(device, path):

@@ -53,12 +53,53 @@ pub struct Order {
     pub sequence: u64,
     /// What comes before it, and itself.
     pub clock: Arc<Clock>,
+    /// The node of a graph that it is, within one launch; after it the nodes within that one.
+    pub nodes: Vec<NodeOrder>,
+    /// The command queue of OpenCL's that it is in.
+    pub commands: Option<CommandQueue>,
+}
+
+/// A command queue of OpenCL's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommandQueue {
+    /// From 1, as the program made them.
+    pub number: u64,
+    pub in_order: bool,
+}
+
+/// Where a node stands among those of its graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeOrder {
+    /// Which launch of a graph it is part of.
+    pub launch: u64,
+    pub number: usize,
+    /// The nodes that come before it, a bit each.
+    pub after: Arc<[u64]>,
+}
+
+impl NodeOrder {
+    fn follows(&self, other: &NodeOrder) -> bool {
+        let word = self.after.get(other.number / 64).copied().unwrap_or(0);
+        word >> (other.number % 64) & 1 != 0
+    }
 }
 
 impl Order {
     /// Whether the other one ends before this one starts, by what the program asked for.
     pub fn follows(&self, other: &Order) -> bool {
-        self.clock.get(&other.queue).is_some_and(|known| *known >= other.sequence)
+        let mut levels = self.nodes.iter().zip(&other.nodes).peekable();
+        if levels.peek().is_none_or(|(a, b)| a.launch != b.launch) {
+            return self.clock.get(&other.queue).is_some_and(|known| *known >= other.sequence);
+        }
+        let parts = levels.find(|(a, b)| (a.launch, a.number) != (b.launch, b.number));
+        // What is within one node is in order, but for graphs there; and those follow each other.
+        parts.is_none_or(|(a, b)| a.launch != b.launch || a.follows(b))
+    }
+
+    /// Whether both are nodes of one launch of a graph.
+    pub fn is_in_graph_of(&self, other: &Order) -> bool {
+        let launches = self.nodes.first().zip(other.nodes.first());
+        launches.is_some_and(|(a, b)| a.launch == b.launch)
     }
 }
 

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use margay_runtime::order::{self, Before, Place};
 use opencl_sys::{
     CL_COMPLETE, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT,
     CL_INVALID_EVENT, CL_OUT_OF_RESOURCES, CL_QUEUED, CL_RUNNING, CL_SUBMITTED, cl_command_type,
@@ -77,6 +78,8 @@ pub struct Event {
     /// `None` for user events.
     pub queue: Option<Arc<Queue>>,
     pub kind: cl_command_type,
+    /// What it comes after, for who asks.
+    pub place: Arc<Place>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -100,6 +103,8 @@ struct Command {
     remaining: AtomicUsize,
     failed: AtomicBool,
     work: Mutex<Option<Work>>,
+    /// Kept if somebody asks.
+    before: Mutex<Option<Before>>,
 }
 
 /// The clock of all devices, which is the host's.
@@ -126,11 +131,21 @@ impl Event {
         let times = Times { queued: now(), ..Times::default() };
         let (watchers, dependents) = (Vec::new(), Vec::new());
         let state = State { status, times, watchers, dependents, reporting: false };
-        Event { id, context, queue, kind, state: Mutex::new(state), changed: Condvar::new() }
+        let (place, state) = (Arc::default(), Mutex::new(state));
+        Event { id, context, queue, kind, place, state, changed: Condvar::new() }
     }
 
     pub fn status(&self) -> cl_int {
         self.state.lock().status
+    }
+
+    /// The status, which the host program asks for.
+    pub fn shown_status(&self) -> cl_int {
+        let status = self.status();
+        if status <= CL_COMPLETE {
+            self.place.seen();
+        }
+        status
     }
 
     pub fn times(&self) -> Times {
@@ -151,7 +166,10 @@ impl Event {
                 break;
             }
         }
-        state.status
+        let status = state.status;
+        drop(state);
+        self.place.seen();
+        status
     }
 
     /// Tells the context's function; who waits for the event goes on then.
@@ -182,6 +200,10 @@ impl Event {
 
     /// Ends the event. False if it had ended.
     pub fn end(self: &Arc<Self>, status: cl_int) -> bool {
+        // The program's own.
+        if self.queue.is_none() {
+            self.place.reached();
+        }
         // Known to the queue before anybody who waits for this event goes on.
         if let (Some(queue), true) = (&self.queue, status < 0) {
             queue.failed(self, status);
@@ -215,6 +237,9 @@ impl Event {
 
     /// Calls the program's functions, in a thread of their own order: this one.
     fn call(self: &Arc<Self>, due: Vec<Watcher>, status: cl_int) {
+        if status <= CL_COMPLETE && !due.is_empty() {
+            self.place.seen();
+        }
         for Watcher { trigger, call, data } in due {
             let status = if status < 0 { status } else { trigger };
             // The handle is good while the function runs.
@@ -262,13 +287,18 @@ impl Command {
 
     fn run(self: Arc<Self>) {
         let work = self.work.lock().take();
+        let before = self.before.lock().take();
+        let order = before
+            .zip(self.event.queue.as_ref())
+            .map(|(before, queue)| before.start(&self.event.place, queue.as_told(), &queue.chains));
         if self.failed.load(Ordering::Acquire) {
             drop(work);
             self.event.end(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
             return;
         }
         self.event.advance(CL_RUNNING);
-        let run = AssertUnwindSafe(|| work.map_or(Ok(()), |work| work()));
+        let run = || order::during(order, || work.map_or(Ok(()), |work| work()));
+        let run = AssertUnwindSafe(run);
         let status = match catch_unwind(run) {
             Ok(Ok(())) => CL_COMPLETE,
             Ok(Err(error)) => error,
@@ -323,13 +353,18 @@ pub fn enqueue(
     let context = queue.context.clone();
     let event =
         object::internal(|id| Event::new(id, context, Some(queue.clone()), kind, CL_QUEUED));
+    let (after, mut places) = queue.place(&event, order);
+    let before = order::is_kept().then(|| {
+        places.extend(wait.iter().map(|e| e.place.clone()));
+        Before::new(places)
+    });
     let command = Arc::new(Command {
         event: event.clone(),
         remaining: AtomicUsize::new(1),
         failed: AtomicBool::new(false),
         work: Mutex::new(Some(work)),
+        before: Mutex::new(before),
     });
-    let after = queue.place(&event, order);
     let edges = after.iter().map(|e| (e, false)).chain(wait.iter().map(|e| (e, true)));
     for (other, explicit) in edges {
         command.remaining.fetch_add(1, Ordering::AcqRel);

@@ -5,7 +5,9 @@
 //! an out-of-order queue, only barriers and wait lists order.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use margay_runtime::order::{self, Chains, CommandQueue, Place};
 use opencl_sys::{
     CL_INVALID_COMMAND_QUEUE, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE,
     cl_bitfield, cl_int,
@@ -38,6 +40,10 @@ struct State {
     barrier: Option<Arc<Event>>,
     /// Errors of commands (by the number of their handle) that ended badly, until a call has reported them.
     failures: Vec<(usize, cl_int)>,
+    /// For who asks what comes before what, ended or not: the commands whose end the host program may not know of, and
+    /// the last barrier.
+    places: Vec<Arc<Place>>,
+    barrier_place: Option<Arc<Place>>,
 }
 
 /// A command queue.
@@ -49,7 +55,12 @@ pub struct Queue {
     /// `clCreateCommandQueueWithProperties`'s list with its zero; `None` from `clCreateCommandQueue`.
     pub listed: Option<Vec<u64>>,
     state: Mutex<State>,
+    /// From 1, as they were made.
+    number: u64,
+    pub chains: Chains,
 }
+
+static MADE: AtomicU64 = AtomicU64::new(0);
 
 static QUEUES: Table<Queue> = Table::new();
 
@@ -73,8 +84,18 @@ impl Queue {
         properties: cl_bitfield,
         listed: Option<Vec<u64>>,
     ) -> Queue {
-        let properties = Mutex::new(properties);
-        Queue { id, context, device, properties, listed, state: Mutex::default() }
+        let number = MADE.fetch_add(1, Ordering::Relaxed) + 1;
+        if number > 1 || properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0 {
+            order::several();
+        }
+        let (properties, state, chains) =
+            (Mutex::new(properties), Mutex::default(), Chains::default());
+        Queue { id, context, device, properties, listed, state, number, chains }
+    }
+
+    /// For who asks what comes before what.
+    pub fn as_told(&self) -> CommandQueue {
+        CommandQueue { number: self.number, in_order: self.in_order() }
     }
 
     pub fn properties(&self) -> cl_bitfield {
@@ -84,6 +105,9 @@ impl Queue {
     pub fn set_property(&self, mask: cl_bitfield, on: bool) {
         let mut properties = self.properties.lock();
         *properties = if on { *properties | mask } else { *properties & !mask };
+        if *properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0 {
+            order::several();
+        }
     }
 
     pub fn profiles(&self) -> bool {
@@ -94,9 +118,12 @@ impl Queue {
         self.properties() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0
     }
 
-    /// Puts a command's event in its place; what it must wait for comes out.
-    pub fn place(&self, event: &Arc<Event>, order: Order) -> Vec<Arc<Event>> {
+    /// Puts a command's event in its place; what it must wait for comes out, and for who asks, what it comes after,
+    /// but for its wait list.
+    pub fn place(&self, event: &Arc<Event>, order: Order) -> (Vec<Arc<Event>>, Vec<Arc<Place>>) {
         let mut state = self.state.lock();
+        let places =
+            if order::is_kept() { self.comes_after(&mut state, event, order) } else { Vec::new() };
         let mut after = Vec::new();
         match order {
             _ if self.in_order() => after.extend(state.pending.last().cloned()),
@@ -107,6 +134,32 @@ impl Queue {
         if matches!(order, Order::Barrier { .. }) {
             state.barrier = Some(event.clone());
         }
+        (after, places)
+    }
+
+    /// The places that a new command comes after, and its own among them for those that follow.
+    fn comes_after(&self, state: &mut State, event: &Event, order: Order) -> Vec<Arc<Place>> {
+        let place = event.place.clone();
+        if self.in_order() {
+            return std::mem::replace(&mut state.places, vec![place]);
+        }
+        let mut after: Vec<_> = state.barrier_place.iter().cloned().collect();
+        match order {
+            Order::Plain | Order::Barrier { all: false } => {}
+            Order::Marker | Order::Barrier { all: true } => {
+                after.extend(state.places.iter().cloned())
+            }
+        }
+        match order {
+            Order::Plain | Order::Marker => {}
+            Order::Barrier { all } => {
+                state.barrier_place = Some(place.clone());
+                if all {
+                    state.places.clear();
+                }
+            }
+        }
+        state.places.push(place);
         after
     }
 
@@ -136,9 +189,17 @@ impl Queue {
 
     /// Waits for all commands; the first error since the last such call comes out.
     pub fn finish(&self) -> Result<()> {
-        let pending = self.state.lock().pending.clone();
+        let state = self.state.lock();
+        let (pending, places) = (state.pending.clone(), state.places.clone());
+        drop(state);
         for event in &pending {
             event.wait();
+        }
+        places.iter().for_each(|place| place.seen());
+        // The host program knows of those, and tells the commands that come.
+        let known = |place: &Arc<Place>| places.iter().any(|p| Arc::ptr_eq(p, place));
+        if !self.in_order() {
+            self.state.lock().places.retain(|place| !known(place));
         }
         self.take_failure()
     }

@@ -24,6 +24,7 @@ use crate::function::Function;
 use crate::handle::{self, Handle};
 use crate::launch::LaunchRequest;
 use crate::memory_op::MemoryOp;
+use crate::order::{self, GraphNodes};
 use crate::runtime::{self, Runtime};
 use crate::stream::Stream;
 
@@ -577,18 +578,44 @@ pub(crate) fn submit_all(
     stream: &Arc<Stream>,
     graph: &Arc<Environment>,
 ) -> Result<()> {
-    for node in nodes.iter().filter(|n| n.enabled) {
-        match &node.work {
-            ExecWork::Plain(work) => submit(work, stream, graph)?,
-            ExecWork::Child(nodes) => submit_all(nodes, stream, graph)?,
+    let places = GraphNodes::new((0..nodes.len()).map(|n| before(nodes, n)));
+    for (n, node) in nodes.iter().enumerate().filter(|(_, n)| n.enabled) {
+        GraphNodes::node(&places, n, || match &node.work {
+            ExecWork::Plain(work) => submit(work, stream, graph),
+            ExecWork::Child(nodes) => submit_all(nodes, stream, graph),
             ExecWork::Conditional(node) => {
                 let owner = stream.owner()?;
                 let (node, context, graph) = (node.clone(), owner.clone(), graph.clone());
                 owner.push(stream, None, Box::new(move || node.run(&context, &graph)));
+                Ok(())
             }
-        }
+        })?;
     }
     Ok(())
+}
+
+/// The earlier nodes that a node comes after: by edges, or by what it may wait for.
+fn before(nodes: &[ExecNode], number: usize) -> Vec<usize> {
+    // Events and values in memory order nodes, too; which, is not looked at.
+    let meets = |node: &ExecNode| match &node.work {
+        ExecWork::Plain(work) => match work.kind() {
+            NodeKind::EventRecord | NodeKind::WaitEvent | NodeKind::BatchMemOp => true,
+            NodeKind::Kernel
+            | NodeKind::Memcpy
+            | NodeKind::Memset
+            | NodeKind::Host
+            | NodeKind::Graph
+            | NodeKind::Empty
+            | NodeKind::MemAlloc
+            | NodeKind::MemFree
+            | NodeKind::Conditional => false,
+        },
+        ExecWork::Child(_) | ExecWork::Conditional(_) => false,
+    };
+    let own = &nodes[number];
+    let comes_after =
+        |n: &usize| own.dependencies.contains(&nodes[*n].origin) || meets(own) && meets(&nodes[*n]);
+    (0..number).filter(comes_after).collect()
 }
 
 /// All conditional nodes that are in no body of another.
@@ -677,6 +704,9 @@ impl GraphExec {
         }
         // The order of two launches of one executable is that of the calls.
         let nodes = self.nodes.lock();
+        if nodes.len() > 1 {
+            order::several();
+        }
         for memory in &self.memory {
             let left = memory.live.load(Ordering::Acquire);
             if left && self.flags & AUTO_FREE == 0 {

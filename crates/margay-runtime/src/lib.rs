@@ -30,7 +30,7 @@ pub mod managed;
 pub mod memory;
 pub mod memory_op;
 pub mod module;
-mod order;
+pub mod order;
 pub mod pool;
 mod print_fifo;
 mod queue;

@@ -8,7 +8,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use margay_observe::tool::{Clock, Order};
@@ -50,9 +49,7 @@ pub struct Queue {
 
 impl Default for Queue {
     fn default() -> Queue {
-        static NUMBERS: AtomicU64 = AtomicU64::new(1);
-        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        Queue { number, state: Mutex::default(), changed: Condvar::new() }
+        Queue { number: order::fresh(), state: Mutex::default(), changed: Condvar::new() }
     }
 }
 
@@ -100,10 +97,12 @@ impl Queue {
         state.pushed += 1;
         let sequence = state.pushed;
         let order = order::is_kept().then(|| {
+            let mut nodes = order::nodes();
             // A conditional node's body is part of the item that runs it and waits for it: what comes before and
             // after that item comes before and after the body.
-            if let Some(of) = order::current() {
+            if let Some(mut of) = order::current() {
                 state.clock = of.clock.clone();
+                of.nodes.append(&mut nodes);
                 return of;
             }
             let mut clock = order::host_knows();
@@ -111,7 +110,8 @@ impl Queue {
             after.iter().for_each(|ticket| order::join(&mut clock, &ticket.clock));
             clock.insert(self.number, sequence);
             state.clock = Arc::new(clock);
-            Order { queue: self.number, sequence, clock: state.clock.clone() }
+            let (queue, clock) = (self.number, state.clock.clone());
+            Order { queue, sequence, clock, nodes, commands: None }
         });
         state.items.push_back(Item { after, work, order });
         let ticket = Ticket { queue: self.clone(), sequence, clock: state.clock.clone() };
@@ -177,7 +177,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicU32;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     #[test]
     fn in_order_and_after_dependencies() {

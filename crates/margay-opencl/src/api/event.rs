@@ -52,7 +52,7 @@ pub unsafe fn clGetEventInfo(
         }
         CL_EVENT_CONTEXT => answer.value(event.context.handle()),
         CL_EVENT_COMMAND_TYPE => answer.value(event.kind),
-        CL_EVENT_COMMAND_EXECUTION_STATUS => answer.value(event.status()),
+        CL_EVENT_COMMAND_EXECUTION_STATUS => answer.value(event.shown_status()),
         CL_EVENT_REFERENCE_COUNT => answer.value(object::references(&*event)),
         _ => Err(CL_INVALID_VALUE),
     }

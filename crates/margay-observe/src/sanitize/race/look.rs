@@ -5,8 +5,9 @@ use margay_exec::observe::AccessEvent;
 use smallvec::SmallVec;
 
 use super::order::Thread;
+use super::page::Page;
 use super::quick::{Quick, Way};
-use super::shadow::{Kind, Mark, Page};
+use super::shadow::{Kind, Mark};
 use super::state::State;
 use super::unordered::Looker;
 use super::watch::{RaceObserver, Volatile};

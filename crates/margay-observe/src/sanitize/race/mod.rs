@@ -11,6 +11,8 @@
 
 mod look;
 pub mod order;
+mod packed;
+mod page;
 mod quick;
 mod reads;
 mod report;

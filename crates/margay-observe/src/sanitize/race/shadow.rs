@@ -4,10 +4,7 @@
 //! A cell has two marks. When a second thread reads (or atomically changes) a word before the first
 //! is known to be done, the mark is *widened*: to the lanes of a warp, the warps of a block, or the
 //! blocks of the grid. A widened mark keeps the greatest stamp; which stamps its threads really used
-//! is in their clocks ([`super::order`]). So a cell never grows: 32 bytes for 4.
-//!
-//! A line of 128 bytes that whole warps access, lane after lane, has one cell. Where a program reads or writes less than
-//! whole words, a line turns to a cell for each byte.
+//! is in their clocks ([`super::order`]). So a cell never grows. How a page keeps its cells is in [`super::page`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,6 +14,7 @@ use margay_ir::Scope;
 use parking_lot::Mutex;
 
 use super::order::{Thread, Tick};
+use super::page::{self, Page};
 
 /// Bytes that a page shadows.
 pub const PAGE: u64 = 4096;
@@ -52,7 +50,7 @@ impl Kind {
 }
 
 /// An access, as a cell keeps it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Mark {
     pub block: u32,
@@ -75,7 +73,17 @@ impl Mark {
         Mark { block: thread.block, stamp, pc, bits }
     }
 
+    /// A number that tells most marks from each other.
+    pub fn hash(self) -> u32 {
+        let low = u64::from(self.block) << 32 | u64::from(self.stamp);
+        let high = u64::from(self.pc) << 32 | u64::from(self.bits);
+        let mixed =
+            low.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ high.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        (mixed >> 32) as u32 ^ mixed as u32
+    }
+
     /// The same of another lane of the warp.
+    #[inline]
     pub fn of_lane(mut self, lane: u8) -> Mark {
         self.bits = self.bits & !31 | lane as u32;
         self
@@ -168,130 +176,11 @@ impl Mark {
 }
 
 /// The shadow of a word or a byte.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     pub write: Mark,
     /// Who has read since; after a strong write also the weak access before it.
     pub read: Mark,
-}
-
-/// Bytes of a line.
-pub const LINE: u64 = 128;
-const WORDS: usize = (LINE / 4) as usize;
-
-/// A line that a warp accesses whole, and before it others did, each lane the same words. Marks name lane 0 and stand
-/// for the lane of each word.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    pub marks: Cell,
-    /// The lane of the first word, and how many words each has: a power of two.
-    pub first: u8,
-    pub shift: u8,
-    /// What each lane wrote, as [`Mark::value`].
-    pub values: [u16; WORDS],
-}
-
-impl Row {
-    /// Lanes that have words here.
-    pub fn lanes(&self) -> u32 {
-        let lanes = WORDS as u32 >> self.shift;
-        (u32::MAX >> (32 - lanes)) << self.first
-    }
-
-    fn lane(&self, word: usize) -> u8 {
-        self.first + (word >> self.shift) as u8
-    }
-
-    fn cell(&self, word: usize) -> Cell {
-        let lane = self.lane(word);
-        let of = |mark: Mark| if mark.is_empty() { mark } else { mark.of_lane(lane) };
-        let Cell { write, read } = self.marks;
-        Cell { write: of(write).with_value(self.values[lane as usize]), read: of(read) }
-    }
-}
-
-impl Default for Row {
-    fn default() -> Row {
-        Row { marks: Cell::default(), first: 0, shift: 0, values: [0; WORDS] }
-    }
-}
-
-#[derive(Debug)]
-enum Line {
-    Row(Row),
-    Words(Box<[Cell; WORDS]>),
-    Bytes(Box<[Cell; LINE as usize]>),
-}
-
-/// The cells of a page, line by line: one for all words as long as they are accessed as a [`Row`], by words until a
-/// narrow access comes, then by bytes.
-#[derive(Debug)]
-pub struct Page {
-    lines: Vec<Line>,
-    bytes: u64,
-}
-
-impl Page {
-    fn new(bytes: u64) -> Page {
-        let lines = (0..bytes.div_ceil(LINE)).map(|_| Line::Row(Row::default())).collect();
-        Page { lines, bytes }
-    }
-
-    /// Forgets all accesses.
-    pub fn forget(&mut self) {
-        for line in &mut self.lines {
-            match line {
-                // Most of what is not accessed stays like that.
-                Line::Row(row) if row.marks.write.is_empty() && row.marks.read.is_empty() => {}
-                Line::Row(_) | Line::Words(_) | Line::Bytes(_) => *line = Line::Row(Row::default()),
-            }
-        }
-    }
-
-    /// A page of nothing, to stand in for one that is away.
-    pub fn none() -> Page {
-        Page { lines: Vec::new(), bytes: 0 }
-    }
-
-    /// The line from `at` on, if it is accessed as a row; one that nobody has accessed becomes a row of this form.
-    #[inline]
-    pub fn row(&mut self, at: u64, first: u8, shift: u8) -> Option<&mut Row> {
-        // Words beyond the end are nobody's.
-        if at + LINE > self.bytes {
-            return None;
-        }
-        let Some(Line::Row(row)) = self.lines.get_mut((at / LINE) as usize) else { return None };
-        if row.marks.write.is_empty() && row.marks.read.is_empty() {
-            (row.first, row.shift) = (first, shift);
-        }
-        ((row.first, row.shift) == (first, shift)).then_some(row)
-    }
-
-    /// Calls `each` on the cells of the bytes `from..from + bytes` of the page.
-    #[inline]
-    pub fn cells(&mut self, from: u64, bytes: u64, mut each: impl FnMut(&mut Cell)) {
-        let end = (from + bytes).min(self.bytes);
-        let mut at = from;
-        while at < end {
-            let (line, within) = ((at / LINE) as usize, (at % LINE) as usize);
-            let here = (end - at).min(LINE - at % LINE) as usize;
-            at += here as u64;
-            let Some(line) = self.lines.get_mut(line) else { return };
-            if let Line::Row(row) = line {
-                *line = Line::Words(Box::new(std::array::from_fn(|word| row.cell(word))));
-            }
-            if let Line::Words(cells) = line {
-                if within.is_multiple_of(4) && here.is_multiple_of(4) {
-                    cells[within / 4..(within + here) / 4].iter_mut().for_each(&mut each);
-                    continue;
-                }
-                *line = Line::Bytes(Box::new(std::array::from_fn(|byte| cells[byte / 4])));
-            }
-            if let Line::Bytes(cells) = line {
-                cells[within..within + here].iter_mut().for_each(&mut each);
-            }
-        }
-    }
 }
 
 const SHARDS: usize = 64;
@@ -304,12 +193,11 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// A shadow that takes about `limit` bytes at most, as long as words are accessed whole.
+    /// A shadow that takes about `limit` bytes at most.
     pub fn new(limit: u64) -> Shadow {
-        let bytes = PAGE / 4 * size_of::<Cell>() as u64 + PAGE / LINE * size_of::<Line>() as u64;
         Shadow {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            left: AtomicU64::new(limit / bytes),
+            left: AtomicU64::new(limit / page::USUAL_BYTES),
         }
     }
 
@@ -321,7 +209,7 @@ impl Shadow {
         }
         let fewer = |left: u64| left.checked_sub(1);
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).ok()?;
-        let page = Arc::new(Mutex::new(Page::new(PAGE)));
+        let page = Arc::new(Mutex::new(Page::new(PAGE, false)));
         shard.insert(number, page.clone());
         Some(page)
     }
@@ -341,5 +229,5 @@ pub fn room() -> u64 {
 
 /// The shadow of a block's shared memory.
 pub fn of_shared(bytes: u32) -> Page {
-    Page::new(u64::from(bytes).next_multiple_of(4))
+    Page::new(u64::from(bytes).next_multiple_of(4), true)
 }

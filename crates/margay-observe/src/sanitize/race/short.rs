@@ -8,8 +8,9 @@ use margay_ir::Space;
 
 use super::look;
 use super::order::Thread;
+use super::page::{LINE, Page, Row};
 use super::reads::{Place, Steps};
-use super::shadow::{Cell, Kind, LINE, Mark, PAGE, Page, Row, Width};
+use super::shadow::{Cell, Kind, Mark, PAGE, Width};
 use super::state::State;
 use super::unordered::Looker;
 use super::watch::{RaceObserver, RaceWatch};

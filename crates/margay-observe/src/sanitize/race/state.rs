@@ -7,8 +7,9 @@ use parking_lot::RwLock;
 use smallvec::SmallVec;
 
 use super::order::{Block, Stamps, Tick, Time};
+use super::page::Page;
 use super::reads::Reads;
-use super::shadow::{self, Page};
+use super::shadow;
 use super::unordered::Unordered;
 
 /// Which stamps the warps of a block used for widened marks.

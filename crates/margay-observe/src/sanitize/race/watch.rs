@@ -19,10 +19,11 @@ use smallvec::SmallVec;
 
 use super::look::Look;
 use super::order::{Block, Knowledge, Stamps, Strong, SyncVariable, Thread, Tick, Time};
+use super::page::Page;
 use super::quick::Quick;
 use super::reads::Steps;
 use super::report::Pair;
-use super::shadow::{self, Cell, Kind, Mark, PAGE, Page, Shadow, Width};
+use super::shadow::{self, Cell, Kind, Mark, PAGE, Shadow, Width};
 use super::short::NEAR_SITES;
 use super::state::{State, Used};
 use super::unordered::Looker;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::sanitize::finding::{Actor, Source};
-use crate::tool::Order;
+use crate::tool::{CommandQueue, Order};
 
 /// Bytes of a page of a footprint.
 pub const PAGE: u64 = 4096;
@@ -148,18 +148,31 @@ impl Footprint {
         }
     }
 
+    /// What it did, as a sentence says it, and where.
     pub fn name(&self, kind: Kind) -> String {
-        let stream = match self.stream {
-            0 | 1 => "the default stream".to_owned(),
-            2 => "a thread's default stream".to_owned(),
-            n => format!("stream {n:#x}"),
-        };
+        let (did, place) = (kind.name(), self.place());
         match &self.touched {
-            Touched::Launch { kernel, .. } => format!("{} by `{kernel}` in {stream}", kind.name()),
+            Touched::Launch { kernel, .. } => format!("{did} by `{kernel}` in {place}"),
             Touched::Copy(ranges) if ranges.iter().all(|(k, _)| *k == Kind::Write) => {
-                format!("{} by a fill in {stream}", kind.name())
+                format!("{did} by a fill in {place}")
             }
-            Touched::Copy(_) => format!("{} by a copy in {stream}", kind.name()),
+            Touched::Copy(_) => format!("{did} by a copy in {place}"),
+        }
+    }
+
+    fn place(&self) -> String {
+        let stream = match (self.order.commands, self.stream) {
+            (Some(CommandQueue { number, in_order: true }), _) => format!("command queue {number}"),
+            (Some(CommandQueue { number, in_order: false }), _) => {
+                format!("command queue {number}, which is out of order")
+            }
+            (None, 0 | 1) => "the default stream".to_owned(),
+            (None, 2) => "a thread's default stream".to_owned(),
+            (None, n) => format!("stream {n:#x}"),
+        };
+        match self.order.nodes.as_slice() {
+            [] => stream,
+            [_, ..] => format!("a graph in {stream}"),
         }
     }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! racecheck between streams: launches and copies that nothing orders, and that touch the same bytes.
+//! racecheck between streams, nodes of a graph and command queues: launches and copies that nothing orders, and that
+//! touch the same bytes.
 //!
 //! CUDA C++ Programming Guide, "Asynchronous Concurrent Execution": commands of different streams may run in any
-//! order, or at once, unless an event, the default stream's rules or the host program orders them. What a launch or
+//! order, or at once, unless an event, the default stream's rules or the host program orders them; so may the nodes of
+//! a graph without a path of edges between them ("CUDA Graphs"), and OpenCL's commands (OpenCL 3.0, section 5.11) of
+//! two queues, or of one that is out of order, without events, barriers or clFinish. What a launch or
 //! copy touched is kept as its *footprint* and compared with those of earlier ones by their [`Order`]: the verdict does
 //! not depend on what really ran first.
 //!
@@ -125,6 +128,22 @@ fn report(state: &State, new: &Footprint, old: &Footprint, clash: &Clash, sink: 
         Touched::Copy(_) => None,
     });
     let actors = [new.actor(mine, address), old.actor(theirs, address)];
+    let (words, cure) = match new.order.commands {
+        Some(_) => (
+            Words::OpenCl,
+            "let the second command wait for the first one's event, put a barrier between, or call clFinish before \
+             it is queued",
+        ),
+        None if new.order.is_in_graph_of(&old.order) => (
+            Words::Cuda,
+            "let one node depend on the other (cudaGraphAddDependencies), or capture them in one stream",
+        ),
+        None => (
+            Words::Cuda,
+            "let one stream wait for an event of the other (cudaEventRecord, cudaStreamWaitEvent), or synchronise \
+             before the second is queued",
+        ),
+    };
     sink.add(
         Finding {
             check: Check::Race,
@@ -136,16 +155,14 @@ fn report(state: &State, new: &Footprint, old: &Footprint, clash: &Clash, sink: 
                 old.name(theirs),
                 new.name(mine)
             ),
-            cure: "let one stream wait for an event of the other (cudaEventRecord, cudaStreamWaitEvent), or \
-                   synchronise before the second is queued"
-                .to_owned(),
+            cure: cure.to_owned(),
             space: Some("global".to_owned()),
             address: Some(address),
             bytes: None,
             object: state.allocation(address).map(|(base, end, label)| {
                 format!("`{label}`, byte {} of {}", address - base, end - base)
             }),
-            words: Words::default(),
+            words,
             actors: actors.into_iter().flatten().collect(),
             count: 1,
         },

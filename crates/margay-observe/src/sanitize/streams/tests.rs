@@ -8,12 +8,12 @@ use std::sync::Arc;
 use super::footprint::{Footprint, Kind, PAGE, Page, Place, Touched};
 use super::{State, add};
 use crate::sanitize::view::Sink;
-use crate::tool::Order;
+use crate::tool::{NodeOrder, Order};
 
 fn order(queue: u64, sequence: u64, known: &[(u64, u64)]) -> Order {
     let mut clock: BTreeMap<u64, u64> = known.iter().copied().collect();
     clock.insert(queue, sequence);
-    Order { queue, sequence, clock: Arc::new(clock) }
+    Order { queue, sequence, clock: Arc::new(clock), nodes: Vec::new(), commands: None }
 }
 
 fn launch(order: Order, kind: Kind, bytes: Range<u64>) -> Footprint {
@@ -83,4 +83,32 @@ fn a_piece_is_its_bytes() {
         let count: u32 = bits(&whole).iter().map(|word| word.count_ones()).sum();
         assert_eq!(u64::from(count), bytes);
     }
+}
+
+#[test]
+fn nodes_of_a_graph_are_ordered_by_its_edges() {
+    let node = |launch, number, after: u64| {
+        let after = Arc::from([after]);
+        let mut order = order(1, 10 * launch + number as u64, &[]);
+        order.nodes = vec![NodeOrder { launch, number, after }];
+        order
+    };
+    // 0, then 1 and 2, then 3.
+    let four = [node(1, 0, 0), node(1, 1, 0b1), node(1, 2, 0b1), node(1, 3, 0b111)];
+    let pair = |a: &Order, b: &Order| {
+        findings(vec![launch(a.clone(), Kind::Write, 0..8), launch(b.clone(), Kind::Read, 0..8)])
+    };
+    assert_eq!(pair(&four[1], &four[2]), 1);
+    assert_eq!(pair(&four[0], &four[2]) + pair(&four[1], &four[3]) + pair(&four[2], &four[3]), 0);
+    // The next launch comes after all of them, and so does what is in the stream.
+    assert_eq!(pair(&four[1], &node(2, 2, 0b1)) + pair(&four[2], &order(1, 15, &[])), 0);
+    // Graphs within a node.
+    let inner = |launch, number, after: u64| {
+        let mut order = four[1].clone();
+        order.nodes.push(NodeOrder { launch, number, after: Arc::from([after]) });
+        order
+    };
+    assert_eq!(pair(&inner(7, 0, 0), &inner(7, 1, 0)), 1);
+    assert_eq!(pair(&inner(7, 0, 0), &inner(8, 1, 0)) + pair(&inner(7, 0, 0), &four[1]), 0);
+    assert_eq!(pair(&inner(7, 0, 0), &four[2]), 1);
 }

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Cells of 6 bytes: of each mark a number in a table of the page, and the lane, by which the marks of a warp's one access
+//! differ; and what was written.
+
+use super::shadow::{Cell, Mark};
+
+/// Marks that a page has numbers for, at most: with more of them, cells as they are take less.
+pub const MOST_MARKS: usize = 1280;
+/// Of those that have a number at all, as 5 of 16 bits are the lane.
+const NUMBERS: usize = 1 << 11;
+/// Marks that a table makes room for at once.
+const STEP: usize = 64;
+
+/// The marks of a page, with lane 0, by number; 0 is none.
+#[derive(Debug, Default)]
+pub struct Marks {
+    /// From 1.
+    list: Vec<Mark>,
+    room: usize,
+    /// Numbers by hash: a power of two of them, more than there are marks.
+    slots: Vec<u16>,
+    /// Of the write and the read that came last, as the next byte's nearly always are.
+    last: [u16; 2],
+}
+
+impl Marks {
+    pub fn clear(&mut self) {
+        *self = Marks::default();
+    }
+
+    fn mark(&self, packed: u16) -> Mark {
+        match (packed >> 5).checked_sub(1) {
+            Some(n) => self.list[n as usize].of_lane((packed & 31) as u8),
+            None => Mark::default(),
+        }
+    }
+
+    /// The number of a mark, and its lane; `None` if there is no room.
+    fn pack(&mut self, mark: Mark, last: usize) -> Option<u16> {
+        if mark.is_empty() {
+            return Some(0);
+        }
+        let (common, lane) = (mark.of_lane(0), u16::from(mark.thread().lane));
+        let near = self.last[last];
+        if near != 0 && self.list[near as usize - 1] == common {
+            return Some(near << 5 | lane);
+        }
+        let number = self.number(common)?;
+        self.last[last] = number;
+        Some(number << 5 | lane)
+    }
+
+    fn number(&mut self, common: Mark) -> Option<u16> {
+        let at = self.slot(common)?;
+        if self.slots[at] == 0 {
+            if self.list.len() == self.room {
+                return None;
+            }
+            self.list.push(common);
+            self.slots[at] = self.list.len() as u16;
+        }
+        Some(self.slots[at])
+    }
+
+    /// The slot of a mark, or the one that it would have; `None` if there are none at all.
+    fn slot(&self, common: Mark) -> Option<usize> {
+        let mask = self.slots.len().checked_sub(1)?;
+        let mut at = common.hash() as usize & mask;
+        // There are more slots than marks.
+        while self.slots[at] != 0 && self.list[self.slots[at] as usize - 1] != common {
+            at = (at + 1) & mask;
+        }
+        Some(at)
+    }
+
+    /// Keeps only the marks that are used, and makes room for more. Returns their new numbers by the old ones.
+    pub fn keep(&mut self, used: &Uses) -> Vec<u16> {
+        let live = used.count();
+        let room = (live + STEP.max(live / 8)).min(NUMBERS - 1);
+        let mut list = Vec::with_capacity(room);
+        let mut numbers = vec![0; self.list.len() + 1];
+        for (n, mark) in self.list.iter().enumerate() {
+            if used.has(n as u16 + 1) {
+                list.push(*mark);
+                numbers[n + 1] = list.len() as u16;
+            }
+        }
+        (self.list, self.room, self.last) = (list, room, [0; 2]);
+        self.slots = vec![0; (room + room / 4).next_power_of_two()];
+        for n in 0..self.list.len() {
+            if let Some(at) = self.slot(self.list[n]) {
+                self.slots[at] = n as u16 + 1;
+            }
+        }
+        numbers
+    }
+}
+
+/// Which numbers are used.
+#[derive(Debug)]
+pub struct Uses([u64; NUMBERS / 64]);
+
+impl Default for Uses {
+    fn default() -> Uses {
+        Uses([0; NUMBERS / 64])
+    }
+}
+
+impl Uses {
+    fn add(&mut self, number: u16) {
+        self.0[number as usize / 64] |= 1 << (number % 64);
+    }
+
+    fn has(&self, number: u16) -> bool {
+        self.0[number as usize / 64] >> (number % 64) & 1 != 0
+    }
+
+    /// Marks that are used.
+    pub fn count(&self) -> usize {
+        // Number 0 is no mark.
+        let first = (self.0[0] & !1).count_ones();
+        (first + self.0[1..].iter().map(|word| word.count_ones()).sum::<u32>()) as usize
+    }
+}
+
+/// The cells of a line.
+#[derive(Debug)]
+pub struct Packed<const N: usize> {
+    write: [u16; N],
+    read: [u16; N],
+    /// Of the write's mark; what else has a value has it in the table.
+    value: [u16; N],
+}
+
+impl<const N: usize> Default for Packed<N> {
+    fn default() -> Packed<N> {
+        Packed { write: [0; N], read: [0; N], value: [0; N] }
+    }
+}
+
+impl<const N: usize> Packed<N> {
+    #[inline]
+    pub fn cell(&self, marks: &Marks, n: usize) -> Cell {
+        let write = marks.mark(self.write[n]).with_value(self.value[n]);
+        Cell { write, read: marks.mark(self.read[n]) }
+    }
+
+    /// False, with nothing done, if there is no room in the table.
+    #[inline]
+    pub fn put(&mut self, marks: &mut Marks, n: usize, cell: Cell) -> bool {
+        let Some(write) = marks.pack(cell.write.with_value(0), 0) else { return false };
+        let Some(read) = marks.pack(cell.read, 1) else { return false };
+        (self.write[n], self.read[n], self.value[n]) = (write, read, cell.write.value());
+        true
+    }
+
+    /// Notes the numbers that the cells have.
+    pub fn note(&self, used: &mut Uses) {
+        self.write.iter().chain(&self.read).for_each(|packed| used.add(packed >> 5));
+    }
+
+    /// Gives the marks other numbers.
+    pub fn renumber(&mut self, numbers: &[u16]) {
+        for packed in self.write.iter_mut().chain(&mut self.read) {
+            *packed = numbers[(*packed >> 5) as usize] << 5 | *packed & 31;
+        }
+    }
+}
+
+impl Packed<32> {
+    /// The same with a cell for each byte.
+    pub fn divided(&self) -> Packed<128> {
+        let bytes = |words: &[u16; 32]| std::array::from_fn(|n| words[n / 4]);
+        Packed { write: bytes(&self.write), read: bytes(&self.read), value: bytes(&self.value) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use margay_ir::Scope;
+
+    use super::super::order::Thread;
+    use super::super::shadow::Kind;
+    use super::*;
+
+    fn mark(block: u32, lane: u8, kind: Kind) -> Mark {
+        Mark::new(Thread { block, warp: 3, lane }, 9, 17, kind, Some(Scope::Gpu))
+    }
+
+    #[test]
+    fn cells_come_back_as_they_went_in() {
+        let (mut marks, mut line) = (Marks::default(), Packed::<32>::default());
+        let cell = |n: usize| Cell {
+            write: mark(n as u32 / 4, n as u8, Kind::Write).with_value(n as u16 + 1),
+            read: match n % 3 {
+                0 => Mark::default(),
+                _ => mark(7, 31 - n as u8, Kind::Read),
+            },
+        };
+        assert!(!line.put(&mut marks, 0, cell(0)), "a new table has no room");
+        marks.keep(&Uses::default());
+        assert!((0..32).all(|n| line.put(&mut marks, n, cell(n))));
+        assert!((0..32).all(|n| line.cell(&marks, n) == cell(n)));
+        assert_eq!(marks.list.len(), 9, "lanes and values are none of the table's");
+        let bytes = line.divided();
+        assert!((0..128).all(|n| bytes.cell(&marks, n) == cell(n / 4)));
+    }
+
+    #[test]
+    fn marks_that_nothing_has_are_forgotten() {
+        let (mut marks, mut line) = (Marks::default(), Packed::<32>::default());
+        marks.keep(&Uses::default());
+        let cell = |block| Cell { write: mark(block, 5, Kind::Write), read: Mark::default() };
+        let full = (0..).find(|&block| !line.put(&mut marks, 0, cell(block)));
+        assert_eq!(full, Some(STEP as u32));
+        assert!(line.put(&mut marks, 1, cell(40)));
+        let mut used = Uses::default();
+        line.note(&mut used);
+        assert_eq!(used.count(), 2);
+        let numbers = marks.keep(&used);
+        line.renumber(&numbers);
+        assert_eq!((line.cell(&marks, 0), line.cell(&marks, 1)), (cell(STEP as u32 - 1), cell(40)));
+        assert!(line.put(&mut marks, 2, cell(STEP as u32)));
+    }
+}

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The cells of a page, line by line, in as little memory as what was done to the line allows.
+//!
+//! - A line of 128 bytes that whole warps access, lane after lane, has one cell ([`Row`]).
+//! - Else there is a cell for each word, and once less than a word is accessed, for each byte: 6 bytes each, with the
+//!   page's table of marks ([`super::packed`]), as what the lanes of a warp do at once differs little.
+//! - Where too many different marks meet in a page, cells are kept as they are: 32 bytes each. Words do so first.
+
+use super::packed::{MOST_MARKS, Marks, Packed, Uses};
+use super::shadow::{Cell, Mark, PAGE};
+
+/// Bytes of a line.
+pub const LINE: u64 = 128;
+const WORDS: usize = (LINE / 4) as usize;
+
+/// A line that a warp accesses whole, and before it others did, each lane the same words. Marks name lane 0 and stand
+/// for the lane of each word.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    pub marks: Cell,
+    /// The lane of the first word, and how many words each has: a power of two.
+    pub first: u8,
+    pub shift: u8,
+    /// What each lane wrote, as [`Mark::value`].
+    pub values: [u16; WORDS],
+}
+
+impl Row {
+    /// Whether nobody has accessed it.
+    fn is_empty(&self) -> bool {
+        self.marks.write.is_empty() && self.marks.read.is_empty()
+    }
+
+    /// Lanes that have words here.
+    pub fn lanes(&self) -> u32 {
+        let lanes = WORDS as u32 >> self.shift;
+        (u32::MAX >> (32 - lanes)) << self.first
+    }
+
+    fn lane(&self, word: usize) -> u8 {
+        self.first + (word >> self.shift) as u8
+    }
+
+    fn cell(&self, word: usize) -> Cell {
+        let lane = self.lane(word);
+        let of = |mark: Mark| if mark.is_empty() { mark } else { mark.of_lane(lane) };
+        let Cell { write, read } = self.marks;
+        Cell { write: of(write).with_value(self.values[lane as usize]), read: of(read) }
+    }
+}
+
+impl Default for Row {
+    fn default() -> Row {
+        Row { marks: Cell::default(), first: 0, shift: 0, values: [0; WORDS] }
+    }
+}
+
+/// How the cells of a line are kept.
+#[derive(Debug)]
+enum Line {
+    /// In `Page::rows`, or nobody has accessed it.
+    Row,
+    Words(Box<Packed<WORDS>>),
+    Bytes(Box<Packed<BYTES>>),
+    PlainWords(Box<[Cell; WORDS]>),
+    PlainBytes(Box<[Cell; BYTES]>),
+}
+
+const BYTES: usize = LINE as usize;
+
+/// What a page takes if its words are accessed in ever other ways.
+pub const USUAL_BYTES: u64 =
+    PAGE / 4 * size_of::<Cell>() as u64 + PAGE / LINE * size_of::<Line>() as u64;
+
+/// See the module's header.
+#[derive(Debug)]
+pub struct Page {
+    lines: Vec<Line>,
+    /// Of every line, once one is accessed as a row.
+    rows: Vec<Row>,
+    marks: Marks,
+    /// Words are kept as they are: they have met too many different marks, or that was asked for.
+    plain_words: bool,
+    bytes: u64,
+}
+
+impl Page {
+    /// `plain_words`: cells of words are kept as they are, which is faster.
+    pub fn new(bytes: u64, plain_words: bool) -> Page {
+        let lines = (0..bytes.div_ceil(LINE)).map(|_| Line::Row).collect();
+        Page { lines, rows: Vec::new(), marks: Marks::default(), plain_words, bytes }
+    }
+
+    /// A page of nothing, to stand in for one that is away.
+    pub fn none() -> Page {
+        Page::new(0, true)
+    }
+
+    /// Forgets all accesses.
+    pub fn forget(&mut self) {
+        for line in &mut self.lines {
+            match line {
+                Line::Row => {}
+                Line::Words(_) | Line::Bytes(_) | Line::PlainWords(_) | Line::PlainBytes(_) => {
+                    *line = Line::Row;
+                }
+            }
+        }
+        for row in self.rows.iter_mut().filter(|row| !row.is_empty()) {
+            row.marks = Cell::default();
+        }
+        self.marks.clear();
+    }
+
+    /// The line from `at` on, if it is accessed as a row; one that nobody has accessed becomes a row of this form.
+    #[inline]
+    pub fn row(&mut self, at: u64, first: u8, shift: u8) -> Option<&mut Row> {
+        // Words beyond the end are nobody's.
+        if at + LINE > self.bytes {
+            return None;
+        }
+        let line = (at / LINE) as usize;
+        let Line::Row = self.lines.get(line)? else { return None };
+        if self.rows.is_empty() {
+            self.rows = vec![Row::default(); self.lines.len()];
+        }
+        let row = &mut self.rows[line];
+        if row.is_empty() {
+            (row.first, row.shift) = (first, shift);
+        }
+        ((row.first, row.shift) == (first, shift)).then_some(row)
+    }
+
+    /// Calls `each` on the cells of the bytes `from..from + bytes` of the page.
+    #[inline]
+    pub fn cells(&mut self, from: u64, bytes: u64, mut each: impl FnMut(&mut Cell)) {
+        let end = (from + bytes).min(self.bytes);
+        let mut at = from;
+        while at < end {
+            let (line, within) = ((at / LINE) as usize, (at % LINE) as usize);
+            let here = (end - at).min(LINE - at % LINE) as usize;
+            at += here as u64;
+            let whole = within.is_multiple_of(4) && here.is_multiple_of(4);
+            let (words, bytes) = (within / 4..(within + here) / 4, within..within + here);
+            match self.lines.get_mut(line) {
+                Some(Line::PlainWords(cells)) if whole => {
+                    cells[words].iter_mut().for_each(&mut each);
+                    continue;
+                }
+                Some(Line::PlainBytes(cells)) => {
+                    cells[bytes].iter_mut().for_each(&mut each);
+                    continue;
+                }
+                Some(Line::Words(_)) if whole => {}
+                Some(Line::Bytes(_)) => {}
+                Some(_) => self.divide(line, whole),
+                None => return,
+            }
+            let cells = match self.lines[line] {
+                Line::Row | Line::Words(_) | Line::PlainWords(_) => words,
+                Line::Bytes(_) | Line::PlainBytes(_) => bytes,
+            };
+            for n in cells {
+                let old = self.get(line, n);
+                let mut cell = old;
+                each(&mut cell);
+                if cell != old {
+                    self.put(line, n, cell);
+                }
+            }
+        }
+    }
+
+    /// Gives a line a cell for each word, if that is enough, or else for each byte.
+    #[cold]
+    fn divide(&mut self, line: usize, whole: bool) {
+        match std::mem::replace(&mut self.lines[line], Line::Row) {
+            Line::Row => {
+                let row = self.rows.get(line).copied().unwrap_or_default();
+                self.lines[line] = match (whole, self.plain_words) {
+                    (true, true) => Line::PlainWords(Box::new([Cell::default(); WORDS])),
+                    (true, false) => Line::Words(Box::default()),
+                    (false, _) => Line::Bytes(Box::default()),
+                };
+                let (cells, each) = if whole { (WORDS, 1) } else { (BYTES, 4) };
+                if !row.is_empty() {
+                    (0..cells).for_each(|n| self.put(line, n, row.cell(n / each)));
+                    self.rows[line] = Row::default();
+                }
+                self.drop_rows();
+            }
+            Line::Words(words) => self.lines[line] = Line::Bytes(Box::new(words.divided())),
+            Line::PlainWords(words) => {
+                self.lines[line] = Line::Bytes(Box::default());
+                (0..BYTES).for_each(|n| self.put(line, n, words[n / 4]));
+            }
+            bytes @ (Line::Bytes(_) | Line::PlainBytes(_)) => self.lines[line] = bytes,
+        }
+    }
+
+    /// Rows that nothing is kept in any more take no memory. Of shared memory they come again with the next block.
+    fn drop_rows(&mut self) {
+        let of_global = self.bytes == PAGE;
+        if of_global && self.rows.iter().all(Row::is_empty) {
+            self.rows = Vec::new();
+        }
+    }
+
+    fn get(&self, line: usize, n: usize) -> Cell {
+        match &self.lines[line] {
+            Line::Row => Cell::default(),
+            Line::Words(words) => words.cell(&self.marks, n),
+            Line::Bytes(bytes) => bytes.cell(&self.marks, n),
+            Line::PlainWords(words) => words[n],
+            Line::PlainBytes(bytes) => bytes[n],
+        }
+    }
+
+    fn put(&mut self, line: usize, n: usize, cell: Cell) {
+        loop {
+            let done = match &mut self.lines[line] {
+                Line::Row => true,
+                Line::Words(words) => words.put(&mut self.marks, n, cell),
+                Line::Bytes(bytes) => bytes.put(&mut self.marks, n, cell),
+                Line::PlainWords(words) => {
+                    words[n] = cell;
+                    true
+                }
+                Line::PlainBytes(bytes) => {
+                    bytes[n] = cell;
+                    true
+                }
+            };
+            if done {
+                return;
+            }
+            self.make_room(line);
+        }
+    }
+
+    /// Forgets marks that no cell has any more, and keeps cells plain where too many are left.
+    #[cold]
+    fn make_room(&mut self, line: usize) {
+        let used = loop {
+            let mut used = Uses::default();
+            for line in &self.lines {
+                match line {
+                    Line::Words(words) => words.note(&mut used),
+                    Line::Bytes(bytes) => bytes.note(&mut used),
+                    Line::Row | Line::PlainWords(_) | Line::PlainBytes(_) => {}
+                }
+            }
+            if used.count() <= MOST_MARKS || !self.unpack(line) {
+                break used;
+            }
+        };
+        let packed = |line: &Line| matches!(line, Line::Words(_) | Line::Bytes(_));
+        if !self.lines.iter().any(packed) {
+            return self.marks.clear();
+        }
+        let numbers = self.marks.keep(&used);
+        for line in &mut self.lines {
+            match line {
+                Line::Words(words) => words.renumber(&numbers),
+                Line::Bytes(bytes) => bytes.renumber(&numbers),
+                Line::Row | Line::PlainWords(_) | Line::PlainBytes(_) => {}
+            }
+        }
+    }
+
+    /// Keeps words plain from now on; if there are none that are packed, then this line. False if it is, too.
+    fn unpack(&mut self, line: usize) -> bool {
+        let (marks, mut done) = (&self.marks, false);
+        for own in &mut self.lines {
+            if let Line::Words(words) = own {
+                let cells = std::array::from_fn(|n| words.cell(marks, n));
+                *own = Line::PlainWords(Box::new(cells));
+                (self.plain_words, done) = (true, true);
+            }
+        }
+        if !done && let Line::Bytes(bytes) = &self.lines[line] {
+            let cells = std::array::from_fn(|n| bytes.cell(marks, n));
+            self.lines[line] = Line::PlainBytes(Box::new(cells));
+            done = true;
+        }
+        done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::order::Thread;
+    use super::super::shadow::Kind;
+    use super::*;
+
+    /// Any access of any thread.
+    fn mark(n: u64) -> Mark {
+        let n = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        let me = Thread { block: n as u32 >> 7, warp: (n >> 5 & 3) as u16, lane: (n & 31) as u8 };
+        let kind = [Kind::Read, Kind::Write, Kind::Atomic][(n >> 9) as usize % 3];
+        Mark::new(me, 1 + (n >> 12 & 7) as u32, (n >> 3) as u32 & 15, kind, None)
+    }
+
+    /// However a page keeps its cells, they are those of a list of bytes.
+    #[test]
+    fn a_page_is_its_bytes() {
+        for (kinds, plain) in [(8, true), (8, false), (300, false), (1 << 20, false)] {
+            let mut page = Page::new(PAGE, plain);
+            let mut bytes = vec![Cell::default(); PAGE as usize];
+            let mut seed = 7u64;
+            let mut next = |below: u64| {
+                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                (seed >> 33) % below
+            };
+            for step in 0..40_000 {
+                let sizes: &[u64] = if step < 10_000 { &[4, 8, 16] } else { &[1, 1, 1, 1, 2, 4] };
+                let size = sizes[next(sizes.len() as u64) as usize];
+                let at = next(PAGE / size) * size;
+                let (new, writes) = (mark(next(kinds)), next(2) == 0);
+                let new = if writes { new.with_value(next(1 << 16) as u16) } else { new };
+                let change = |cell: &mut Cell| match writes {
+                    true => *cell = Cell { write: new, read: Mark::default() },
+                    false => cell.read = new,
+                };
+                let mut seen = Vec::new();
+                page.cells(at, size, |cell| {
+                    seen.push(*cell);
+                    change(cell);
+                });
+                let own = &mut bytes[at as usize..(at + size) as usize];
+                let step = own.len() / seen.len();
+                assert!(step == 1 || step == 4, "cells of {step} bytes");
+                for (n, cell) in own.iter_mut().enumerate() {
+                    assert_eq!(*cell, seen[n / step]);
+                    change(cell);
+                }
+            }
+            let unpacked = page.lines.iter().filter(|l| matches!(l, Line::PlainBytes(_))).count();
+            assert_eq!(unpacked > 0, kinds == 1 << 20, "{kinds} kinds, {unpacked} lines unpacked");
+        }
+    }
+
+    #[test]
+    fn a_row_is_divided_with_its_lanes_and_values() {
+        for (size, first, shift) in [(4, 0, 0), (1, 0, 0), (4, 16, 1)] {
+            let mut page = Page::new(PAGE, false);
+            let row = page.row(128, first, shift).unwrap();
+            row.marks.write = mark(3).of_lane(0);
+            row.values = std::array::from_fn(|lane| lane as u16 + 1);
+            assert!(page.row(128, first, shift).is_some());
+            let mut cells = Vec::new();
+            page.cells(128, 128 / size * size, |cell| cells.push(*cell));
+            page.cells(128, size, |_| {});
+            assert!(page.row(128, first, shift).is_none() && page.rows.is_empty());
+            for (word, cell) in cells.iter().enumerate() {
+                let lane = first + (word >> shift) as u8;
+                assert_eq!(cell.write, mark(3).of_lane(lane).with_value(u16::from(lane) + 1));
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the checks of races and of initialisation take of memory, for each byte that a kernel touches.
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::Bench;
+use margay_exec::jit::{Engine, unavailable};
+use margay_observe::Tool;
+use margay_observe::sanitize::finding::Check;
+use margay_observe::sanitize::{Checks, Filter};
+use margay_observe::tool::CopyEvent;
+
+/// Counts what is allocated now, and what was at most.
+struct Counted;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+fn count(bytes: usize) {
+    let now = NOW.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    MOST.fetch_max(now, Ordering::Relaxed);
+}
+
+// SAFETY: everything is the system's own allocator's.
+unsafe impl GlobalAlloc for Counted {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: the caller's promises are those that are asked for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTED: Counted = Counted;
+
+const BYTES: usize = 1 << 18;
+const SHARED: usize = 32 << 10;
+
+/// A kernel of two buffers, `%rd1` and `%rd2`; `%r3` is the thread of the grid, `%r1` that of the block, `%r4` the address of
+/// shared memory.
+fn kernel(body: &str) -> String {
+    format!(
+        ".version 8.3\n.target sm_90\n.address_size 64\n.shared .align 16 .b8 tile[{SHARED}];\n\
+         .visible .entry k(.param .u64 a, .param .u64 b) {{\n\
+         .local .align 16 .b8 own[2048];\n\
+         .reg .b16 %h<9>; .reg .b32 %r<64>; .reg .b64 %rd<32>; .reg .pred %p<8>;\n\
+         ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b];\n\
+         mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r5, %ntid.x;\n\
+         mad.lo.u32 %r3, %r2, %r5, %r1; mov.u32 %r4, tile;\n\
+         {body}\nret;\n}}\n"
+    )
+}
+
+/// What a check takes at most while the kernel runs.
+fn taken(body: &str, engine: Engine, blocks: u32, threads: u32, check: Check) -> usize {
+    let mut bench = Bench::new(&["h200"]);
+    bench.engine = Some(engine);
+    let module = bench.load_text(&kernel(body));
+    let buffers = [bench.buffer(&vec![7; BYTES]), bench.buffer(&vec![9; BYTES])];
+    let directory =
+        std::env::temp_dir().join(format!("margay-check-memory-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let checks = Checks::start(&directory, BTreeSet::from([check]), Filter::default());
+    let most = |launch: &dyn Fn()| {
+        let before = NOW.load(Ordering::Relaxed);
+        MOST.store(before, Ordering::Relaxed);
+        launch();
+        MOST.load(Ordering::Relaxed) - before
+    };
+    let (grid, block) = ([blocks, 1, 1], [threads, 1, 1]);
+    for at in buffers {
+        checks.allocated(&bench.memory.find(at).unwrap());
+        let bytes = BYTES as u64;
+        checks.copied(&CopyEvent { to: at, from: None, bytes, stream: 0, order: None });
+    }
+    // The first launches make what stays.
+    bench.launch_plain(&module, "k", grid, block, &buffers);
+    bench.launch_under(&*checks, &module, "k", grid, block, &buffers);
+    let plain = most(&|| bench.launch_plain(&module, "k", grid, block, &buffers));
+    let watched = most(&|| bench.launch_under(&*checks, &module, "k", grid, block, &buffers));
+    let _ = std::fs::remove_dir_all(&directory);
+    assert!(checks.report().findings.is_empty(), "{body}");
+    watched.saturating_sub(plain)
+}
+
+/// The kernels: their name, body, threads, the bytes that they touch, and what the check of races may take for each.
+fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
+    // Lanes from the last to the first, which no row is made of.
+    let back = "xor.b32 %r3, %r3, 31;";
+    let at = |to: &str, base: &str, bytes: usize| {
+        format!("mul.wide.u32 {to}, %r3, {bytes}; add.u64 {to}, {to}, {base};")
+    };
+    let (a1, a2, a4) = (at("%rd5", "%rd1", 1), at("%rd5", "%rd1", 2), at("%rd5", "%rd1", 4));
+    let (b1, b4) = (at("%rd6", "%rd2", 1), at("%rd6", "%rd2", 4));
+    let all = BYTES as u32;
+    // Each thread counts in its own column of 256 rows of bytes.
+    let count = "and.b32 %r6, %r7, 255; shl.b32 %r6, %r6, 7; add.u32 %r6, %r6, %r4; add.u32 %r6, %r6, %r1; \
+                 ld.shared.u8 %h1, [%r6]; add.u16 %h1, %h1, 1; st.shared.u8 [%r6], %h1; \
+                 mad.lo.u32 %r7, %r7, 1664525, 1013904223;\n";
+    let histogram = format!(
+        "mul.lo.u32 %r7, %r1, 2654435761; mov.u32 %r8, 0; shl.b32 %r6, %r1, 0; ZERO: add.u32 %r9, %r6, %r4; \
+         st.shared.u8 [%r9], 0; add.u32 %r6, %r6, 128; setp.lt.u32 %p1, %r6, {SHARED}; @%p1 bra ZERO; LOOP: {} add.u32 %r8, %r8, 1; setp.lt.u32 %p1, %r8, 256; \
+         @%p1 bra LOOP;",
+        count.repeat(4)
+    );
+    vec![
+        ("rows of words", format!("{a4} st.global.u32 [%rd5], %r3;"), all / 4, BYTES, 2.5),
+        ("words", format!("{back} {a4} st.global.u32 [%rd5], %r3;"), all / 4, BYTES, 8.0),
+        (
+            "copied words",
+            format!("{back} {a4} {b4} ld.global.u32 %r6, [%rd5]; st.global.u32 [%rd6], %r6;"),
+            all / 4,
+            BYTES,
+            8.0,
+        ),
+        ("halves", format!("{a2} st.global.u16 [%rd5], %r3;"), all / 2, BYTES, 8.0),
+        ("bytes", format!("{a1} st.global.u8 [%rd5], %r3;"), all, BYTES, 8.0),
+        (
+            "bytes counted up",
+            format!(
+                "{a1} ld.global.u8 %r6, [%rd5]; add.u32 %r6, %r6, 1; st.global.u8 [%rd5], %r6;"
+            ),
+            all,
+            BYTES,
+            8.0,
+        ),
+        (
+            "copied bytes",
+            format!("{a1} {b1} ld.global.u8 %r6, [%rd5]; st.global.u8 [%rd6], %r6;"),
+            all,
+            BYTES,
+            8.0,
+        ),
+        (
+            "bytes written and read",
+            format!("{a1} st.global.u8 [%rd5], %r3; ld.global.u8 %r6, [%rd5];"),
+            all,
+            BYTES,
+            8.0,
+        ),
+        (
+            "bytes of a structure",
+            format!(
+                "{back} {a4} st.global.u8 [%rd5+1], %r3; st.global.u16 [%rd5+2], %r3; ld.global.u8 %r6, [%rd5];"
+            ),
+            all / 4,
+            BYTES,
+            8.0,
+        ),
+        (
+            "words anywhere",
+            format!(
+                "mul.lo.u32 %r3, %r3, 2654435761; and.b32 %r3, %r3, {}; {a4} st.global.u32 [%rd5], %r3;",
+                BYTES / 4 - 1
+            ),
+            all / 4,
+            BYTES,
+            8.0,
+        ),
+        (
+            "bytes anywhere",
+            format!(
+                "mul.lo.u32 %r3, %r3, 2654435761; and.b32 %r3, %r3, {}; {a1} st.global.u8 [%rd5], %r3;",
+                BYTES - 1
+            ),
+            all,
+            BYTES,
+            33.0,
+        ),
+        ("a byte histogram", histogram, 128, SHARED, 8.0),
+    ]
+}
+
+#[test]
+fn a_touched_byte_takes_little() {
+    let engines = match unavailable() {
+        None => vec![("interpreted", Engine::Interp), ("compiled", Engine::Jit)],
+        Some(why) => {
+            eprintln!("nothing can be compiled: {why}");
+            vec![("interpreted", Engine::Interp)]
+        }
+    };
+    for (how, engine) in engines {
+        for (name, body, threads, touched, most) in patterns() {
+            let block = threads.min(128);
+            let all = |check| taken(&body, engine, threads / block, block, check);
+            let per = |check| all(check) as f64 / touched as f64;
+            let (races, init) = (per(Check::Race), per(Check::Init));
+            println!(
+                "{how} {name}: {races:.2} bytes a byte for races, {init:.2} for initialisation"
+            );
+            assert!(races <= most, "{how} {name}: {races:.2} bytes a byte for races");
+            assert!(init <= 3.0, "{how} {name}: {init:.2} bytes a byte for initialisation");
+        }
+    }
+    // Local memory: nobody else touches it, and initialisation alone is watched.
+    let local = "mov.u32 %r6, 0; LOOP: cvt.u64.u32 %rd5, %r6; mov.u64 %rd6, own; add.u64 %rd6, %rd6, %rd5; \
+                 st.local.u8 [%rd6], %r6; add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 2048; @%p1 bra LOOP;";
+    let taken = taken(local, Engine::Interp, 1, 512, Check::Init) as f64;
+    let init = taken / (512.0 * 2048.0);
+    println!("local bytes: {init:.2} bytes a byte for initialisation");
+    assert!(init <= 3.0, "{init:.2}");
+}
