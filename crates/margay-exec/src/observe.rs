@@ -235,6 +235,25 @@ pub struct BlockEvent {
     pub shared_bytes: u32,
 }
 
+/// An argument on its way to a function, or a result on its way back.
+#[derive(Clone, Copy, Debug)]
+pub struct ArgumentEvent {
+    /// The call, or the return.
+    pub at: EventPlace,
+    /// The call.
+    pub call: u32,
+    /// The function.
+    pub callee: margay_ir::FuncId,
+    /// Its number among the arguments or the results.
+    pub index: usize,
+    pub returns: bool,
+    pub mask: u32,
+    pub bytes: u32,
+    /// Addresses in the lanes' local memory, where it is not in a register.
+    pub from: Option<[u64; 32]>,
+    pub to: Option<[u64; 32]>,
+}
+
 /// Watches a launch.
 pub trait Observer: Sync {
     /// What is reported to the watches. Asked once for each worker.
@@ -311,8 +330,8 @@ pub trait Watch {
     fn warp_sync(&mut self, _event: &WarpSyncEvent<'_>) {}
     /// Lanes `mask` of a warp have met at `bar.warp.sync`.
     fn warp_barrier(&mut self, _at: EventPlace, _mask: u32) {}
-    /// A call or a return has put an argument or a result into a lane's local memory: no instruction stores it.
-    fn argument(&mut self, _at: EventPlace, _lane: u32, _address: u64, _bytes: u32) {}
+    /// A call or a return has handed over an argument or a result: no instruction stores it.
+    fn argument(&mut self, _event: &ArgumentEvent) {}
     fn fence(&mut self, _at: EventPlace, _mask: u32) {}
     fn block_begins(&mut self, _block: &BlockEvent) {}
     /// Every thread of the block has exited.

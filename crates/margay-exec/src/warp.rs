@@ -22,7 +22,7 @@ use margay_codegen::Reason;
 use crate::interp::{self, Cx};
 use crate::jit;
 use crate::lanes::{FULL, Flow, LaneFault, WARP, active};
-use crate::observe::{BarrierEvent, Interest};
+use crate::observe::{ArgumentEvent, BarrierEvent, Interest};
 use crate::program::{ArgPlace, Program, Target};
 use crate::syscall;
 
@@ -708,8 +708,9 @@ impl Warp {
             Side { regs: caller_regs, local_base: caller.local_base },
             Side { regs: regs.as_ptr(), local_base: callee.local_base },
         );
-        for (&source, &target) in site.args.iter().zip(&callee.params) {
-            if let Err(fault) = copy_argument(cx, pc, mask, from, source, to, target) {
+        let passed = Passed { at: pc, call: pc, callee: callee.id, returns: false, mask };
+        for (n, (&source, &target)) in site.args.iter().zip(&callee.params).enumerate() {
+            if let Err(fault) = copy_argument(cx, (passed, n), from, source, to, target) {
                 return Err(WarpFault { fault, pc });
             }
         }
@@ -749,8 +750,10 @@ impl Warp {
         let caller = &cx.env.program.functions[caller_frame.function as usize];
         let from = Side { regs: frame.regs.as_ptr(), local_base: callee.local_base };
         let to = Side { regs: caller_frame.regs.as_ptr(), local_base: caller.local_base };
-        for (&source, &target) in callee.rets.iter().zip(&site.rets) {
-            if let Err(fault) = copy_argument(cx, f.pc, f.mask, from, source, to, target) {
+        let call = return_pc.wrapping_sub(1);
+        let passed = Passed { at: f.pc, call, callee: callee.id, returns: true, mask: f.mask };
+        for (n, (&source, &target)) in callee.rets.iter().zip(&site.rets).enumerate() {
+            if let Err(fault) = copy_argument(cx, (passed, n), from, source, to, target) {
                 return Err(WarpFault { fault, pc: f.pc });
             }
         }
@@ -969,11 +972,20 @@ struct Side {
     local_base: u32,
 }
 
-/// Copies one argument or result for the lanes of `mask`.
+/// A call or a return under way.
+#[derive(Clone, Copy)]
+struct Passed {
+    at: u32,
+    call: u32,
+    callee: margay_ir::FuncId,
+    returns: bool,
+    mask: u32,
+}
+
+/// Copies one argument or result, with its number.
 fn copy_argument(
     cx: &mut Cx<'_>,
-    pc: u32,
-    mask: u32,
+    (passed, index): (Passed, usize),
     from: Side,
     source: ArgPlace,
     to: Side,
@@ -982,6 +994,7 @@ fn copy_argument(
     use crate::fault::Access;
     use margay_ir::Space;
 
+    let mask = passed.mask;
     let consts = cx.bases[1];
     // SAFETY (of every use): operands belong to the side's frame or to the constants.
     let plane = |side: Side, operand: u32| unsafe {
@@ -1059,19 +1072,32 @@ fn copy_argument(
         }
     }
     if cx.interest.contains(Interest::ARGUMENTS)
-        && let ArgPlace::Frame { offset, size } = target
         && let Some(mut watch) = cx.watch.take()
     {
-        for l in active(mask) {
-            // SAFETY: as above.
-            let base = unsafe { *(plane(to, to.local_base) as *const u32).add(l) };
-            let bytes = match source {
-                ArgPlace::Plane { bytes, .. } => bytes.min(size),
-                ArgPlace::Frame { size: passed, .. } => passed.min(size),
-            };
-            let address = u64::from(base) + u64::from(offset);
-            watch.argument(cx.event_at(pc), l as u32, address, bytes);
-        }
+        let addresses = |side: Side, place: ArgPlace| match place {
+            ArgPlace::Plane { .. } => None,
+            ArgPlace::Frame { offset, .. } => Some(std::array::from_fn(|l| {
+                // SAFETY: as above.
+                let base = unsafe { *(plane(side, side.local_base) as *const u32).add(l) };
+                u64::from(base) + u64::from(offset)
+            })),
+        };
+        let size = |place| match place {
+            ArgPlace::Plane { bytes, .. } => bytes,
+            ArgPlace::Frame { size, .. } => size,
+        };
+        let Passed { at, call, callee, returns, mask } = passed;
+        watch.argument(&ArgumentEvent {
+            at: cx.event_at(at),
+            call,
+            callee,
+            index,
+            returns,
+            mask,
+            bytes: size(source).min(size(target)),
+            from: addresses(from, source),
+            to: addresses(to, target),
+        });
         cx.watch = Some(watch);
     }
     Ok(())

@@ -11,8 +11,8 @@ use margay_arch::caches::SplitPreference;
 use margay_exec::launch::{LaunchConfig, LaunchFailure, LaunchStats, Machine};
 use margay_exec::mem::{AddressSpace, AllocationInfo};
 use margay_exec::observe::{
-    AccessEvent, BarrierEvent, BlockEvent, BranchSums, EventPlace, Interest, MarkedLines, Observer,
-    PatternedEvent, TextureEvent, WarpSyncEvent, Watch,
+    AccessEvent, ArgumentEvent, BarrierEvent, BlockEvent, BranchSums, EventPlace, Interest,
+    MarkedLines, Observer, PatternedEvent, TextureEvent, WarpSyncEvent, Watch,
 };
 use margay_exec::program::Program;
 
@@ -295,8 +295,8 @@ impl Watch for SeveralWatches<'_> {
     fn warp_barrier(&mut self, at: EventPlace, mask: u32) {
         self.tell(Interest::WARP_SYNCS, |w| w.warp_barrier(at, mask));
     }
-    fn argument(&mut self, at: EventPlace, lane: u32, address: u64, bytes: u32) {
-        self.tell(Interest::ARGUMENTS, |w| w.argument(at, lane, address, bytes));
+    fn argument(&mut self, event: &ArgumentEvent) {
+        self.tell(Interest::ARGUMENTS, |w| w.argument(event));
     }
     fn fence(&mut self, at: EventPlace, mask: u32) {
         self.tell(Interest::FENCES, |w| w.fence(at, mask));

@@ -8,10 +8,11 @@ use std::fmt::Write as _;
 
 use common::Bench;
 use margay_exec::jit::{Engine, counts, unavailable};
+use margay_exec::observe::{EventPlace, Interest, Observer, Watch};
 use margay_observe::Tool;
 use margay_observe::sanitize::finding::Check;
 use margay_observe::sanitize::{Checks, Filter};
-use margay_observe::tool::CopyEvent;
+use margay_observe::tool::{CopyEvent, LaunchView, together};
 
 const BYTES: usize = 1 << 14;
 
@@ -260,4 +261,65 @@ fn random_kernels_are_judged_alike() {
         findings += both(&body, threads).matches("\"code\"").count();
     }
     assert!(findings as u64 > count, "only {findings} findings: the kernels do nothing wrong");
+}
+
+/// Counts what is interpreted, beside the checks.
+struct Counting<'a>(&'a Checks, std::sync::atomic::AtomicU64);
+
+impl Tool for Counting<'_> {
+    fn launch<'a>(&'a self, launch: &'a LaunchView<'a>) -> Option<Box<dyn Observer + 'a>> {
+        let counter: Box<dyn Observer + 'a> = Box::new(Counter(&self.1));
+        together(self.0.launch(launch).into_iter().chain([counter]).collect())
+    }
+}
+
+struct Counter<'a>(&'a std::sync::atomic::AtomicU64);
+
+impl Observer for Counter<'_> {
+    fn interest(&self) -> Interest {
+        Interest::RUNS
+    }
+    fn compiled(&self) -> Interest {
+        Interest::empty()
+    }
+    fn worker(&self) -> Box<dyn Watch + '_> {
+        Box::new(Counter(self.0))
+    }
+}
+
+impl Watch for Counter<'_> {
+    fn run(&mut self, at: EventPlace, end: u32, _mask: u32) {
+        self.0.fetch_add(u64::from(end - at.pc), std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// A warp goes back to compiled code once what is undefined is not read any more, even if it is never overwritten.
+#[test]
+fn dead_values_keep_no_warp_out_of_compiled_code() {
+    if skipped() {
+        return;
+    }
+    let interpreted = |use_it: &str| {
+        let text = kernel(&format!(
+            "shl.b32 %r6, %r1, 3; add.u32 %r6, %r6, %r4; st.shared.u32 [%r6], %r1; ld.shared.v2.u32 {{%r7,%r8}}, [%r6]; \
+             mov.u32 %r9, 0; LOOP: add.u32 %r7, %r7, %r9; xor.b32 %r7, %r7, 5; add.u32 %r9, %r9, 1; \
+             setp.lt.u32 %p1, %r9, 200000; @%p1 bra LOOP; {use_it} add.u64 %rd5, %rd2, %rd4; st.global.u32 [%rd5], %r7;"
+        ));
+        let mut bench = Bench::new(&["h200"]);
+        (bench.engine, bench.seed) = (Some(Engine::Jit), None);
+        let module = bench.load_text(&text);
+        let directory =
+            std::env::temp_dir().join(format!("margay-checks-dead-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let checks = Checks::start(&directory, BTreeSet::from([Check::Init]), Filter::default());
+        let buffers: Vec<u64> = (0..3).map(|_| bench.buffer(&[0; BYTES])).collect();
+        let counting = Counting(&checks, Default::default());
+        bench.launch_under(&counting, &module, "k", [1, 1, 1], [32, 1, 1], &buffers);
+        let _ = std::fs::remove_dir_all(&directory);
+        (counting.1.into_inner(), checks.report().findings.len())
+    };
+    let (dead, none) = interpreted("");
+    let (alive, one) = interpreted("add.u32 %r7, %r7, %r8;");
+    assert_eq!((none, one), (0, 1));
+    assert!(dead < 200_000 && alive > 900_000, "{dead} and {alive} instructions were interpreted");
 }

@@ -164,6 +164,20 @@ impl Liveness {
         self.live_out[block].iter().map(|i| self.crossing[i])
     }
 
+    /// Registers that are read after the instruction `index` of a block, or after its end, by number.
+    pub fn after(&self, function: &Function, block: usize, index: usize) -> Vec<bool> {
+        let mut live = vec![false; function.regs.len()];
+        for r in self.live_out(block) {
+            live[r.0 as usize] = true;
+        }
+        let own = &function.blocks[block];
+        if index < own.insts.len() {
+            self.at_end(function, block, &mut live);
+            own.insts[index + 1..].iter().rev().for_each(|inst| step(inst, &mut live));
+        }
+        live
+    }
+
     /// Calls `f` with the block and index of each instruction none of whose results is read later,
     /// backwards within a block. One that `goes` reads nothing, so that what it alone read is dead too.
     pub fn for_each_dead(

@@ -7,10 +7,11 @@
 //! result. The finding names that use and where the value came from (after Memcheck: Seward and
 //! Nethercote, USENIX 2005).
 //!
-//! Limits: arguments and results of function calls count as defined; what the host program writes to managed and
-//! pinned memory cannot be seen, so both count as written; registers that a program never sets are
-//! not followed.
+//! Limits: arguments and results of calls count as defined in a program that has recursion, or calls by pointers; what
+//! the host program writes to managed and pinned memory cannot be seen, so both count as written; registers that a
+//! program never sets are not followed.
 
+mod calls;
 pub mod memory;
 mod state;
 mod taint;

@@ -154,6 +154,25 @@ impl State {
         });
     }
 
+    /// The lanes `mask` of all registers, or of those that `goes` says, are defined now.
+    pub fn clear_where(&mut self, key: Key, mask: u32, goes: impl Fn(u32) -> bool) {
+        self.change(key, |file| {
+            file.registers.retain(|&reg, (taint, ..)| {
+                if goes(reg) {
+                    for lane in (0..32).filter(|l| mask >> l & 1 != 0) {
+                        taint[lane] = 0;
+                    }
+                }
+                taint.iter().any(|&t| t != 0)
+            });
+        });
+    }
+
+    /// The lanes `mask` of all registers are defined now.
+    pub fn clear_all(&mut self, key: Key, mask: u32) {
+        self.clear_where(key, mask, |_| true);
+    }
+
     /// The lanes `mask` of a register have these undefined bits now.
     pub fn put(
         &mut self,

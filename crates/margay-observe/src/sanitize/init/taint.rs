@@ -26,6 +26,16 @@ impl Operand {
     }
 }
 
+/// A bit a byte to eight bits a byte.
+pub fn spread(bytes: u8) -> u64 {
+    (0..8).filter(|n| bytes >> n & 1 != 0).fold(0, |t, n| t | 0xff << (8 * n))
+}
+
+/// Bytes with any undefined bit.
+pub fn gather(taint: u64) -> u8 {
+    (0..8).filter(|n| taint >> (8 * n) & 0xff != 0).fold(0, |b, n| b | 1 << n)
+}
+
 fn width(ty: Ty) -> u64 {
     u64::MAX >> (64 - ty.bits())
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use margay_exec::fault::Access;
 use margay_exec::observe::{
-    AccessEvent, BlockEvent, EventPlace, Interest, Observer, PatternedEvent, Watch,
+    AccessEvent, ArgumentEvent, BlockEvent, EventPlace, Interest, Observer, PatternedEvent, Watch,
 };
 use margay_exec::program::Code;
 use margay_exec::reach::Written;
@@ -15,21 +15,23 @@ use margay_ir::{Attr, Inst, Op, Space, Term, Ty, Value};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
+use super::calls::Lives;
 use super::memory::{Bits, Globals};
 use super::state::{Key, Origin, State};
-use super::taint::{self, Operand, Taint};
+use super::taint::{self, Operand, Taint, gather, spread};
 use crate::sanitize::finding::{Actor, Check, Finding, Severity};
 use crate::sanitize::form::{Forms, Order};
 use crate::sanitize::view::View;
 
 /// Watches one launch.
 pub struct InitObserver<'a> {
-    view: View<'a>,
+    pub(super) view: View<'a>,
     globals: &'a Globals,
     blocks: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
     reported: Mutex<HashSet<(u32, u32)>>,
     /// For each address of the code, that of the next instruction that touches memory, itself or later.
     next_access: Vec<u32>,
+    pub(super) lives: Lives,
     written: Written,
     /// Whether accesses of these allocations need not be looked at, by their first addresses.
     quiet: Mutex<HashMap<u64, bool>>,
@@ -53,6 +55,7 @@ impl<'a> InitObserver<'a> {
             blocks: Mutex::default(),
             reported: Mutex::default(),
             next_access,
+            lives: Lives::default(),
             written,
             quiet: Mutex::default(),
         }
@@ -285,20 +288,28 @@ impl InitWatch<'_, '_> {
                     // Once is enough: what follows is as undefined.
                     state.forget(key, reg);
                 }
+                match term {
+                    Term::Ret => self.all.leave(state, key, mask),
+                    Term::CondBr { .. } | Term::BrTable { .. } | Term::Br(_) => {
+                        self.all.drop_dead(state, pc, key, mask);
+                    }
+                    Term::Exit => state.clear_all(key, mask),
+                }
                 return;
             }
-            Code::Nothing => return,
+            Code::Nothing => return self.all.drop_dead(state, pc, key, mask),
         };
         match inst.op {
             op if is_access(op) => self.access(state, at, pc, inst, key),
-            Op::Call | Op::Syscall => {
+            Op::Syscall => {
                 for reg in &inst.dsts {
                     state.forget(key, reg.0);
                 }
-                // The results of a call are in its attribute.
-                if let Attr::Call(_) = inst.attr {
-                    state.forget_all(key);
-                }
+            }
+            Op::Call => self.all.call(state, inst, key, mask),
+            Op::Bar | Op::BarRed | Op::BarCluster | Op::BarWarp => {
+                self.compute(state, inst, key, mask);
+                self.all.drop_dead(state, pc, key, mask);
             }
             _ => self.compute(state, inst, key, mask),
         }
@@ -599,16 +610,6 @@ fn signed_wider(inst: &Inst) -> bool {
         && matches!(inst.ty, Ty::I8 | Ty::I16 | Ty::I32)
 }
 
-/// A bit a byte to eight bits a byte.
-fn spread(bytes: u8) -> u64 {
-    (0..8).filter(|n| bytes >> n & 1 != 0).fold(0, |t, n| t | 0xff << (8 * n))
-}
-
-/// Bytes with any undefined bit.
-fn gather(taint: u64) -> u8 {
-    (0..8).filter(|n| taint >> (8 * n) & 0xff != 0).fold(0, |b, n| b | 1 << n)
-}
-
 /// Whether [`InitWatch::access`] is for it.
 fn is_access(op: Op) -> bool {
     matches!(op, Op::Ld | Op::St | Op::Atom | Op::AtomWide | Op::CpAsync)
@@ -670,14 +671,9 @@ impl Watch for InitWatch<'_, '_> {
         self.done = 0;
     }
 
-    /// What is passed counts as defined, as results do.
-    fn argument(&mut self, at: EventPlace, lane: u32, address: u64, bytes: u32) {
-        let state = self.state(self.all.view.linear(at.ctaid));
-        let state = &mut *state.lock();
-        for from in (0..bytes).step_by(8) {
-            let part = (bytes - from).min(8);
-            state.write_local(at.warp * 32 + lane, address + u64::from(from), part, 0);
-        }
+    fn argument(&mut self, event: &ArgumentEvent) {
+        let state = self.state(self.all.view.linear(event.at.ctaid));
+        self.all.pass(&mut state.lock(), event);
     }
 
     fn block_begins(&mut self, block: &BlockEvent) {

@@ -2,6 +2,8 @@
 //! Cells of 6 bytes: of each mark a number in a table of the page, and the lane, by which the marks of a warp's one access
 //! differ; and what was written.
 
+use std::ops::Range;
+
 use super::shadow::{Cell, Mark};
 
 /// Marks that a page has numbers for, at most: with more of them, cells as they are take less.
@@ -28,6 +30,7 @@ impl Marks {
         *self = Marks::default();
     }
 
+    #[inline]
     fn mark(&self, packed: u16) -> Mark {
         match (packed >> 5).checked_sub(1) {
             Some(n) => self.list[n as usize].of_lane((packed & 31) as u8),
@@ -36,6 +39,7 @@ impl Marks {
     }
 
     /// The number of a mark, and its lane; `None` if there is no room.
+    #[inline]
     fn pack(&mut self, mark: Mark, last: usize) -> Option<u16> {
         if mark.is_empty() {
             return Some(0);
@@ -152,6 +156,34 @@ impl<const N: usize> Packed<N> {
         let Some(read) = marks.pack(cell.read, 1) else { return false };
         (self.write[n], self.read[n], self.value[n]) = (write, read, cell.write.value());
         true
+    }
+
+    /// Calls `each` on these cells, in order. If there is no room in the table for what it makes of one, that one comes
+    /// out, and the rest is not looked at.
+    #[inline]
+    pub fn visit(
+        &mut self,
+        marks: &mut Marks,
+        cells: Range<usize>,
+        each: &mut impl FnMut(&mut Cell),
+    ) -> Option<(usize, Cell)> {
+        for n in cells {
+            let old = self.cell(marks, n);
+            let mut cell = old;
+            each(&mut cell);
+            // Most often it is one of the two that changes.
+            if cell.write != old.write {
+                let Some(write) = marks.pack(cell.write.with_value(0), 0) else {
+                    return Some((n, cell));
+                };
+                (self.write[n], self.value[n]) = (write, cell.write.value());
+            }
+            if cell.read != old.read {
+                let Some(read) = marks.pack(cell.read, 1) else { return Some((n, cell)) };
+                self.read[n] = read;
+            }
+        }
+        None
     }
 
     /// Notes the numbers that the cells have.

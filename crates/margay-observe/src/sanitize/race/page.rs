@@ -156,17 +156,33 @@ impl Page {
                 Some(_) => self.divide(line, whole),
                 None => return,
             }
-            let cells = match self.lines[line] {
-                Line::Row | Line::Words(_) | Line::PlainWords(_) => words,
-                Line::Bytes(_) | Line::PlainBytes(_) => bytes,
-            };
-            for n in cells {
-                let old = self.get(line, n);
-                let mut cell = old;
-                each(&mut cell);
-                if cell != old {
-                    self.put(line, n, cell);
-                }
+            let mut from = 0;
+            // Again from where a line stopped being packed.
+            loop {
+                let left = match &mut self.lines[line] {
+                    Line::Words(packed) => {
+                        packed.visit(&mut self.marks, words.start + from..words.end, &mut each)
+                    }
+                    Line::Bytes(packed) => {
+                        packed.visit(&mut self.marks, bytes.start + from..bytes.end, &mut each)
+                    }
+                    Line::PlainWords(cells) => {
+                        cells[words.start + from..words.end].iter_mut().for_each(&mut each);
+                        None
+                    }
+                    Line::PlainBytes(cells) => {
+                        cells[bytes.start + from..bytes.end].iter_mut().for_each(&mut each);
+                        None
+                    }
+                    Line::Row => None,
+                };
+                let Some((n, cell)) = left else { break };
+                self.put(line, n, cell);
+                let first = match self.lines[line] {
+                    Line::Row | Line::Words(_) | Line::PlainWords(_) => words.start,
+                    Line::Bytes(_) | Line::PlainBytes(_) => bytes.start,
+                };
+                from = n + 1 - first;
             }
         }
     }
@@ -203,16 +219,6 @@ impl Page {
         let of_global = self.bytes == PAGE;
         if of_global && self.rows.iter().all(Row::is_empty) {
             self.rows = Vec::new();
-        }
-    }
-
-    fn get(&self, line: usize, n: usize) -> Cell {
-        match &self.lines[line] {
-            Line::Row => Cell::default(),
-            Line::Words(words) => words.cell(&self.marks, n),
-            Line::Bytes(bytes) => bytes.cell(&self.marks, n),
-            Line::PlainWords(words) => words[n],
-            Line::PlainBytes(bytes) => bytes[n],
         }
     }
 
