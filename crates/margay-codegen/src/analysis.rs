@@ -467,6 +467,13 @@ pub fn sreg(s: Sreg, options: &Options) -> Shape {
             small(if matches!(s, Sreg::CtaId(_)) { blocks.saturating_sub(1) } else { blocks })
         }
         Sreg::CtaId(_) | Sreg::NCtaId(_) => small(0x7fff_ffff),
+        Sreg::EnvReg(n) if n < 32 => {
+            let known = options.environment >> n & 1 != 0;
+            match crate::usual(n, options.block).filter(|_| known) {
+                Some(value) => Shape::lin(Lin::constant(value as u64)),
+                None => small(u32::MAX as u64),
+            }
+        }
         Sreg::WarpId => small(31),
         Sreg::NWarpId => small(32),
         Sreg::LaneId => Shape::lin(Lin::steps(lane, Some(0), 64, 0)),

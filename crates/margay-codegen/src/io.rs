@@ -90,6 +90,8 @@ pub struct Io {
     pub fuel: i64,
     pub ctaid: [u32; 3],
     pub nctaid: [u32; 3],
+    /// Environment registers.
+    pub envreg: [u32; 32],
     /// Number of the warp in its block; code for whole blocks keeps it up to date.
     pub warp: u32,
     pub warps: u32,

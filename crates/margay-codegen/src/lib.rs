@@ -15,6 +15,7 @@
 
 mod analysis;
 mod emit;
+mod environment;
 mod io;
 mod roots;
 mod shape;
@@ -24,12 +25,13 @@ use margay_ir as ir;
 
 pub use analysis::widest;
 pub use io::{Extent, Io, Parted, Room, RoomGroup, RoomSite};
+pub use environment::{environment, usual};
 pub use roots::{Root, pointers, roots};
 pub use shape::{LANES, Lin, Pattern, Shape};
 pub use watched::{Cell, Cells, Tally, Watched, WatchedAccess};
 
 /// Version of the code that is made: part of the key of a cache.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// Functions with more instructions are left to the interpreter.
 pub const MAX_INSTS: usize = 20_000;
 
@@ -73,6 +75,8 @@ pub struct Options {
     /// block those of the last warp's missing lanes, and [`pointers`] are multiples of 16 that point into
     /// allocations, or null.
     pub plain: bool,
+    /// Environment registers of which [`usual`] tells the value, a bit each.
+    pub environment: u32,
     /// What is reported. Where that is anything, the warps of a block run by `blocks` have their turns as the scheduler
     /// gives them; a function that has barriers does not `hold` there.
     pub watched: Watched,
@@ -148,6 +152,8 @@ pub struct Exit {
     pub resume: Option<u32>,
     /// Addresses at which other lanes wait; their masks are in [`Io::pending`], in this order.
     pub pending: Vec<u32>,
+    /// Other lanes wait or have ended: where the code goes on, [`Parted`] says which.
+    pub apart: bool,
 }
 
 /// The result: the text, and what the engine must know to enter and to leave.

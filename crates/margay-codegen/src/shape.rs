@@ -349,6 +349,9 @@ pub fn apply(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
             }
             None
         }),
+        // What changes nothing.
+        Op::Or | Op::Xor if wide && same(a[1]) == Some(0) => Some((*a[0]).clone()),
+        Op::Or | Op::Xor if wide && same(a[0]) == Some(0) => Some((*a[1]).clone()),
         Op::Or if wide && !a[0].is_uniform() && a[1].is_uniform() => a[1].constant.and_then(|m| {
             // Bits that no lane has are added.
             let a0 = a[0];

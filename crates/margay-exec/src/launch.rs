@@ -63,6 +63,17 @@ pub struct LaunchConfig {
     pub engine: Option<Engine>,
 }
 
+impl LaunchConfig {
+    /// What an environment register holds.
+    pub fn environment(&self, register: u8) -> u32 {
+        match register {
+            1 => (self.grid_workspace >> 32) as u32,
+            2 => self.grid_workspace as u32,
+            n => self.envreg.get(n as usize).copied().unwrap_or(0),
+        }
+    }
+}
+
 /// Services of the device run time that reach out of the engine.
 pub trait Host: Sync {
     /// Output of device `printf`, whole formatted text of one call of one thread.

@@ -27,7 +27,8 @@ pub fn vendors(root: &Path) -> Result<PathBuf, String> {
     for entry in std::fs::read_dir("/etc/OpenCL/vendors").into_iter().flatten().flatten() {
         std::fs::copy(entry.path(), folder.join(entry.file_name())).map_err(failed)?;
     }
-    let ours = root.join("target/release/libmargay_opencl.so");
+    // The library of the same build.
+    let ours = std::env::current_exe().map_err(failed)?.with_file_name("libmargay_opencl.so");
     for (name, library) in [("oclgrind.icd", Path::new(OCLGRIND)), ("margay.icd", &ours)] {
         if library.exists() {
             std::fs::write(folder.join(name), format!("{}\n", library.display()))

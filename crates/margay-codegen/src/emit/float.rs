@@ -259,9 +259,17 @@ impl Gen<'_> {
             (true, 8) => ("pd", "v"),
             (true, _) => ("pd", "x"),
         };
+        // Without the prefix the assembler, too, lets sources change places where that saves a byte.
+        let prefix = if class == "x" { "{vex3} " } else { "" };
         let (text, constraints) = match args.len() {
-            2 => (format!("{mnemonic}{suffix} $2, $1, $0"), format!("={class},{class},{class}")),
-            _ => (format!("{mnemonic}{suffix} $3, $2, $0"), format!("={class},0,{class},{class}")),
+            2 => (
+                format!("{prefix}{mnemonic}{suffix} $2, $1, $0"),
+                format!("={class},{class},{class}"),
+            ),
+            _ => (
+                format!("{mnemonic}{suffix} $3, $2, $0"),
+                format!("={class},0,{class},{class}"),
+            ),
         };
         if !wide {
             let list: Vec<String> = args.iter().map(|a| format!("{ty} {a}")).collect();

@@ -742,6 +742,7 @@ impl Gen<'_> {
         let base = match s {
             Sreg::CtaId(d) => self.ins(format!("load i32, ptr %c{}", d % 3)),
             Sreg::NCtaId(d) => self.io_load("i32", io!(nctaid) + 4 * (d as usize % 3)),
+            Sreg::EnvReg(n) => self.io_load("i32", io!(envreg) + 4 * n as usize),
             Sreg::WarpId => "%wn".to_owned(),
             Sreg::NWarpId => self.io_load("i32", io!(warps)),
             Sreg::LaneMaskEq

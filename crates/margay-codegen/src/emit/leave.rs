@@ -242,7 +242,8 @@ impl Gen<'_> {
         let label = self.label();
         let number = FIRST_EXIT + self.exits.len() as u32;
         let waiting = pending.iter().map(|&b| self.places.start(b)).collect();
-        self.exits.push(Exit { reason, pc, live: Vec::new(), resume, pending: waiting });
+        let apart = self.apart;
+        self.exits.push(Exit { reason, pc, live: Vec::new(), resume, pending: waiting, apart });
         self.leaving.add(&live);
         self.left.push(self.exits.len() - 1);
         let (target, common) = (label.clone(), self.common_exit());
@@ -315,7 +316,8 @@ impl Gen<'_> {
         let number = FIRST_EXIT + self.exits.len() as u32;
         let stored = self.stored(live);
         let waiting = pending.iter().map(|&b| self.places.start(b)).collect();
-        self.exits.push(Exit { reason, pc, live: stored, resume, pending: waiting });
+        let apart = self.apart;
+        self.exits.push(Exit { reason, pc, live: stored, resume, pending: waiting, apart });
         let target = label.clone();
         self.aside(|g| {
             g.begin(&target);

@@ -29,6 +29,8 @@ pub struct Accesses {
     stores: Vec<Access>,
     /// Parameters through which memory is reached.
     pub pointers: Vec<u32>,
+    /// Environment registers that are read, a bit each.
+    pub environment: u32,
 }
 
 /// The only definition of each register, if it has one.
@@ -60,6 +62,7 @@ fn own_per_thread(defs: &[Option<&Inst>], v: Value, depth: u32) -> bool {
                     margay_ir::Sreg::CtaId(_)
                         | margay_ir::Sreg::NTid(_)
                         | margay_ir::Sreg::NCtaId(_)
+                        | margay_ir::Sreg::EnvReg(_)
                 )
             ),
             Op::Ld => {
@@ -97,7 +100,11 @@ fn own_per_thread(defs: &[Option<&Inst>], v: Value, depth: u32) -> bool {
 pub fn accesses(f: &Function) -> Accesses {
     let defs = definitions(f);
     let roots = margay_codegen::roots(f);
-    let mut found = Accesses { pointers: margay_codegen::pointers(f), ..Accesses::default() };
+    let mut found = Accesses {
+        pointers: margay_codegen::pointers(f),
+        environment: margay_codegen::environment(f),
+        ..Accesses::default()
+    };
     for inst in f.blocks.iter().flat_map(|b| &b.insts) {
         let mem = match (inst.op, &inst.attr) {
             (Op::Ld | Op::St, Attr::Mem(m)) => *m,

@@ -169,6 +169,7 @@ impl LaunchCode {
                     || super::hold::needed(env, accesses)),
             blocks: false,
             plain: plain(env, accesses),
+            environment: usual_environment(env, accesses),
             watched,
         };
         let mut code = LaunchCode {
@@ -243,6 +244,15 @@ fn plain(env: &Env<'_>, accesses: &super::hold::Accesses) -> bool {
             let address = bytes.and_then(|b| b.try_into().ok()).map(u64::from_le_bytes);
             address.is_none_or(|a| a & 15 == 0 && (a == 0 || env.memory.find(a).is_some()))
         })
+}
+
+/// Which environment registers that the kernel reads have their usual value.
+fn usual_environment(env: &Env<'_>, accesses: &super::hold::Accesses) -> u32 {
+    let config = env.config;
+    (0..32u8)
+        .filter(|&n| accesses.environment >> n & 1 != 0)
+        .filter(|&n| margay_codegen::usual(n, config.block) == Some(config.environment(n)))
+        .fold(0, |mask, n| mask | 1 << n)
 }
 
 /// The handler of the instruction at `pc`, called from compiled code.
@@ -456,6 +466,7 @@ pub fn new_io(env: &Env<'_>) -> Box<Io> {
         fuel: 0,
         ctaid: [0; 3],
         nctaid: env.config.grid,
+        envreg: std::array::from_fn(|n| env.config.environment(n as u8)),
         warp: 0,
         warps: 0,
         blocks: 0,
@@ -1110,7 +1121,7 @@ impl Fast {
                     let left_now = last.is_some_and(|(own, _)| own == w);
                     let lanes = match (left_now, self.parted.get(w)) {
                         (true, _) => Some((cx.io.mask, cx.io.alive, cx.io.pending)),
-                        (false, Some(p)) if !exit.pending.is_empty() => {
+                        (false, Some(p)) if exit.apart => {
                             Some((p.mask, p.alive, p.pending))
                         }
                         (false, _) => None,

@@ -71,7 +71,7 @@ impl Fast {
     /// Lists the warps, all but `own`, that wait at a barrier with all their lanes.
     pub(super) fn find_arrived(&mut self, kernel: &Kernel, own: Option<usize>) {
         let waits = |w: usize| match self.at[w] {
-            At::Barrier(n) => kernel.exits[n as usize].pending.is_empty() && Some(w) != own,
+            At::Barrier(n) => !kernel.exits[n as usize].apart && Some(w) != own,
             At::Start | At::Exit(_) | At::Done => false,
         };
         let all: Vec<u32> = (0..self.at.len()).filter(|&w| waits(w)).map(|w| w as u32).collect();
@@ -88,7 +88,7 @@ impl Fast {
             };
             let exit = &kernel.exits[n as usize];
             let behind = u32::from(opened && matches!(exit.reason, Reason::Barrier { .. }));
-            let parted = self.parted.get(w).filter(|_| !exit.pending.is_empty());
+            let parted = self.parted.get(w).filter(|_| exit.apart);
             cx.tallies.leave(exit.pc + behind, parted.map_or(self.masks[w], |p| p.mask));
         }
     }
@@ -163,8 +163,7 @@ impl Fast {
                 At::Start => (0, own),
                 At::Exit(n) => {
                     let exit = &kernel.exits[n as usize];
-                    let apart = !exit.pending.is_empty();
-                    let lanes = if apart { self.parted[w].mask } else { own };
+                    let lanes = if exit.apart { self.parted[w].mask } else { own };
                     (exit.resume.unwrap_or(0), lanes)
                 }
                 At::Barrier(_) | At::Done => return Ok(Turn::Over),
