@@ -24,8 +24,8 @@ mod watched;
 use margay_ir as ir;
 
 pub use analysis::widest;
-pub use io::{Extent, Io, Parted, Room, RoomGroup, RoomSite};
 pub use environment::{environment, usual};
+pub use io::{Extent, Io, Parted, Room, RoomGroup, RoomSite};
 pub use roots::{Root, pointers, roots};
 pub use shape::{LANES, Lin, Pattern, Shape};
 pub use watched::{Cell, Cells, Tally, Watched, WatchedAccess};

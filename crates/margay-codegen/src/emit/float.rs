@@ -266,10 +266,7 @@ impl Gen<'_> {
                 format!("{prefix}{mnemonic}{suffix} $2, $1, $0"),
                 format!("={class},{class},{class}"),
             ),
-            _ => (
-                format!("{mnemonic}{suffix} $3, $2, $0"),
-                format!("={class},0,{class},{class}"),
-            ),
+            _ => (format!("{mnemonic}{suffix} $3, $2, $0"), format!("={class},0,{class},{class}")),
         };
         if !wide {
             let list: Vec<String> = args.iter().map(|a| format!("{ty} {a}")).collect();

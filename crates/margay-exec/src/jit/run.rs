@@ -1121,9 +1121,7 @@ impl Fast {
                     let left_now = last.is_some_and(|(own, _)| own == w);
                     let lanes = match (left_now, self.parted.get(w)) {
                         (true, _) => Some((cx.io.mask, cx.io.alive, cx.io.pending)),
-                        (false, Some(p)) if exit.apart => {
-                            Some((p.mask, p.alive, p.pending))
-                        }
+                        (false, Some(p)) if exit.apart => Some((p.mask, p.alive, p.pending)),
                         (false, _) => None,
                     };
                     // A barrier that has opened is behind it, one that has not is yet to come; a store
