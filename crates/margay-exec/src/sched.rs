@@ -34,6 +34,8 @@ const FIRST_SLICE: u64 = 20_000;
 const PATIENCE: u32 = 4;
 /// A grid that is not done after this gets helpers.
 const HELP_AFTER: Duration = Duration::from_micros(25);
+/// What calling one costs the grid, about.
+const HELP_COST: Duration = Duration::from_micros(10);
 /// A chunk of blocks that compiled code runs by one call may be larger if the last took less.
 const CHUNK: Duration = Duration::from_micros(100);
 /// Blocks of a chunk, at most.
@@ -239,9 +241,9 @@ struct Begun {
     slices: u32,
 }
 
-/// Runs groups until none is left for this worker. `help` is called once, when the grid has proved
-/// to be worth helpers.
-fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
+/// Runs groups until none is left for this worker. `help` is asked for as many helpers as the grid has
+/// proved to be worth.
+fn work(grid: &Grid<'_>, mut help: Option<Helpers<'_, '_>>) {
     let env = grid.env;
     let mut cx = Cx::new(env);
     let mut pool = Pool::default();
@@ -297,13 +299,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
                     }
                     Err(fault) => grid.finish_early(End::Fault(fault)),
                 }
-                if help.is_some()
-                    && grid.unstarted()
-                    && started.elapsed() > HELP_AFTER
-                    && let Some(help) = help.take()
-                {
-                    help();
-                }
+                call_helpers(grid, &mut help, started);
                 continue;
             }
             debug_assert_eq!(count, 1);
@@ -385,13 +381,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
                 current.group.recycle(&mut pool);
             }
         }
-        if help.is_some()
-            && grid.unstarted()
-            && started.elapsed() > HELP_AFTER
-            && let Some(help) = help.take()
-        {
-            help();
-        }
+        call_helpers(grid, &mut help, started);
     }
     if grid.stop.load(Ordering::Acquire) {
         // The group that ran last is at the back.
@@ -409,6 +399,41 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut dyn FnMut()>) {
     totals.thread_instructions += cx.thread_instructions;
     for (sum, n) in totals.counters.iter_mut().zip(cx.counters) {
         *sum += n;
+    }
+}
+
+/// Threads that may still be called to a grid.
+struct Helpers<'a, 'b> {
+    help: &'a mut workers::Help<'b>,
+    called: usize,
+    most: usize,
+}
+
+/// Calls as many helpers as are worth it; once all have come, `help` is none.
+///
+/// Work that takes one thread `t` takes `n` helpers `t / (n + 1)` and calling them: the sum is least where
+/// `n + 1` is the root of what is left over what calling one costs.
+fn call_helpers(grid: &Grid<'_>, help: &mut Option<Helpers<'_, '_>>, started: Instant) {
+    let Some(helpers) = help else { return };
+    let elapsed = started.elapsed();
+    if elapsed <= HELP_AFTER || !grid.unstarted() {
+        return;
+    }
+    let finished = grid.finished.load(Ordering::Relaxed);
+    let wanted = match finished {
+        // Nothing tells how long a group takes.
+        0 => helpers.most,
+        _ => {
+            let left = grid.groups.saturating_sub(grid.next.load(Ordering::Relaxed)) as f64;
+            let spent = elapsed.as_secs_f64() * (helpers.called + 1) as f64;
+            let rest = left * spent / finished as f64;
+            // One thread is there.
+            ((rest / HELP_COST.as_secs_f64()).sqrt() as usize).saturating_sub(1)
+        }
+    };
+    helpers.called = helpers.help.call(wanted);
+    if helpers.called == helpers.most {
+        *help = None;
     }
 }
 
@@ -483,9 +508,9 @@ pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> 
             work(&grid, None);
         }
     };
-    workers::with_help(threads.saturating_sub(1), &task, |help| {
-        let mut help = || help.call();
-        work(&grid, if threads > 1 { Some(&mut help) } else { None });
+    let most = threads.saturating_sub(1);
+    workers::with_help(most, &task, |help| {
+        work(&grid, (most > 0).then_some(Helpers { help, called: 0, most }));
     });
     let (end, spot) = (grid.end.lock().take(), grid.spot.lock().take());
     match end {

@@ -78,27 +78,37 @@ fn serve() {
 pub struct Help<'a> {
     task: &'a (dyn Fn() + Sync),
     most: usize,
+    called: usize,
     id: Option<u64>,
 }
 
 impl Help<'_> {
-    /// Calls them. Once is enough.
-    pub fn call(&mut self) {
-        if self.id.is_some() || self.most == 0 {
-            return;
+    /// Calls threads until so many were called, or as many as there may be; how many that are.
+    pub fn call(&mut self, wanted: usize) -> usize {
+        let more = wanted.min(self.most).saturating_sub(self.called);
+        if more == 0 {
+            return self.called;
         }
+        self.called += more;
         let mut state = CREW.state.lock();
-        state.next += 1;
-        let id = state.next;
-        // SAFETY: only the lifetime is changed; the job is taken off the list, and its threads are
-        // waited for, before the borrow ends.
-        let task = unsafe {
-            std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(self.task)
-        };
-        state.jobs.push(Job { id, task, wanted: self.most, running: 0, panic: None });
+        let listed = self.id.and_then(|id| state.jobs.iter_mut().find(|j| j.id == id));
+        if let Some(job) = listed {
+            job.wanted += more;
+        } else {
+            state.next += 1;
+            let id = state.next;
+            // SAFETY: only the lifetime is changed; the job is taken off the list, and its threads are
+            // waited for, before the borrow ends.
+            let task = unsafe {
+                std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(self.task)
+            };
+            state.jobs.push(Job { id, task, wanted: more, running: 0, panic: None });
+            self.id = Some(id);
+        }
         // Threads that are about to be idle are not counted: a few more than needed come about.
-        let more = (state.idle..self.most).len();
-        for _ in 0..more.min((self.most * 2 + 2).saturating_sub(state.threads)) {
+        let missing = (state.idle..more).len();
+        let idle = state.idle;
+        for _ in 0..missing.min((self.most * 2 + 2).saturating_sub(state.threads)) {
             let started = std::thread::Builder::new().name("margay-worker".into()).spawn(serve);
             if started.is_err() {
                 // Fewer helpers are slower, not wrong.
@@ -106,9 +116,15 @@ impl Help<'_> {
             }
             state.threads += 1;
         }
-        self.id = Some(id);
         drop(state);
-        CREW.work.notify_all();
+        if more < idle {
+            for _ in 0..more {
+                CREW.work.notify_one();
+            }
+        } else {
+            CREW.work.notify_all();
+        }
+        self.called
     }
 
     /// Waits for those that came; what one of them panicked with.
@@ -135,7 +151,7 @@ impl Drop for Help<'_> {
 /// Calls `own` with the means to let up to `most` threads run `task` beside it, and returns when all
 /// have ended.
 pub fn with_help(most: usize, task: &(dyn Fn() + Sync), own: impl FnOnce(&mut Help<'_>)) {
-    let mut help = Help { task, most, id: None };
+    let mut help = Help { task, most, called: 0, id: None };
     own(&mut help);
     if let Some(panic) = help.finish() {
         resume_unwind(panic);
@@ -158,8 +174,8 @@ mod tests {
                 ended.fetch_add(1, Ordering::SeqCst);
             };
             with_help(round % 4, &task, |help| {
-                help.call();
-                help.call();
+                help.call(1);
+                help.call(usize::MAX);
                 task();
             });
             let begun = begun.load(Ordering::SeqCst);
@@ -175,7 +191,8 @@ mod tests {
             met.wait();
         };
         with_help(2, &task, |help| {
-            help.call();
+            assert_eq!(help.call(1), 1);
+            assert_eq!(help.call(5), 2);
             task();
         });
     }

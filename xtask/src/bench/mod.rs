@@ -246,17 +246,20 @@ fn measure(
                 row.wrong.extend(differences(case, "margay", &read, &theirs));
             }
         }
-        for (name, platform, ready) in &mut prepared {
-            platform.fill(ready, &contents)?;
-            note(name, platform.run(ready, case)?);
-            if turn == 0 {
-                let theirs: Vec<_> = (0..case.buffers.len())
-                    .map(|i| ours.read(i, case.buffers[i].bytes()))
-                    .collect();
-                let read =
-                    |i: usize| platform.read(ready, i, case.buffers[i].bytes()).unwrap_or_default();
-                notes.extend(differences(case, name, &read, &theirs));
-            }
+        // A platform that refuses a case is no reason to know nothing of the others.
+        prepared.retain_mut(|(name, platform, ready)| {
+            let ran = platform.fill(ready, &contents).and_then(|()| platform.run(ready, case));
+            let refused = |why| format!("{name} cannot run {}: {why}", case.name);
+            ran.map(|ms| note(name, ms)).map_err(|why| notes.push(refused(why))).is_ok()
+        });
+        if turn > 0 {
+            continue;
+        }
+        for (name, platform, ready) in &prepared {
+            let bytes = |i: usize| case.buffers[i].bytes();
+            let theirs: Vec<_> = (0..case.buffers.len()).map(|i| ours.read(i, bytes(i))).collect();
+            let read = |i: usize| platform.read(ready, i, bytes(i)).unwrap_or_default();
+            notes.extend(differences(case, name, &read, &theirs));
         }
     }
     row.medians = times.into_iter().map(|(name, ms)| (name, median(ms))).collect();
