@@ -94,6 +94,9 @@ impl Gen<'_> {
         ] {
             t.line(format!("%{name} = alloca {ty}"));
         }
+        if self.vector_bits == 256 {
+            t.line("%trash = alloca i64");
+        }
         t.line(format!("%fuelp = getelementptr inbounds i8, ptr %io, i64 {}", io!(fuel)));
         t.line(format!("%fuel0 = load i64, ptr %fuelp, {ENGINE}"));
         for d in 0..3 {

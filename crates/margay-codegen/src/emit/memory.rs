@@ -53,7 +53,7 @@ pub(super) enum Place {
     Each { at: String, good: Option<String> },
 }
 
-fn memory_type(size: u64) -> &'static str {
+pub(super) fn memory_type(size: u64) -> &'static str {
     match size {
         1 => "i8",
         2 => "i16",
@@ -62,7 +62,7 @@ fn memory_type(size: u64) -> &'static str {
     }
 }
 
-const GUEST: &str = "!alias.scope !2, !noalias !1";
+pub(super) const GUEST: &str = "!alias.scope !2, !noalias !1";
 
 /// Cuts the lanes into few runs, if the pattern has such.
 pub(super) fn runs(form: &Pattern, size: i64) -> Option<Vec<Run>> {
@@ -1186,14 +1186,7 @@ impl Gen<'_> {
         {
             if let ([Run { same: false, .. }], false) = (row.as_slice(), self.all()) {
                 let p = self.lane_pointer(place, 0, 0);
-                let lanes = self.lanes();
-                let f = format!("@llvm.masked.store.v32{ty}.p0");
-                self.declare(format!("declare void {f}(<32 x {ty}>, ptr, i32, <32 x i1>)"));
-                self.line(format!(
-                    "call void {f}(<32 x {ty}> {all}, ptr {p}, i32 {}, <32 x i1> {lanes}), {GUEST}",
-                    a.size
-                ));
-                return;
+                return self.store_row(a, &all, &p);
             }
             if self.all() {
                 for run in row {
@@ -1230,13 +1223,7 @@ impl Gen<'_> {
             return;
         }
         let p = self.pointers(a, element, place);
-        let lanes = self.lanes();
-        let f = format!("@llvm.masked.scatter.v32{ty}.v32p0");
-        self.declare(format!("declare void {f}(<32 x {ty}>, <32 x ptr>, i32, <32 x i1>)"));
-        self.line(format!(
-            "call void {f}(<32 x {ty}> {all}, <32 x ptr> {p}, i32 {}, <32 x i1> {lanes}), {GUEST}",
-            a.size
-        ));
+        self.scatter(a, &all, &p);
     }
 
     /// Between the numbering of a space and generic addresses.

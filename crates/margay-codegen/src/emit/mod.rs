@@ -20,6 +20,7 @@ mod math;
 mod memory;
 mod prefetch;
 mod private;
+mod scatter;
 mod value;
 mod warp;
 mod watch;
