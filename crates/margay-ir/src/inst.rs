@@ -237,6 +237,20 @@ pub enum BarKind {
     RedOr,
 }
 
+/// Which accesses before a barrier come before those after it, by the program's words. Execution orders all of them; who
+/// checks a program asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BarOrder {
+    #[default]
+    All,
+    /// Those of shared memory: OpenCL's `CLK_LOCAL_MEM_FENCE` alone.
+    Shared,
+    /// Those of global memory: `CLK_GLOBAL_MEM_FENCE` alone.
+    Global,
+    /// None: `.relaxed` of an arrival at the cluster's barrier.
+    Nothing,
+}
+
 /// Where an argument or a result of a call lives on one side of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CallArg {
@@ -376,6 +390,7 @@ pub enum Attr {
     Barrier {
         kind: BarKind,
         aligned: bool,
+        orders: BarOrder,
     },
     Fence {
         sem: Sem,

@@ -41,9 +41,16 @@ size_t OV get_local_linear_id(void) {
 void OV mem_fence(cl_mem_fence_flags f) { __nvvm_membar_cta(); }
 void OV read_mem_fence(cl_mem_fence_flags f) { __nvvm_membar_cta(); }
 void OV write_mem_fence(cl_mem_fence_flags f) { __nvvm_membar_cta(); }
-__attribute__((convergent)) void OV barrier(cl_mem_fence_flags f) { __nvvm_bar_sync(0); }
-__attribute__((convergent)) void OV work_group_barrier(cl_mem_fence_flags f) { __nvvm_bar_sync(0); }
+// Execution orders all memory at a barrier. What the program asked for is for `margay run --check` to know, where the
+// flags are constants: the pragma is for the next barrier of its basic block.
+__attribute__((convergent, always_inline)) static void told_barrier(cl_mem_fence_flags f) {
+  if (f == CLK_LOCAL_MEM_FENCE) __asm__ volatile(".pragma \"margay barrier orders local\";");
+  if (f == CLK_GLOBAL_MEM_FENCE) __asm__ volatile(".pragma \"margay barrier orders global\";");
+  __nvvm_bar_sync(0);
+}
+__attribute__((convergent)) void OV barrier(cl_mem_fence_flags f) { told_barrier(f); }
+__attribute__((convergent)) void OV work_group_barrier(cl_mem_fence_flags f) { told_barrier(f); }
 __attribute__((convergent)) void OV work_group_barrier(cl_mem_fence_flags f, memory_scope s) {
   if (s != memory_scope_work_item && s != memory_scope_work_group && s != memory_scope_sub_group) __nvvm_membar_gl();
-  __nvvm_bar_sync(0);
+  told_barrier(f);
 }

@@ -83,7 +83,7 @@ const HEADER_EXTENSIONS: &[&str] = &[
 ];
 
 /// Changes when the way changes that the library or programs are compiled: the caches of both have it in their keys.
-pub const LIBRARY_RECIPE: &str = "8";
+pub const LIBRARY_RECIPE: &str = "9";
 
 /// The name that clang's messages and fault reports show for a program's source.
 pub const SOURCE_NAME: &str = "program.cl";

@@ -489,7 +489,7 @@ fn warp_wide(d: &mut Decoder<'_>, f: &Frame<'_>, inst: &IrInst) -> Result<Inst, 
 }
 
 fn barrier_op(d: &mut Decoder<'_>, f: &Frame<'_>, inst: &IrInst) -> Result<Inst, LinkError> {
-    let Attr::Barrier { kind, aligned } = inst.attr else { return wrong_attr(d, f, inst) };
+    let Attr::Barrier { kind, aligned, .. } = inst.attr else { return wrong_attr(d, f, inst) };
     let mut i = d.blank(f, plain::<control::Barrier>(), inst.guard)?;
     let cluster = inst.op == Op::BarCluster;
     // Sources: id, then a count that may be missing, then (for reductions) a predicate.

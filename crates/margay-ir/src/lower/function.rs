@@ -48,6 +48,8 @@ pub(crate) struct Lower<'m, 'a> {
     pub(super) refused: Vec<(Unsupported, LocId)>,
     /// Counts hoisted variables, for names that are unique.
     pub(super) hoisted: u32,
+    /// What the next barrier orders, as a pragma of the OpenCL library's says.
+    pub(super) orders: BarOrder,
 }
 
 /// Where a body's statements stood before an instruction, to take it back.
@@ -75,6 +77,7 @@ impl<'m, 'a> Lower<'m, 'a> {
             carry: None,
             refused: Vec::new(),
             hoisted: 0,
+            orders: BarOrder::All,
         };
         lower.formals();
         let Some(body) = &ast.body else {
@@ -237,6 +240,7 @@ impl<'m, 'a> Lower<'m, 'a> {
     fn statement(&mut self, statement: &'a Statement) {
         match statement {
             Statement::Label(name) => {
+                self.orders = BarOrder::All;
                 if let Some(Entity::Label(id)) = self.find(name.symbol) {
                     self.loc = self.cx.debug.at(name.span, self.cx.ast);
                     self.start_block(id);
@@ -252,7 +256,15 @@ impl<'m, 'a> Lower<'m, 'a> {
             Statement::Loc(loc) => self.cx.debug.set(loc),
             Statement::File(file) => self.cx.debug.file(file),
             // Hints to an optimising assembler; unknown ones are ignored by the manual's rule.
-            Statement::Pragma(_) => {}
+            Statement::Pragma(pragma) => {
+                if let [own] = pragma.strings.as_slice() {
+                    self.orders = match own.as_str() {
+                        "margay barrier orders local" => BarOrder::Shared,
+                        "margay barrier orders global" => BarOrder::Global,
+                        _ => self.orders,
+                    };
+                }
+            }
             // Known since the scope opened.
             Statement::BranchTargets(_)
             | Statement::CallTargets(_)

@@ -98,7 +98,7 @@ impl Lower<'_, '_> {
         if kind == BarKind::Arrive && srcs.len() < 2 {
             return Err(Stop::error(inst.opcode_span, "`arrive` needs a thread count"));
         }
-        let attr = Attr::Barrier { kind, aligned };
+        let attr = Attr::Barrier { kind, aligned, orders: std::mem::take(&mut self.orders) };
         self.branch_if_guarded(|l| l.emit(Op::Bar, Ty::I32, &[], &srcs, attr));
         Ok(())
     }
@@ -130,7 +130,7 @@ impl Lower<'_, '_> {
         srcs.push(self.pred(operand)?);
         let dst = self.dst_at(inst, 0, expected)?;
         let ty = int_ty(expected.bits());
-        let attr = Attr::Barrier { kind, aligned };
+        let attr = Attr::Barrier { kind, aligned, orders: BarOrder::All };
         self.branch_if_guarded(|l| l.emit(Op::BarRed, ty, &[dst], &srcs, attr));
         Ok(())
     }
@@ -142,9 +142,12 @@ impl Lower<'_, '_> {
             None => return Err(Stop::error(inst.opcode_span, "`arrive` or `wait` is missing")),
         };
         // Memory is sequentially consistent at a barrier here, which `.relaxed` permits.
-        m.take_any(&["release", "relaxed", "acquire"]);
+        let orders = match m.take_any(&["release", "relaxed", "acquire"]) {
+            Some("relaxed") => BarOrder::Nothing,
+            Some(_) | None => BarOrder::All,
+        };
         let aligned = m.take("aligned");
-        let attr = Attr::Barrier { kind, aligned };
+        let attr = Attr::Barrier { kind, aligned, orders };
         self.branch_if_guarded(|l| l.emit(Op::BarCluster, Ty::Pred, &[], &[], attr));
         Ok(())
     }

@@ -2,7 +2,9 @@
 //! Words of the text form for the enums of types and attributes, each table read in both
 //! directions.
 
-use crate::inst::{AtomOp, BarKind, FloatCmp, IntCmp, ReduxOp, ShflMode, Sreg, Syscall, VoteMode};
+use crate::inst::{
+    AtomOp, BarKind, BarOrder, FloatCmp, IntCmp, ReduxOp, ShflMode, Sreg, Syscall, VoteMode,
+};
 use crate::module::Linkage;
 use crate::types::{Cache, Class, Round, Scope, Sem, Space, Ty};
 
@@ -60,6 +62,7 @@ words! {
         Sync "sync" Arrive "arrive" Wait "wait"
         RedPopc "popc" RedAnd "and" RedOr "or"
     }
+    BarOrder { All "all" Shared "shared" Global "global" Nothing "nothing" }
     Syscall {
         Vprintf "vprintf" Printf "printf" Malloc "malloc" Free "free" AssertFail "assertfail"
         Runtime "runtime"

@@ -178,6 +178,10 @@ fn attr(c: &mut Cursor, kind: AttrKind) -> Parsed<Attr> {
         AttrKind::Barrier => Attr::Barrier {
             kind: c.variant("a barrier operation")?,
             aligned: c.eat_word("aligned"),
+            orders: match c.eat_key("orders") {
+                true => c.variant("what the barrier orders")?,
+                false => BarOrder::All,
+            },
         },
         AttrKind::Fence => {
             Attr::Fence { sem: c.variant("an ordering")?, scope: c.variant("a scope")? }

@@ -172,8 +172,11 @@ fn attr_words(attr: &Attr) -> Words {
                 w.flag(*abs, "abs").flag(*nan, "nan");
             }
         }
-        Attr::Barrier { kind, aligned } => {
+        Attr::Barrier { kind, aligned, orders } => {
             w.word(kind.word()).flag(*aligned, "aligned");
+            if *orders != BarOrder::All {
+                w.value("orders", orders.word());
+            }
         }
         Attr::Fence { sem, scope } => {
             w.word(sem.word()).word(scope.word());

@@ -70,8 +70,9 @@ fn attrs(kind: AttrKind) -> Vec<Attr> {
             Attr::Redux(ReduxOp::FMin { abs: false, nan: true }),
         ],
         AttrKind::Barrier => vec![
-            Attr::Barrier { kind: BarKind::RedAnd, aligned: false },
-            Attr::Barrier { kind: BarKind::Arrive, aligned: true },
+            Attr::Barrier { kind: BarKind::RedAnd, aligned: false, orders: BarOrder::All },
+            Attr::Barrier { kind: BarKind::Arrive, aligned: true, orders: BarOrder::Nothing },
+            Attr::Barrier { kind: BarKind::Arrive, aligned: true, orders: BarOrder::Shared },
         ],
         AttrKind::Fence => vec![Attr::Fence { sem: Sem::SeqCst, scope: Scope::Cta }],
         AttrKind::Call => vec![

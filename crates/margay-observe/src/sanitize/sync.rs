@@ -34,6 +34,8 @@ pub struct SyncObserver<'a> {
     sites: HashMap<u32, (u32, u32)>,
     /// Threads may arrive at a barrier and go on.
     arrives: bool,
+    /// Lanes of each warp of a block that have arrived at the cluster's barrier and not waited there since.
+    arrived: Mutex<HashMap<(u32, u32), u32>>,
 }
 
 /// Lanes by a barrier's line and column, and the warp.
@@ -70,6 +72,7 @@ impl<'a> SyncObserver<'a> {
             Some(Code::Term(_) | Code::Nothing) | None => false,
         };
         SyncObserver {
+            arrived: Mutex::default(),
             arrives: (0..view.program.code_len()).any(arrives),
             rounds: Mutex::default(),
             regulars: Mutex::default(),
@@ -162,6 +165,39 @@ impl<'a> SyncObserver<'a> {
         }
     }
 
+    /// Every thread arrives at a cluster's barrier and then waits there, in turns (PTX ISA, "barrier.cluster").
+    fn cluster_barrier(&self, event: &BarrierEvent) {
+        let key = (self.view.linear(event.at.ctaid), event.at.warp);
+        let mut arrived = self.arrived.lock();
+        let own = arrived.entry(key).or_default();
+        let (arrives, waits) = match event.kind {
+            BarKind::Arrive => (true, false),
+            BarKind::Wait => (false, true),
+            BarKind::Sync | BarKind::RedPopc | BarKind::RedAnd | BarKind::RedOr => (true, true),
+        };
+        let wrong = match arrives {
+            true => event.mask & *own,
+            false => event.mask & !*own,
+        };
+        *own = if waits { *own & !event.mask } else { *own | event.mask };
+        drop(arrived);
+        if wrong == 0 {
+            return;
+        }
+        let (message, cure) = match arrives {
+            true => (
+                "a thread arrives at the cluster's barrier again, and has not waited there since it did",
+                "wait (barrier_wait, barrier.cluster.wait) before the next arrival",
+            ),
+            false => (
+                "a thread waits at the cluster's barrier, and has not arrived there",
+                "arrive (barrier_arrive, barrier.cluster.arrive) before the wait, in every thread that waits",
+            ),
+        };
+        let here = self.actor("barrier", event.at, lowest(wrong));
+        self.report("sync/cluster-barrier", message.to_owned(), cure, vec![here]);
+    }
+
     fn barrier_name(&self) -> &'static str {
         self.view.words.say("__syncthreads()", "barrier()")
     }
@@ -209,8 +245,8 @@ impl Watch for SyncWatch<'_, '_> {
     }
 
     fn barrier(&mut self, event: &BarrierEvent) {
-        let Some(id) = event.id else { return };
         let all = self.0;
+        let Some(id) = event.id else { return all.cluster_barrier(event) };
         let aligned = match all.view.program.instruction(event.at.pc).map(|i| i.code) {
             Some(Code::Inst(inst)) => matches!(inst.attr, Attr::Barrier { aligned: true, .. }),
             Some(Code::Term(_) | Code::Nothing) | None => false,
@@ -268,6 +304,7 @@ impl Watch for SyncWatch<'_, '_> {
         let id = self.0.view.linear(block.ctaid);
         self.0.rounds.lock().remove(&id);
         self.0.regulars.lock().remove(&id);
+        self.0.arrived.lock().retain(|(of, _), _| *of != id);
     }
 
     fn warp_sync(&mut self, event: &WarpSyncEvent<'_>) {

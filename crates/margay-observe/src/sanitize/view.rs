@@ -121,6 +121,21 @@ impl<'a> View<'a> {
         self.linear(std::array::from_fn(|d| id[d] - id[d] % self.cluster[d].max(1)))
     }
 
+    /// Whether blocks are in clusters.
+    pub fn has_clusters(&self) -> bool {
+        self.cluster.iter().any(|&n| n > 1)
+    }
+
+    /// The block whose shared memory an address of one block's shared window is in, and the address there.
+    pub fn shared_owner(&self, block: u32, address: u64) -> (u32, u64) {
+        let Some(rank) = (address >> 24).checked_sub(1) else { return (block, address) };
+        let [x, y, _] = self.cluster.map(|n| n.max(1));
+        let (first, rank) = (self.ctaid(self.cluster(block)), rank as u32);
+        let within = [rank % x, rank / x % y, rank / x / y];
+        let owner = self.linear(std::array::from_fn(|d| first[d].saturating_add(within[d])));
+        (owner, address & 0xff_ffff)
+    }
+
     /// A thread of a block.
     pub fn tid(&self, warp: u16, lane: u8) -> [u32; 3] {
         let linear = u32::from(warp) * 32 + u32::from(lane);

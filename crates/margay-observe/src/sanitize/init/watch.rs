@@ -104,6 +104,7 @@ impl Observer for InitObserver<'_> {
 
 /// An access that waits for its instruction's turn.
 struct Pending {
+    block: u32,
     pc: u32,
     space: Space,
     access: Access,
@@ -173,10 +174,14 @@ impl InitWatch<'_, '_> {
     fn unwritten(&mut self, state: &State, p: &Pending, thread: u32, at: u64, bytes: u32) -> u8 {
         match p.space {
             Space::Shared if at < 1 << 24 => state.shared.get(at, bytes),
+            Space::Shared => self.in_cluster(p, at, |owner, at| match owner {
+                Some(peer) => peer.shared.get(at, bytes),
+                None => state.shared.get(at, bytes),
+            }),
             Space::Global => self.global(at).map_or(0, |(base, bits)| bits.get(at - base, bytes)),
             Space::Local => state.local(thread, at, bytes),
-            // A block of the cluster; and what kernels cannot write.
-            Space::Shared | Space::Const | Space::Param | Space::Generic => 0,
+            // What kernels cannot write.
+            Space::Const | Space::Param | Space::Generic => 0,
         }
     }
 
@@ -191,14 +196,36 @@ impl InitWatch<'_, '_> {
     ) {
         match p.space {
             Space::Shared if at < 1 << 24 => state.shared.put(at, bytes, unwritten),
+            Space::Shared => {
+                self.in_cluster(p, at, |owner, at| {
+                    match owner {
+                        Some(peer) => peer.shared.put(at, bytes, unwritten),
+                        None => state.shared.put(at, bytes, unwritten),
+                    }
+                    0
+                });
+            }
             Space::Global => {
                 if let Some((base, bits)) = self.global(at) {
                     bits.put(at - base, bytes, unwritten);
                 }
             }
             Space::Local => state.write_local(thread, at, bytes, unwritten),
-            Space::Shared | Space::Const | Space::Param | Space::Generic => {}
+            Space::Const | Space::Param | Space::Generic => {}
         }
+    }
+
+    /// Calls `look` with the block of the cluster whose shared memory an address is in (`None`: the own one), and the
+    /// address there. What has ended counts as written.
+    fn in_cluster(&self, p: &Pending, at: u64, look: impl FnOnce(Option<&State>, u64) -> u8) -> u8 {
+        let (owner, at) = self.all.view.shared_owner(p.block, at);
+        if owner == p.block {
+            return look(None, at);
+        }
+        let peer = self.all.blocks.lock().get(&owner).cloned();
+        // The blocks of a cluster are one worker's: nobody else holds its lock.
+        let peer = peer.as_ref().and_then(|peer| peer.try_lock());
+        peer.map_or(0, |peer| look(Some(&peer), at))
     }
 
     fn report(&self, what: Use, at: EventPlace, pc: u32, lane: usize, origin: Origin) {
@@ -416,7 +443,20 @@ impl InitWatch<'_, '_> {
                 return true;
             }
             Space::Shared if high < 1 << 24 => (0, &state.shared),
-            Space::Shared => return false,
+            Space::Shared => {
+                for lane in lanes {
+                    for from in (0..p.bytes).step_by(8) {
+                        let (part, at) =
+                            ((p.bytes - from).min(8), p.addresses[lane] + u64::from(from));
+                        if !reads {
+                            self.write(state, p, warp * 32 + lane as u32, at, part, 0);
+                        } else if self.unwritten(state, p, warp * 32 + lane as u32, at, part) != 0 {
+                            return false;
+                        }
+                    }
+                }
+                return true;
+            }
             Space::Global => {
                 self.lookups = self.lookups.wrapping_add(1);
                 let looks = self.lookups.is_multiple_of(LOOKUPS);
@@ -454,7 +494,8 @@ impl InitWatch<'_, '_> {
     fn admits_lanes(&mut self, state: &mut State, event: &AccessEvent<'_>) -> bool {
         let &AccessEvent { at, space, access, bytes, mask, addresses, .. } = event;
         let reads = access != Access::Write;
-        let p = Pending { pc: at.pc, space, access, bytes, mask, addresses: *addresses };
+        let block = self.all.view.linear(at.ctaid);
+        let p = Pending { block, pc: at.pc, space, access, bytes, mask, addresses: *addresses };
         if self.passes(state, at.warp, &p, reads) {
             return true;
         }
@@ -622,7 +663,8 @@ impl Watch for InitWatch<'_, '_> {
             return;
         }
         let &AccessEvent { at, space, access, bytes, mask, addresses, .. } = event;
-        self.pending.push(Pending { pc: at.pc, space, access, bytes, mask, addresses: *addresses });
+        let (block, pc, addresses) = (self.all.view.linear(at.ctaid), at.pc, *addresses);
+        self.pending.push(Pending { block, pc, space, access, bytes, mask, addresses });
     }
 
     fn patterned(&mut self, _event: &PatternedEvent<'_>) -> Option<Range<u64>> {
@@ -678,9 +720,13 @@ impl Watch for InitWatch<'_, '_> {
 
     fn block_begins(&mut self, block: &BlockEvent) {
         let id = self.all.view.linear(block.ctaid);
-        if let Some(spare) = self.spare.take() {
-            spare.lock().renew();
-            self.all.blocks.lock().insert(id, spare);
+        match self.spare.take() {
+            Some(spare) => {
+                spare.lock().renew();
+                self.all.blocks.lock().insert(id, spare);
+            }
+            // Others of its cluster may write there before it does anything.
+            None => drop(self.all.state(id)),
         }
     }
 

@@ -9,6 +9,7 @@
 //! Limits: what runs at the same time in other streams, and plain accesses of the host, are not
 //! seen; a copy by `cp.async` counts as done when it is issued.
 
+mod cluster;
 mod look;
 pub mod order;
 mod packed;

@@ -214,8 +214,8 @@ pub struct Block {
     warps: Vec<Warp>,
     arrivals: Vec<Vec<Arrival>>,
     foreign: Knowledge,
-    /// Of its cluster: released by arrivals at the cluster's barrier, to be joined after the wait.
-    waits: u32,
+    /// Warps that have waited at the cluster's barrier, each with the round, and not learnt yet what was released there.
+    waits: SmallVec<[(u16, usize); 4]>,
     /// Counts what its threads learnt: while it stands, what is not known is not known.
     version: u64,
 }
@@ -314,7 +314,7 @@ impl Block {
             warps: (0..count).map(warp).collect(),
             arrivals: vec![Vec::new(); 16],
             foreign: Knowledge::default(),
-            waits: 0,
+            waits: SmallVec::new(),
             version: 0,
         }
     }
@@ -337,7 +337,7 @@ impl Block {
         if !self.foreign.is_empty() {
             self.foreign = Knowledge::default();
         }
-        self.waits = 0;
+        self.waits.clear();
         // Never one that was seen before.
         self.version += 1;
     }
@@ -717,18 +717,18 @@ impl Block {
         known
     }
 
-    /// A warp waits at the cluster's barrier: [`Block::cluster_joins`] is due before it goes on.
-    pub fn cluster_wait(&mut self, warp: u16) {
-        self.waits |= 1 << warp;
+    /// A warp waits at the cluster's barrier in a round: [`Block::cluster_joins`] is due before it goes on.
+    pub fn cluster_wait(&mut self, warp: u16, round: usize) {
+        self.waits.push((warp, round));
     }
 
-    /// Whether the warp has waited and not learnt yet.
-    pub fn cluster_due(&self, warp: u16) -> bool {
-        self.waits >> warp & 1 != 0
+    /// The round in which the warp has waited, if it has not learnt yet.
+    pub fn cluster_due(&self, warp: u16) -> Option<usize> {
+        self.waits.iter().filter(|(w, _)| *w == warp).map(|(_, round)| *round).max()
     }
 
     pub fn cluster_joins(&mut self, warp: u16, known: &Knowledge) {
-        self.waits &= !(1 << warp);
+        self.waits.retain(|(w, _)| *w != warp);
         self.version += 1;
         let own = &mut self.warps[warp as usize];
         own.foreign.join(known);

@@ -81,6 +81,7 @@ impl RaceWatch<'_, '_> {
         if state.reads.is_empty() {
             return;
         }
+        let before = state.is_of_shared();
         let kept = std::mem::take(&mut state.reads);
         let ctaid = self.all.view.ctaid(state.clock.id);
         for read in kept.list() {
@@ -102,6 +103,7 @@ impl RaceWatch<'_, '_> {
         }
         state.reads = kept;
         state.reads.forget();
+        state.turn_to(before);
     }
 
     /// Whether nobody writes what is read here: see [`Observer::is_quiet`]. Says so if somebody does all the same.
@@ -126,10 +128,11 @@ impl RaceWatch<'_, '_> {
         let warp = event.at.warp as u16;
         if !all.is_weak(event.at.pc)
             || event.access == Access::Atomic
-            || state.clock.cluster_due(warp)
+            || state.clock.cluster_due(warp).is_some()
         {
             return false;
         }
+        state.turn_to(event.space == Space::Shared);
         let (floor, uniform, simple) = state.floor(warp);
         let stamp = state.clock.stamp(warp);
         let reads = event.access == Access::Read;

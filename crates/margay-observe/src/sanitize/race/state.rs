@@ -25,6 +25,9 @@ pub struct State {
     pub reads: Reads,
     pub used: Used,
     pub unordered: Unordered,
+    /// What the clock of the other memory is, where barriers order one kind of memory alone; and which that is.
+    other: Option<Box<Other>>,
+    of_shared: bool,
     /// What every warp knows of its block, and its order otherwise, as long as nobody learns anything.
     floors: Floors,
 }
@@ -37,11 +40,30 @@ struct Floors {
     simple: bool,
 }
 
+/// A second clock. OpenCL 3.0, section 3.3.4, has two orders, of local and of global memory, in which barriers count that
+/// name them.
+struct Other {
+    clock: Block,
+    used: Used,
+    unordered: Unordered,
+    floors: Floors,
+}
+
+fn unused(clock: &Block) -> Used {
+    Arc::new(RwLock::new(vec![Default::default(); clock.warps()]))
+}
+
 impl State {
-    /// A block that begins.
-    pub fn new(id: u32, threads: u32, shared_bytes: u32, time: &Time) -> State {
+    /// A block that begins; `apart`: with an order for each kind of memory.
+    pub fn new(id: u32, threads: u32, shared_bytes: u32, time: &Time, apart: bool) -> State {
         let clock = Block::new(id, threads, time);
-        let used = Arc::new(RwLock::new(vec![Default::default(); clock.warps()]));
+        let used = unused(&clock);
+        let other = apart.then(|| {
+            let clock = Block::new(id, threads, time);
+            let used = unused(&clock);
+            let (unordered, floors) = (Unordered::default(), Floors::default());
+            Box::new(Other { clock, used, unordered, floors })
+        });
         State {
             clock,
             shared: shadow::of_shared(shared_bytes),
@@ -49,13 +71,65 @@ impl State {
             reads: Reads::default(),
             used,
             unordered: Unordered::default(),
+            other,
+            of_shared: false,
             floors: Floors::default(),
         }
     }
 
+    /// Takes the clock of shared memory, or that of the rest.
+    #[inline]
+    pub fn turn_to(&mut self, shared: bool) {
+        if self.of_shared != shared
+            && let Some(other) = &mut self.other
+        {
+            self.of_shared = shared;
+            std::mem::swap(&mut self.clock, &mut other.clock);
+            std::mem::swap(&mut self.used, &mut other.used);
+            std::mem::swap(&mut self.unordered, &mut other.unordered);
+            std::mem::swap(&mut self.floors, &mut other.floors);
+        }
+    }
+
+    /// Does the same to the clocks of shared memory and of the rest, or to the only one.
+    pub fn each_clock(&mut self, mut change: impl FnMut(&mut Block)) {
+        change(&mut self.clock);
+        if let Some(other) = &mut self.other {
+            change(&mut other.clock);
+        }
+    }
+
+    /// The clock of shared memory, or that of the rest; of one, that.
+    pub fn clock_of(&mut self, shared: bool) -> &mut Block {
+        self.turn_to(shared);
+        &mut self.clock
+    }
+
+    /// Whether the clock is that of shared memory alone.
+    pub fn is_of_shared(&self) -> bool {
+        self.of_shared
+    }
+
+    /// [`State::used`] of accesses of global memory.
+    pub fn used_of_global(&mut self) -> Used {
+        self.turn_to(false);
+        self.used.clone()
+    }
+
+    /// Whether there are two clocks.
+    pub fn is_apart(&self) -> bool {
+        self.other.is_some()
+    }
+
     /// For another block.
     pub fn renew(&mut self, id: u32, time: &Time) {
+        self.turn_to(false);
         self.clock.renew(id, time);
+        if let Some(other) = &mut self.other {
+            other.clock.renew(id, time);
+            (other.used, other.unordered) = (unused(&other.clock), Unordered::default());
+            other.floors.version = None;
+        }
         self.shared.forget();
         self.wrote = false;
         self.reads.forget();

@@ -11,12 +11,13 @@ use margay_exec::mem::AddressSpace;
 use margay_exec::observe::{
     AccessEvent, BarrierEvent, BlockEvent, EventPlace, Interest, Observer, PatternedEvent, Watch,
 };
-use margay_exec::program::Code;
+use margay_exec::program::{Code, Program};
 use margay_exec::reach::Written;
-use margay_ir::{Attr, BarKind, Op, Scope, Sem, Space};
+use margay_ir::{Attr, BarKind, BarOrder, Inst, Op, Scope, Sem, Space};
 use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
 
+use super::cluster::Cluster;
 use super::look::Look;
 use super::order::{Block, Knowledge, Stamps, Strong, SyncVariable, Thread, Tick, Time};
 use super::page::Page;
@@ -49,6 +50,14 @@ pub(super) enum Volatile {
     Data,
 }
 
+/// What the barrier at `pc` orders.
+fn barrier_order(program: &Program, pc: u32) -> BarOrder {
+    match program.instruction(pc).map(|i| i.code) {
+        Some(Code::Inst(Inst { attr: Attr::Barrier { orders, .. }, .. })) => *orders,
+        Some(Code::Inst(_) | Code::Term(_) | Code::Nothing) | None => BarOrder::All,
+    }
+}
+
 const SYNC_SHARDS: usize = 64;
 /// Pages that a worker finds again without a lock.
 const NEAR_PAGES: usize = 512;
@@ -68,7 +77,9 @@ pub struct RaceObserver<'a> {
     variables: Vec<Mutex<HashMap<(u32, u64), SyncVariable>>>,
     /// Whether there are any.
     synchronises: AtomicBool,
-    clusters: Mutex<HashMap<u32, Knowledge>>,
+    clusters: Mutex<HashMap<u32, Cluster>>,
+    /// Barriers of one kind of memory alone, so that there is an order for each.
+    apart: bool,
     pub(super) reported: Mutex<HashSet<Pair>>,
     pub(super) written: Written,
     pub(super) memory: &'a AddressSpace,
@@ -102,6 +113,9 @@ impl<'a> RaceObserver<'a> {
             variables: (0..SYNC_SHARDS).map(|_| Mutex::default()).collect(),
             synchronises: AtomicBool::new(false),
             clusters: Mutex::default(),
+            apart: (0..program.code_len()).any(|pc| {
+                matches!(barrier_order(program, pc), BarOrder::Shared | BarOrder::Global)
+            }),
             reported: Mutex::default(),
             written,
             memory,
@@ -113,8 +127,13 @@ impl<'a> RaceObserver<'a> {
     fn state(&self, block: u32) -> Arc<Mutex<State>> {
         let mut blocks = self.blocks.lock();
         let view = &self.view;
-        let new = || State::new(block, view.threads(), view.shared_bytes, &self.time);
-        let make = || Arc::new(Mutex::new(new()));
+        let make = || {
+            let (threads, shared) = (view.threads(), view.shared_bytes);
+            let mut state = State::new(block, threads, shared, &self.time, self.apart);
+            // Other blocks may write there at any time.
+            state.wrote = view.has_clusters();
+            Arc::new(Mutex::new(state))
+        };
         blocks.entry(block).or_insert_with(make).clone()
     }
 
@@ -353,8 +372,13 @@ impl RaceWatch<'_, '_> {
             reads: event.access != Access::Write,
             writes: event.access != Access::Read,
         };
-        let owner = if event.space == Space::Shared { me.block } else { u32::MAX };
-        let key = (owner, event.addresses[lane]);
+        let key = match event.space {
+            Space::Shared => {
+                let (owner, at) = self.all.view.shared_owner(me.block, event.addresses[lane]);
+                (owner, at | u64::from(state.is_of_shared()) << 63)
+            }
+            _ => (u32::MAX, event.addresses[lane] | u64::from(state.is_of_shared()) << 63),
+        };
         let shard = (key.1 >> 2) as usize % SYNC_SHARDS;
         let mut variables = self.all.variables[shard].lock();
         let releases = access.writes && state.clock.may_release(me.warp, me.lane, role.sem);
@@ -368,11 +392,12 @@ impl RaceWatch<'_, '_> {
     }
 
     fn cluster(&mut self, state: &mut State, warp: u16) {
-        if state.clock.cluster_due(warp) {
+        if let Some(round) = state.clock.cluster_due(warp) {
             self.look_back(state);
             let cluster = self.all.view.cluster(state.clock.id);
-            let known = self.all.clusters.lock().get(&cluster).cloned().unwrap_or_default();
-            state.clock.cluster_joins(warp, &known);
+            let known = self.all.clusters.lock().get(&cluster).map(|c| c.released(round));
+            let known = known.unwrap_or_default();
+            state.each_clock(|clock| clock.cluster_joins(warp, &known));
         }
     }
 }
@@ -382,6 +407,7 @@ impl RaceWatch<'_, '_> {
     pub(super) fn look(&mut self, state: &mut State, event: &AccessEvent<'_>, then: Option<Tick>) {
         let shared = event.space == Space::Shared;
         let all = self.all;
+        state.turn_to(shared);
         let block = state.clock.id;
         let warp = event.at.warp as u16;
         let role = all.roles[event.at.pc as usize];
@@ -413,6 +439,12 @@ impl RaceWatch<'_, '_> {
                 if self.synchronise(state, event, role, me) && before_model {
                     flags |= 1 << lane;
                 }
+                // In both orders.
+                if state.is_apart() {
+                    state.turn_to(!shared);
+                    self.synchronise(state, event, role, me);
+                    state.turn_to(shared);
+                }
             }
         }
         let stamp = then.unwrap_or_else(|| state.clock.stamp(warp));
@@ -443,14 +475,25 @@ impl RaceWatch<'_, '_> {
         let bytes = u64::from(event.bytes);
         if shared {
             let mut own = std::mem::replace(&mut state.shared, Page::none());
+            let mut others: SmallVec<[(usize, u32, u64); 32]> = SmallVec::new();
             for lane in lanes {
-                // From 2^24 on another block of the cluster's: its own clock watches it.
-                if event.addresses[lane] < 1 << 24 {
-                    look.lane(state, &mut own, event.addresses[lane], bytes, lane);
+                let (owner, at) = all.view.shared_owner(block, event.addresses[lane]);
+                match owner == block {
+                    true => look.lane(state, &mut own, at, bytes, lane),
+                    false => others.push((lane, owner, at)),
                 }
             }
             state.shared = own;
             look.note(state);
+            for (lane, owner, at) in others {
+                let peer = all.blocks.lock().get(&owner).cloned();
+                // The blocks of a cluster are one worker's, and this one is no other's: nobody holds its lock.
+                let Some(mut peer) = peer.as_ref().and_then(|peer| peer.try_lock()) else {
+                    continue;
+                };
+                look.lane(state, &mut peer.shared, at, bytes, lane);
+                look.note(state);
+            }
         } else {
             let mut left = event.mask;
             while left != 0 {
@@ -519,6 +562,7 @@ impl Watch for RaceWatch<'_, '_> {
         let state = self.state(self.all.view.linear(event.at.ctaid));
         let state = &mut *state.lock();
         self.cluster(state, event.at.warp as u16);
+        state.turn_to(shared);
         let (warp, weak) = (event.at.warp as u16, self.all.is_weak(event.at.pc));
         if shared && weak && event.access == Access::Read {
             let stamp = state.clock.stamp(warp);
@@ -562,17 +606,32 @@ impl Watch for RaceWatch<'_, '_> {
             BarKind::Sync | BarKind::RedPopc | BarKind::RedAnd | BarKind::RedOr => (true, true),
         };
         match event.id {
-            Some(id) => state.clock.arrive(id as usize, warp, event.mask, waits, &self.all.time),
+            Some(id) => {
+                let (id, time) = (id as usize, &self.all.time);
+                let arrive = |clock: &mut Block| clock.arrive(id, warp, event.mask, waits, time);
+                match barrier_order(self.all.view.program, event.at.pc) {
+                    BarOrder::Shared => arrive(state.clock_of(true)),
+                    BarOrder::Global => arrive(state.clock_of(false)),
+                    BarOrder::All | BarOrder::Nothing => state.each_clock(arrive),
+                }
+            }
             None => {
                 self.cluster(state, warp);
+                let mut clusters = self.all.clusters.lock();
+                let cluster = clusters.entry(self.all.view.cluster(block)).or_default();
                 if arrives {
-                    let known = state.clock.cluster_arrive(warp, event.mask, &self.all.time);
-                    let cluster = self.all.view.cluster(block);
-                    let mut clusters = self.all.clusters.lock();
-                    clusters.entry(cluster).or_default().join(&known);
+                    let releases =
+                        barrier_order(self.all.view.program, event.at.pc) == BarOrder::All;
+                    for (round, lanes) in cluster.arrive(block, warp, event.mask) {
+                        let known = match releases {
+                            true => state.clock.cluster_arrive(warp, lanes, &self.all.time),
+                            false => Knowledge::default(),
+                        };
+                        cluster.release(round, &known);
+                    }
                 }
-                if waits {
-                    state.clock.cluster_wait(warp);
+                if waits && let Some(round) = cluster.last(block, warp, event.mask) {
+                    state.clock.cluster_wait(warp, round);
                 }
             }
         }
@@ -581,21 +640,21 @@ impl Watch for RaceWatch<'_, '_> {
     fn barrier_opens(&mut self, ctaid: [u32; 3], id: u32) {
         let state = self.state(self.all.view.linear(ctaid));
         let state = &mut *state.lock();
-        match state.clock.joins_all(id as usize) {
+        match state.clock_of(true).joins_all(id as usize) {
             true => {
                 state.reads.forget();
-                state.wrote = false;
+                state.wrote = self.all.view.has_clusters();
             }
             false => self.look_back(state),
         }
-        state.clock.open(id as usize, &self.all.time);
+        state.each_clock(|clock| clock.open(id as usize, &self.all.time));
     }
 
     fn warp_barrier(&mut self, at: EventPlace, mask: u32) {
         let state = self.state(self.all.view.linear(at.ctaid));
         let state = &mut *state.lock();
         self.look_back(state);
-        state.clock.warp_barrier(at.warp as u16, mask, &self.all.time);
+        state.each_clock(|clock| clock.warp_barrier(at.warp as u16, mask, &self.all.time));
     }
 
     fn fence(&mut self, at: EventPlace, mask: u32) {
@@ -608,20 +667,23 @@ impl Watch for RaceWatch<'_, '_> {
         let state = self.state(self.all.view.linear(at.ctaid));
         let state = &mut *state.lock();
         // Barriers of OpenCL C are fences too, by which nobody learns anything.
-        if state.clock.learns_by_fence(at.warp as u16) {
+        if state.clock_of(true).learns_by_fence(at.warp as u16) {
             self.look_back(state);
         }
-        state.clock.fence(at.warp as u16, mask, scope, &self.all.time);
+        state.each_clock(|clock| clock.fence(at.warp as u16, mask, scope, &self.all.time));
     }
 
     fn block_begins(&mut self, block: &BlockEvent) {
         let id = self.all.view.linear(block.ctaid);
         if let Some(spare) = self.spare.take() {
-            spare.lock().renew(id, &self.all.time);
+            let mut state = spare.lock();
+            state.renew(id, &self.all.time);
+            state.wrote = self.all.view.has_clusters();
+            drop(state);
             self.all.blocks.lock().insert(id, spare);
         }
         let state = self.all.state(id);
-        let used = state.lock().used.clone();
+        let used = state.lock().used_of_global();
         self.all.used.write().insert(id, used);
         self.block = Some((id, state));
     }
