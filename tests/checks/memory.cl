@@ -98,3 +98,37 @@ kernel void promised_write_good(global const int *in, global int *out) {
     int i = get_global_id(0);
     out[i] = in[i];
 }
+
+// launch: member_bug 4 4 zeros:64
+// launch: member_good 4 4 zeros:64
+struct Record {
+    int name;
+    char bytes[2];
+    int rest[2];
+};
+kernel void member_bug(global int *out) {
+    struct Record r = {1, {2, 3}, {4, 5}};
+    int i = get_global_id(0);
+    r.bytes[i] = i; //~ memory/array-bounds
+    out[i] = r.rest[i]; //~ memory/array-bounds
+}
+kernel void member_good(global int *out) {
+    struct Record r = {1, {2, 3}, {4, 5}};
+    int i = get_global_id(0);
+    r.bytes[i & 1] = i;
+    out[i] = r.rest[i & 1];
+}
+
+// The array at the end of a structure may be open, and one past the end is an address.
+// launch: open_good 4 4 zeros:64
+struct Open {
+    int count;
+    int values[1];
+};
+kernel void open_good(global struct Open *p) {
+    int mine[4];
+    int sum = 0, i = get_global_id(0);
+    for (int n = 0; n < 4; n++) mine[n] = n * i;
+    for (int *at = &mine[0]; at != &mine[4]; at++) sum += *at;
+    p->values[i] = sum;
+}

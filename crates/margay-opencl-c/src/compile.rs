@@ -179,6 +179,7 @@ pub fn compile(
     }
     args.extend(options.clang.iter().cloned());
     args.extend(denormals(options));
+    args.extend(options.index_checks().iter().map(|word| (*word).to_owned()));
     args.extend(
         [
             "-D__FAST_RELAXED_MATH__=1",

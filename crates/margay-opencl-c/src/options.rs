@@ -55,6 +55,9 @@ pub struct Options {
     pub uniform_groups: bool,
     /// `-create-library`.
     pub library: bool,
+    /// No option of the program's: indices that lie outside of their array call a function of the library, and the program goes
+    /// on.
+    pub check_indices: bool,
     /// `-const-cache-bytes=N`: the size of the constant cache that the profile shows.
     pub constant_cache_bytes: Option<u64>,
 }
@@ -73,12 +76,34 @@ impl Default for Options {
             relaxed_math: false,
             uniform_groups: false,
             library: false,
+            check_indices: false,
             constant_cache_bytes: None,
         }
     }
 }
 
 impl Options {
+    /// What has clang check indices. Trailing arrays of one element are taken for open ones. Where the program allows
+    /// clang to compute otherwise than written, more branches might give other results: nothing is checked then.
+    pub(crate) fn index_checks(&self) -> &'static [&'static str] {
+        let free = |word: &String| {
+            ["-cl-mad-enable", "-cl-no-signed-zeros", "-cl-finite-math-only"]
+                .contains(&word.as_str())
+        };
+        match self.check_indices && !self.relaxed_math && !self.clang.iter().any(free) {
+            true => &[
+                "-Xclang",
+                "-fsanitize=array-bounds",
+                "-Xclang",
+                "-fsanitize-recover=array-bounds",
+                "-Xclang",
+                "-fsanitize-minimal-runtime",
+                "-fstrict-flex-arrays=1",
+            ],
+            false => &[],
+        }
+    }
+
     /// Reads what a program passes to `clBuildProgram`, `clCompileProgram` or `clLinkProgram`.
     pub fn parse(text: &str) -> Result<Options, BadOption> {
         let mut out = Options { text: text.to_owned(), ..Options::default() };

@@ -280,6 +280,9 @@ impl Program {
         device: &Device,
         link: bool,
     ) -> std::result::Result<(Code, String), BuildError> {
+        let mut options = options.clone();
+        options.check_indices = platform().is_some_and(|p| p.runtime.settings.checks_memory());
+        let options = &options;
         if link && headers.is_empty() {
             let (executable, log) = margay_opencl_c::build(source, options, device.sm())?;
             return Ok((Code::Executable(executable), log));

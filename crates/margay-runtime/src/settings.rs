@@ -55,6 +55,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Whether the check of memory is on.
+    pub fn checks_memory(&self) -> bool {
+        self.check.as_ref().is_some_and(|(checks, _)| checks.contains(&Check::Memory))
+    }
+
     /// Reads the process's environment.
     pub fn from_env() -> Settings {
         Settings::read(|name| std::env::var(name).ok())

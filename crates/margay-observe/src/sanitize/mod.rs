@@ -8,6 +8,7 @@
 
 pub mod finding;
 mod form;
+mod indices;
 pub mod init;
 pub mod memory;
 pub mod promises;
@@ -202,7 +203,11 @@ impl Tool for Checks {
                     )));
                 }
                 // The rest is found by the engine's own bounds: see `launched`.
-                Check::Memory => observers.extend(self.promises.observer(view())),
+                Check::Memory => {
+                    observers.extend(self.promises.observer(view()));
+                    let indices = indices::IndexObserver::new(view());
+                    observers.extend(indices.map(|o| Box::new(o) as Box<dyn Observer + 'a>));
+                }
             }
         }
         together(observers)
