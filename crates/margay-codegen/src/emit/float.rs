@@ -44,6 +44,9 @@ pub fn is_native(inst: &Inst) -> bool {
 pub fn has_lowering(inst: &Inst) -> bool {
     let plain = || attr(inst).is_some_and(|a| !a.sat && !a.relu && !a.ftz);
     let nearest = || attr(inst).is_some_and(|a| a.round == Round::Nearest);
+    if super::half::has_lowering(inst) {
+        return true;
+    }
     match inst.op {
         Op::FCmp => is_single_or_double(inst.ty),
         Op::SToF | Op::UToF => {
@@ -60,12 +63,10 @@ pub fn has_lowering(inst: &Inst) -> bool {
                     _ => false,
                 }
         }
-        Op::FToS | Op::FToU => {
-            is_single_or_double(inst.from)
-                && matches!(inst.ty, Ty::I32 | Ty::I64)
-                && attr(inst)
-                    .is_some_and(|a| !a.sat && !a.relu && !a.ftz && a.round != Round::NearestAway)
-        }
+        // The result is clamped to its type's range in any case.
+        Op::FToS | Op::FToU => attr(inst).is_some_and(|a| {
+            !a.relu && a.round != Round::NearestAway && (!a.ftz || inst.from == Ty::F32)
+        }),
         _ => is_native(inst),
     }
 }
@@ -92,6 +93,9 @@ impl Gen<'_> {
     }
 
     pub fn float_op(&mut self, inst: &Inst, a: &[String], wide: bool) -> Option<String> {
+        if super::half::has_lowering(inst) {
+            return self.half_op(inst, a, wide);
+        }
         let ty = inst.ty;
         let p = typed("i1", wide);
         match inst.op {
@@ -184,22 +188,7 @@ impl Gen<'_> {
             }
             Op::FCmp => {
                 let Attr::FloatCmp { cmp, .. } = inst.attr else { return None };
-                let cmp = match cmp {
-                    FloatCmp::Eq => "oeq",
-                    FloatCmp::Ne => "one",
-                    FloatCmp::Lt => "olt",
-                    FloatCmp::Le => "ole",
-                    FloatCmp::Gt => "ogt",
-                    FloatCmp::Ge => "oge",
-                    FloatCmp::EqU => "ueq",
-                    FloatCmp::NeU => "une",
-                    FloatCmp::LtU => "ult",
-                    FloatCmp::LeU => "ule",
-                    FloatCmp::GtU => "ugt",
-                    FloatCmp::GeU => "uge",
-                    FloatCmp::Num => "ord",
-                    FloatCmp::Nan => "uno",
-                };
+                let cmp = compare_name(cmp);
                 return Some(self.ins(format!("fcmp {cmp} {ft} {}, {}", f[0], f[1])));
             }
             _ => return None,
@@ -328,12 +317,19 @@ impl Gen<'_> {
     }
 
     fn integer_of(&mut self, inst: &Inst, x: &str, wide: bool) -> Option<String> {
-        let x = self.float_of(x, inst.from, wide);
-        let (_, float) = names(inst.from);
-        let ft = typed(float, wide);
-        let single = inst.from == Ty::F32;
+        let attr = attr(inst)?;
+        let x = match inst.from {
+            Ty::F16 | Ty::BF16 => self.widened_half(x, inst.from, wide),
+            Ty::F32 if attr.ftz => {
+                let x = self.flush_bits(x, wide);
+                self.float_of(&x, inst.from, wide)
+            }
+            _ => self.float_of(x, inst.from, wide),
+        };
+        let single = inst.from != Ty::F64;
+        let ft = typed(if single { "float" } else { "double" }, wide);
         let sfx = suffix(if single { "f32" } else { "f64" }, wide);
-        let name = round_name(attr(inst)?.round)?;
+        let name = round_name(attr.round)?;
         let r = self.call(&format!("{name}{sfx}"), &ft, &[&x], "");
         let bits = inst.ty.bits();
         let it = typed(&format!("i{bits}"), wide);
@@ -344,15 +340,37 @@ impl Gen<'_> {
             format!("@llvm.{op}.sat.i{bits}.{}", if single { "f32" } else { "f64" })
         };
         self.declare(format!("declare {it} {full}({ft})"));
-        let v = self.ins(format!("call {it} {full}({ft} {r})"));
-        if single && bits < 64 {
-            // NaN is 0, as the conversion has it.
-            return Some(v);
+        let mut v = self.ins(format!("call {it} {full}({ft} {r})"));
+        // NaN is 0, as the conversion has it, or only the top bit.
+        if !single || bits == 64 {
+            let nan = self.ins(format!("fcmp uno {ft} {x}, {x}"));
+            let top = constant(&format!("i{bits}"), i64::MIN >> (64 - bits), wide);
+            v = self.ins(format!("select {} {nan}, {it} {top}, {it} {v}", typed("i1", wide)));
         }
-        let nan = self.ins(format!("fcmp uno {ft} {x}, {x}"));
-        let top = if bits == 64 { i64::MIN } else { i32::MIN as i64 };
-        let top = constant(&format!("i{bits}"), top, wide);
-        Some(self.ins(format!("select {} {nan}, {it} {top}, {it} {v}", typed("i1", wide))))
+        if bits < 32 {
+            v = self.ins(format!("zext {it} {v} to {}", typed("i32", wide)));
+        }
+        Some(v)
+    }
+}
+
+/// LLVM's name of a comparison.
+pub(super) fn compare_name(cmp: FloatCmp) -> &'static str {
+    match cmp {
+        FloatCmp::Eq => "oeq",
+        FloatCmp::Ne => "one",
+        FloatCmp::Lt => "olt",
+        FloatCmp::Le => "ole",
+        FloatCmp::Gt => "ogt",
+        FloatCmp::Ge => "oge",
+        FloatCmp::EqU => "ueq",
+        FloatCmp::NeU => "une",
+        FloatCmp::LtU => "ult",
+        FloatCmp::LeU => "ule",
+        FloatCmp::GtU => "ugt",
+        FloatCmp::GeU => "uge",
+        FloatCmp::Num => "ord",
+        FloatCmp::Nan => "uno",
     }
 }
 

@@ -337,6 +337,59 @@ impl Gen<'_> {
         }
     }
 
+    /// Four bytes of two words, by a selector of four nibbles.
+    fn permute(&mut self, inst: &Inst, x: &str, y: &str, selector: &str, wide: bool) -> String {
+        let word = typed("i32", wide);
+        let k = |v: i64| constant("i32", v, wide);
+        if let Some(&Value::Imm(selector)) = inst.srcs.get(2) {
+            let lanes = if wide { LANES } else { 1 };
+            let bytes = format!("<{} x i8>", lanes * 4);
+            let nibble = |n: usize| (selector >> (4 * (n % 4)) & 15) as usize;
+            let [a, b] = [x, y].map(|v| self.ins(format!("bitcast {word} {v} to {bytes}")));
+            let from = |n: usize| {
+                let own = n / 4 * 4 + (nibble(n) & 3);
+                own + if nibble(n) & 4 == 0 { 0 } else { lanes * 4 }
+            };
+            let pick = vector_of("i32", (0..lanes * 4).map(|n| from(n) as i64));
+            let mut v = self.ins(format!(
+                "shufflevector {bytes} {a}, {bytes} {b}, <{} x i32> {pick}",
+                lanes * 4
+            ));
+            if (0..4).any(|n| nibble(n) & 8 != 0) {
+                // These give the byte's sign eight times.
+                let by = vector_of("i8", (0..lanes * 4).map(|n| (nibble(n) as i64 >> 3) * 7));
+                v = self.ins(format!("ashr {bytes} {v}, {by}"));
+            }
+            return self.ins(format!("bitcast {bytes} {v} to {word}"));
+        }
+        let long = typed("i64", wide);
+        let [low, high] = [x, y].map(|v| self.ins(format!("zext {word} {v} to {long}")));
+        let high = self.ins(format!("shl {long} {high}, {}", constant("i64", 32, wide)));
+        let both = self.ins(format!("or {long} {high}, {low}"));
+        let mut result = k(0);
+        for n in 0..4 {
+            let own = self.ins(format!("lshr {word} {selector}, {}", k(4 * n)));
+            let place = self.ins(format!("and {word} {own}, {}", k(7)));
+            let place = self.ins(format!("shl {word} {place}, {}", k(3)));
+            let place = self.ins(format!("zext {word} {place} to {long}"));
+            let moved = self.ins(format!("lshr {long} {both}, {place}"));
+            let moved = self.ins(format!("trunc {long} {moved} to {word}"));
+            // All bits of this are the byte's sign.
+            let top = self.ins(format!("shl {word} {moved}, {}", k(24)));
+            let sign = self.ins(format!("ashr {word} {top}, {}", k(31)));
+            let signed = self.ins(format!("and {word} {own}, {}", k(8)));
+            let signed = self.ins(format!("icmp ne {word} {signed}, {}", k(0)));
+            let byte = self.ins(format!(
+                "select {} {signed}, {word} {sign}, {word} {moved}",
+                typed("i1", wide)
+            ));
+            let byte = self.ins(format!("and {word} {byte}, {}", k(255)));
+            let byte = self.ins(format!("shl {word} {byte}, {}", k(8 * n)));
+            result = self.ins(format!("or {word} {result}, {byte}"));
+        }
+        result
+    }
+
     fn sum_second(
         &mut self,
         ty: &str,
@@ -433,7 +486,8 @@ impl Gen<'_> {
             Op::ICmp | Op::SExt | Op::ZExt | Op::Trunc => true,
             Op::BfeS | Op::BfeU => field(inst, 1).is_some(),
             Op::Bfi => field(inst, 2).is_some(),
-            Op::Prmt | Op::Fns => false,
+            Op::Prmt => true,
+            Op::Fns => false,
             _ => super::float::has_lowering(inst),
         }
     }
@@ -466,6 +520,7 @@ impl Gen<'_> {
         let k = |v: i64| constant(ty, v, wide);
         let it = typed("i32", wide);
         let result = match inst.op {
+            Op::Prmt => self.permute(inst, &x, &y, &args[2], wide),
             Op::Mov => x,
             Op::Select => {
                 let p = typed("i1", wide);

@@ -14,6 +14,7 @@ mod blocks;
 mod bounds;
 mod control;
 mod float;
+mod half;
 mod int;
 mod leave;
 mod math;

@@ -217,8 +217,13 @@ fn choose(host: &str) -> Result<Target, String> {
     if std::is_x86_feature_detected!("avx512f") && !masks {
         (cpu, features) = (level("x86-64-v3")?.to_owned(), String::new());
     }
-    if !std::is_x86_feature_detected!("fma") || !std::is_x86_feature_detected!("avx2") {
-        return Err("the processor has no AVX2 with FMA".to_owned());
+    let has = [
+        std::is_x86_feature_detected!("avx2"),
+        std::is_x86_feature_detected!("fma"),
+        std::is_x86_feature_detected!("f16c"),
+    ];
+    if has.contains(&false) {
+        return Err("the processor has no AVX2 with FMA and F16C".to_owned());
     }
     Ok(Target { cpu, features })
 }
