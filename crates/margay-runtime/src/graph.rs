@@ -594,6 +594,17 @@ pub(crate) fn submit_all(
     Ok(())
 }
 
+/// Whether the edges leave no two nodes without an order, at any depth.
+fn is_chain(nodes: &[ExecNode]) -> bool {
+    let within = |node: &ExecNode| match &node.work {
+        ExecWork::Plain(_) => true,
+        ExecWork::Child(nodes) => is_chain(nodes),
+        ExecWork::Conditional(node) => node.bodies.iter().all(|body| is_chain(body)),
+    };
+    nodes.windows(2).all(|pair| pair[1].dependencies.contains(&pair[0].origin))
+        && nodes.iter().all(within)
+}
+
 /// The earlier nodes that a node comes after: by edges, or by what it may wait for.
 fn before(nodes: &[ExecNode], number: usize) -> Vec<usize> {
     // Events and values in memory order nodes, too; which, is not looked at.
@@ -704,7 +715,7 @@ impl GraphExec {
         }
         // The order of two launches of one executable is that of the calls.
         let nodes = self.nodes.lock();
-        if nodes.len() > 1 {
+        if !is_chain(&nodes) {
             order::several();
         }
         for memory in &self.memory {

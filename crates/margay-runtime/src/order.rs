@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Who comes after whom: vector clocks of the streams' queues and of the host program.
 //!
-//! Kept only where a tool asks for it (the check of races), and from the second stream on, or the first graph or
-//! out-of-order queue: one stream is in order by itself. What the host program's threads tell each other is not seen,
-//! so they count as one: what one of them waited for, all know. That may miss a race, and accuses nobody.
+//! Kept only where a tool asks for it (the check of races), and from the second stream on, or the first graph that is no
+//! chain, or queue that is out of order: one stream is in order by itself. What the host program's threads tell each
+//! other is not seen, so they count as one: what one of them waited for, all know. That may miss a race, and accuses
+//! nobody.
 
 use std::cell::RefCell;
 use std::sync::Arc;
