@@ -5,7 +5,7 @@
 //! was decoded, so that handlers may trust them.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use margay_ir as ir;
 use smallvec::SmallVec;
@@ -122,6 +122,8 @@ pub struct Program {
     pub(crate) module: Arc<LoadedModule>,
     pub(crate) name: Arc<str>,
     pub(crate) info: ProgramInfo,
+    /// Once somebody has asked.
+    pub(crate) registers: OnceLock<u32>,
     pub(crate) code: Vec<Inst>,
     pub(crate) sites: Vec<Site>,
     pub(crate) consts: Vec<Line>,
@@ -181,9 +183,6 @@ pub struct ProgramInfo {
     pub local_bytes: u32,
     /// Bytes of constant variables of the module.
     pub const_bytes: u32,
-    /// Estimated from what lives at once (`margay_ir::analysis::registers`), in the kernel or in
-    /// whatever it may call.
-    pub registers: u32,
     pub param_size: u32,
     pub uses_recursion_or_indirect_calls: bool,
     pub uses_grid_sync: bool,
@@ -197,6 +196,17 @@ impl Program {
 
     pub fn info(&self) -> &ProgramInfo {
         &self.info
+    }
+
+    /// Registers of a thread, estimated from what lives at once (`margay_ir::analysis::registers`). A thread keeps
+    /// its registers for a whole launch, so the hungriest function decides: the kernel, or what it may
+    /// call. The first call takes up to milliseconds.
+    pub fn registers(&self) -> u32 {
+        *self.registers.get_or_init(|| {
+            let functions =
+                self.functions.iter().map(|f| &self.module.ir.functions[f.id.0 as usize]);
+            functions.map(ir::analysis::registers::estimate).max().unwrap_or(0)
+        })
     }
 
     /// The kernel's name.

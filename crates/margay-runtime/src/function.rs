@@ -129,8 +129,13 @@ impl Function {
 
     /// Registers of a thread, and whether a directive decides that number rather than the estimate.
     pub fn registers(&self) -> Result<(u32, bool)> {
-        let registers = Registers::of(self.limits(), &self.code().limits, self.info()?.registers);
+        let registers = self.registers_by(&self.code().limits)?;
         Ok((registers.number, registers.decided))
+    }
+
+    /// The estimate is made here, when somebody first asks.
+    fn registers_by(&self, directives: &ir::LaunchLimits) -> Result<Registers> {
+        Ok(Registers::of(self.limits(), directives, self.program()?.registers()))
     }
 
     /// The most threads that a block of this kernel may have.
@@ -139,10 +144,11 @@ impl Function {
         let directives = &self.code().limits;
         let bound = directives.reqntid.or(directives.maxntid).map(volume);
         let most = limits.max_threads_per_block.value;
-        let (registers, decided) = self.registers()?;
-        if !decided {
+        // Only a cap can decide, so that without one nothing is estimated.
+        let capped = directives.maxnreg.is_some().then(|| self.registers()).transpose()?;
+        let Some((registers, true)) = capped else {
             return Ok(bound.unwrap_or(most).min(most));
-        }
+        };
         let fits =
             |threads: &u32| blocks(limits, *threads, registers, 0, SplitPreference::Default) > 0;
         let by_registers =
@@ -192,6 +198,13 @@ impl Function {
     /// The most blocks that can be resident on an SM in a launch: 0 refuses it. No estimate makes
     /// it less than a card could hold, but one at which a card may refuse is warned of, once.
     pub fn most_blocks_per_sm(&self, threads: u32, dynamic_shared: u32) -> Result<u32> {
+        let (limits, directives) = (self.limits(), &self.code().limits);
+        let shared = self.info()?.static_shared.saturating_add(dynamic_shared);
+        // Where every number of registers fits, there is nothing to estimate.
+        let all = limits.max_registers_per_thread.value;
+        if directives.maxnreg.is_none() && blocks(limits, threads, all, shared, self.split()) > 0 {
+            return Ok(blocks(limits, threads, 1, shared, SplitPreference::Default));
+        }
         let fit = self.fit(threads, dynamic_shared)?;
         if fit.doubtful && !self.warned.swap(true, Ordering::Relaxed) {
             let (registers, _) = self.registers()?;
@@ -206,9 +219,9 @@ impl Function {
     }
 
     fn fit(&self, threads: u32, dynamic_shared: u32) -> Result<Fit> {
-        let (limits, info) = (self.limits(), self.info()?);
-        let registers = Registers::of(limits, &self.code().limits, info.registers);
-        let shared = info.static_shared.saturating_add(dynamic_shared);
+        let limits = self.limits();
+        let registers = self.registers_by(&self.code().limits)?;
+        let shared = self.info()?.static_shared.saturating_add(dynamic_shared);
         Ok(Fit::of(limits, registers, threads, shared, self.split()))
     }
 

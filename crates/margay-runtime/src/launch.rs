@@ -22,7 +22,7 @@ use crate::graph::NodeWork;
 use crate::handle::Handle;
 use crate::runtime::{self, CANCEL};
 use crate::stream::Stream;
-use crate::watch::{self, Launch, Resources};
+use crate::watch::{self, Launch, Occupancy, Resources};
 
 /// Bytes of device memory that a cooperative grid synchronises through.
 pub(crate) const GRID_WORKSPACE: u64 = 64;
@@ -217,14 +217,13 @@ impl Context {
             envreg,
             engine: None,
         };
-        let (registers, registers_decided) = function.registers()?;
-        let likely_blocks = function.blocks_per_sm(threads, request.dynamic_shared)?;
-        let device = self.device;
+        let occupancy = match rt.tools.is_empty() {
+            true => None,
+            false => Some(Occupancy::of(function, threads, request.dynamic_shared)?),
+        };
         let resources = Resources {
-            device,
-            registers,
-            registers_decided,
-            likely_blocks,
+            device: self.device,
+            occupancy,
             split: function.split(),
             bank_mode: function.bank_mode(),
         };

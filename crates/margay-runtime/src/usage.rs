@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use margay_arch::{ComputeCapability, Limits};
-use margay_exec::program::{LinkError, LoadedModule, Program, ProgramInfo};
+use margay_exec::program::{LinkError, LoadedModule, Program};
 use margay_ir as ir;
 
 use crate::function::registers_for;
@@ -69,7 +69,7 @@ pub fn of_module(module: ir::Module) -> Option<ModuleUsage> {
         .map(|(id, f)| KernelUsage {
             name: f.name.to_string(),
             resources: match Program::link(&module, ir::FuncId(id as u32)) {
-                Ok(program) => Ok(resources(limits, f, program.info())),
+                Ok(program) => Ok(resources(limits, f, &program)),
                 Err(LinkError::Undefined { callee, .. }) => {
                     Err(format!("it calls '{callee}', which is not linked yet"))
                 }
@@ -84,9 +84,10 @@ pub fn of_module(module: ir::Module) -> Option<ModuleUsage> {
     Some(ModuleUsage { global, constant, kernels })
 }
 
-fn resources(limits: &Limits, function: &ir::Function, info: &ProgramInfo) -> Resources {
+fn resources(limits: &Limits, function: &ir::Function, program: &Program) -> Resources {
+    let info = program.info();
     Resources {
-        registers: registers_for(limits, &function.limits, info.registers),
+        registers: registers_for(limits, &function.limits, program.registers()),
         stack: info.local_bytes,
         stack_is_open: info.uses_recursion_or_indirect_calls,
         static_shared: info.static_shared,

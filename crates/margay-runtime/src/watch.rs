@@ -17,6 +17,8 @@ use margay_observe::profile::Profiler;
 use margay_observe::sanitize::Checks;
 use margay_observe::tool::{self, CopyEvent, LaunchView, Promise, Refusal, Tool, Wanted};
 
+use crate::error;
+use crate::function::Function;
 use crate::handle::Handle;
 use crate::order;
 use crate::runtime::{self, Runtime};
@@ -56,12 +58,27 @@ pub fn constant_cache(settings: &Settings) -> Option<Arc<ConstantCache>> {
 /// What a launch takes of its device.
 pub struct Resources {
     pub device: u32,
+    /// Where there are tools: it rests on an estimate that nobody else asks for.
+    pub occupancy: Option<Occupancy>,
+    pub split: SplitPreference,
+    pub bank_mode: BankMode,
+}
+
+/// How much of a multiprocessor a launch takes.
+pub struct Occupancy {
     pub registers: u32,
     pub registers_decided: bool,
     /// Blocks of a multiprocessor with those registers.
     pub likely_blocks: u32,
-    pub split: SplitPreference,
-    pub bank_mode: BankMode,
+}
+
+impl Occupancy {
+    /// Of a launch of blocks of so many threads.
+    pub fn of(function: &Function, threads: u32, dynamic_shared: u32) -> error::Result<Occupancy> {
+        let (registers, registers_decided) = function.registers()?;
+        let likely_blocks = function.blocks_per_sm(threads, dynamic_shared)?;
+        Ok(Occupancy { registers, registers_decided, likely_blocks })
+    }
 }
 
 /// A launch that passed all checks.
@@ -84,9 +101,9 @@ pub fn launch(
 ) -> Result<LaunchStats, LaunchFailure> {
     let rt = runtime::get();
     let Launch { program, machine, config, resources, stream, parent } = *launch;
-    if rt.tools.is_empty() {
+    let Some(occupancy) = &resources.occupancy else {
         return engine::launch(program, machine, config, memory, host, cancel);
-    }
+    };
     let view = LaunchView {
         program,
         config,
@@ -95,9 +112,9 @@ pub fn launch(
         gpu: rt.devices[resources.device as usize].gpu,
         device: resources.device,
         stream,
-        registers: resources.registers,
-        registers_decided: resources.registers_decided,
-        blocks_per_sm: resources.likely_blocks,
+        registers: occupancy.registers,
+        registers_decided: occupancy.registers_decided,
+        blocks_per_sm: occupancy.likely_blocks,
         split: resources.split,
         bank_mode: resources.bank_mode,
         parent,

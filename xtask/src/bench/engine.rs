@@ -172,7 +172,7 @@ impl Prepared {
                         gpu,
                         device: 0,
                         stream: 0,
-                        registers: program.info().registers,
+                        registers: program.registers(),
                         registers_decided: false,
                         blocks_per_sm: machine.blocks_per_sm,
                         split: SplitPreference::Default,

@@ -2,7 +2,7 @@
 //! Decoding one function: planes for its registers, instructions in layout order, jumps patched.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use margay_ir::{self as ir, Class};
 
@@ -101,6 +101,7 @@ impl<'a> Decoder<'a> {
         Program {
             kernels: crate::jit::Kernels::default(),
             module: self.module.clone(),
+            registers: OnceLock::new(),
             name: name.into(),
             uses_stack: info.uses_recursion_or_indirect_calls || self.uses_alloca,
             info,

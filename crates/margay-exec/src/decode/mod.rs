@@ -51,7 +51,6 @@ pub(crate) fn link(module: &Arc<LoadedModule>, entry: ir::FuncId) -> Result<Prog
         static_shared: shared.static_size,
         local_bytes: graph.local_bytes(ir, entry),
         const_bytes,
-        registers: graph.registers(ir),
         param_size: kernel.param_size,
         uses_recursion_or_indirect_calls: graph.indirect || graph.recursive(),
         uses_grid_sync: decoder.reads_workspace,
@@ -118,13 +117,6 @@ impl CallGraph {
             graph.edges.insert(id, callees);
         }
         Ok(graph)
-    }
-
-    /// A thread keeps its registers for a whole launch, so the hungriest function decides.
-    fn registers(&self, ir: &ir::Module) -> u32 {
-        let estimate =
-            |f: &ir::FuncId| ir::analysis::registers::estimate(&ir.functions[f.0 as usize]);
-        self.order.iter().map(estimate).max().unwrap_or(0)
     }
 
     fn recursive(&self) -> bool {

@@ -221,7 +221,7 @@ impl Bench {
             gpu: self.gpu,
             device: 0,
             stream: self.stream,
-            registers: program.info().registers,
+            registers: program.registers(),
             registers_decided: false,
             blocks_per_sm: 2,
             split: self.split,

@@ -14,6 +14,10 @@ pub struct Counter {
     pub step: u32,
     /// Rounds, where the counter starts and stops at constants.
     pub rounds: Option<u32>,
+    /// Whether ptxas unrolls it, where it is small and has no fence, as its machine code shows: a loop of one block if
+    /// its branch is taken to go round again, and not if it is taken to leave, before a second one that goes
+    /// back; a loop of several blocks the other way round.
+    pub unrolls: bool,
 }
 
 /// Where registers are written.
@@ -46,7 +50,10 @@ pub fn counter(function: &Function, writers: &Writers, cfg: &Cfg, body: &[u32]) 
         let places = writers.places[r.0 as usize].iter();
         places.filter(|p| inside(p.0)).map(inst).collect()
     };
-    let Term::CondBr { pred, .. } = &function.blocks[exit as usize].term else { return None };
+    let Term::CondBr { pred, then, .. } = &function.blocks[exit as usize].term else {
+        return None;
+    };
+    let unrolls = inside(then.0) == (body.len() == 1);
     let compare = match within(*pred)[..] {
         [compare] if compare.op == Op::ICmp => compare,
         _ => return None,
@@ -103,5 +110,5 @@ pub fn counter(function: &Function, writers: &Writers, cfg: &Cfg, body: &[u32]) 
         }
         _ => None,
     };
-    Some(Counter { step, rounds: rounds.map(|r| r.min(1 << 20) as u32) })
+    Some(Counter { step, rounds: rounds.map(|r| r.min(1 << 20) as u32), unrolls })
 }

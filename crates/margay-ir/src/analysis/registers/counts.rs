@@ -3,10 +3,11 @@
 
 use std::collections::HashSet;
 
+use super::MOST;
 use super::features::Features;
 use crate::builtin::Builtin;
 use crate::inst::{AddrOf, Attr, Inst, Sreg, Value};
-use crate::module::Function;
+use crate::module::{Function, LaunchLimits};
 use crate::ops::Op;
 use crate::types::{Class, Space, Ty};
 
@@ -23,6 +24,7 @@ impl Features {
         self.parameters = function.param_size;
         self.bases = function.params.iter().filter(|p| p.size == 8).count() as u32;
         self.frame = (function.frame_size / 4).min(1024);
+        self.bound = bound(&function.limits);
         self.threads = function.limits.maxntid.map_or(0, |n| n.iter().product());
         let mut floats = HashSet::new();
         let mut doubles = HashSet::new();
@@ -180,6 +182,20 @@ impl Features {
         };
         *(if double { wide } else { single }) += 1;
     }
+}
+
+/// The most registers under which the blocks that launch bounds ask for are resident on 9.0, by its 65,536 registers;
+/// 255 without bounds. A run-time reckons with the GPU that it has.
+fn bound(limits: &LaunchLimits) -> u32 {
+    const ALL: u32 = 65_536;
+    let threads = limits.reqntid.or(limits.maxntid).map(|n| {
+        let threads = n.iter().fold(1u32, |p, n| p.saturating_mul((*n).max(1)));
+        threads.min(1024).next_multiple_of(32) * limits.minnctapersm.unwrap_or(1).max(1)
+    });
+    let by_threads = threads.map_or(MOST, |threads| ALL / threads / 8 * 8);
+    // More blocks than can ever be are a wish that nothing grants.
+    let by_threads = if by_threads < 16 { MOST } else { by_threads };
+    limits.maxnreg.unwrap_or(MOST).min(by_threads).min(MOST)
 }
 
 fn is_double(builtin: Builtin) -> bool {

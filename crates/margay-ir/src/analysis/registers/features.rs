@@ -152,6 +152,26 @@ features! {
     average "Average pressure times 8, by nodes."
     second "Greatest pressure of another block than the one that has most, loads somewhat early."
     offsets "Accesses with an offset."
+    fed "Greatest pressure with what instructions have to be fed with."
+    feeds "How many values they are fed with."
+    fed_short "Greatest pressure so, loads somewhat early."
+    fed_brief "The same with loads a little early."
+    fed_middle "The same between the long and the short latency."
+    fed_lean "The same in an order with little alive."
+    loop_fed_short "The same in loops, loads somewhat early."
+    loop_fed_lean "The same in loops in an order with little alive."
+    straight_fed_short "The same outside of loops, loads somewhat early."
+    unroll_loops "Counted loops that an assembler unrolls, if they are small."
+    unroll_size "Nodes of the largest."
+    unroll_smallest "Nodes of the smallest."
+    unroll_loads "Loads of the one that has most."
+    unroll_blocks "Blocks of the one that has most."
+    unroll_trips "Most rounds of one that has a constant number of them."
+    unroll_lean "Greatest pressure of several rounds in a row in an order with little alive."
+    unroll_short "The same, loads somewhat early."
+    unroll_middle "The same between the long and the short latency."
+    unroll_long "The same with loads as early as they can be."
+    bound "The most registers that launch bounds leave on 9.0."
     linear "The estimate of `linear`."
 }
 
@@ -164,6 +184,7 @@ impl Features {
         features.count(function);
         features.shape(&machine, &live);
         features.press(&machine, &live);
+        features.press_fed(&machine, &live);
         features.fences_of(&machine, &live);
         features.counted_loops(function, &machine, &live);
         features.linear = super::linear::estimate(function);

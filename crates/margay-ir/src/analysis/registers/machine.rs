@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use super::super::cfg::Cfg;
 use super::super::liveness::{for_each_def, for_each_use, term_use};
 use super::classes::{counters, narrow, uniform};
+use super::feeds::{Feeds, Operand};
 use crate::inst::{AddrOf, Attr, Inst, Reg, Sreg, Value};
 use crate::module::Function;
 use crate::ops::Op;
@@ -60,9 +61,13 @@ pub struct Words {
 #[derive(Debug)]
 pub struct Machine {
     pub blocks: Vec<Vec<Node>>,
+    /// The same with what has to be brought into a thread's own registers first: see [`super::feeds`].
+    pub fed: Vec<Vec<Node>>,
     /// Read by the end of the block.
     pub term: Vec<Option<u32>>,
     pub words: Vec<Words>,
+    /// Values from here on are what instructions are fed with.
+    pub feeds_from: u32,
     pub cfg: Cfg,
     /// Loops around each block.
     pub depth: Vec<u8>,
@@ -202,7 +207,7 @@ impl Machine {
                 inst.dsts.iter().for_each(|r| loaded[r.0 as usize] = true);
             }
         }
-        let words = (0..count)
+        let mut words: Vec<Words> = (0..count)
             .map(|r| {
                 let (plain, predicate) = match function.regs[r] {
                     Class::P => (0, 1),
@@ -225,8 +230,12 @@ impl Machine {
 
         let to = |r: Reg| alias[r.0 as usize];
         let mut blocks = Vec::with_capacity(function.blocks.len());
+        let mut fed = Vec::with_capacity(function.blocks.len());
+        let mut feeds = Feeds::default();
         for block in &function.blocks {
             let mut nodes = Vec::with_capacity(block.insts.len());
+            let mut with_feeds = Vec::with_capacity(block.insts.len());
+            feeds.begin();
             for inst in &block.insts {
                 let mut node = Node {
                     defs: SmallVec::new(),
@@ -245,14 +254,34 @@ impl Machine {
                         node.uses.push(r);
                     }
                 });
+                let operand = |v: &Value| match v {
+                    Value::Imm(bits) => Operand::Constant(*bits),
+                    Value::Reg(r) => {
+                        let from = to(*r);
+                        if free[from as usize] {
+                            Operand::Parameter(from)
+                        } else if uniform[from as usize] {
+                            Operand::Uniform(from)
+                        } else if from != r.0 && inst_of(*r).is_some_and(folds) {
+                            Operand::Scaled
+                        } else {
+                            Operand::Own
+                        }
+                    }
+                };
+                let narrow = |v: &Value| matches!(v, Value::Reg(r) if narrow[r.0 as usize]);
+                let mut feeding = node.clone();
+                feeds.of(inst, operand, narrow, &mut words, &mut feeding, &mut with_feeds);
+                with_feeds.push(feeding);
                 nodes.push(node);
             }
             blocks.push(nodes);
+            fed.push(with_feeds);
         }
         let term = function.blocks.iter().map(|b| term_use(&b.term).map(to)).collect();
         let cfg = Cfg::new(function);
         let (depth, loops) = loops(&cfg);
-        Machine { blocks, term, words, cfg, depth, loops }
+        Machine { blocks, fed, term, words, feeds_from: count as u32, cfg, depth, loops }
     }
 }
 

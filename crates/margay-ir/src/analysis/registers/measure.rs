@@ -12,7 +12,7 @@ use crate::module::Function;
 use crate::types::Space;
 
 /// Functions of more nodes keep the order of the text: others would take too long.
-const REORDERED: usize = 2000;
+pub(super) const REORDERED: usize = 2000;
 
 impl Features {
     pub(super) fn press(&mut self, machine: &Machine, live: &Live) {
@@ -190,6 +190,9 @@ impl Features {
                 continue;
             };
             self.counted_loops += 1;
+            if counter.unrolls && !fenced {
+                self.unrolled_rounds(machine, live, body, counter);
+            }
             self.counted_size = self.counted_size.max(size);
             self.counted_loads = self.counted_loads.max(loads);
             self.counted_fenced += u32::from(fenced);

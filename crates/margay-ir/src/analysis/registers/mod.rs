@@ -4,16 +4,18 @@
 //! Pressure alone knows nothing of what ptxas does with the time it has: it keeps parameters and constants
 //! out of registers, orders loads early, unrolls loops, computes cheap values again, and calls routines
 //! that have registers of their own. Here a function is first put as the hardware sees it ([`machine`]), then
-//! measured in several orders ([`live`], [`schedule`], [`counted`]), and boosted trees ([`trees`]) make one figure
+//! measured in several orders ([`live`], [`schedule`], [`feeds`], [`counted`]), and boosted trees ([`trees`]) make one figure
 //! of these. They were fitted to what ptxas 13.0 gave for 9.0; `docs/memory-model.md` says how far off
 //! they are on other programs.
 //!
-//! Limit: an estimate. It answers queries and warns; it never refuses a launch.
+//! Limit: an estimate, without launch bounds, which are a matter of the GPU. It answers queries and warns; it never refuses a launch.
 
 mod classes;
 mod counted;
 mod counts;
 pub mod features;
+mod fed;
+mod feeds;
 mod linear;
 mod live;
 mod machine;
