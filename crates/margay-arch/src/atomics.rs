@@ -310,6 +310,19 @@ pub fn available(cc: ComputeCapability, shared: bool, op: AtomicOp, width: u32) 
     (cc.major, cc.minor) >= least
 }
 
+/// The first capability that has an atomic which this one lacks; none if it has it, or no such atomic is known.
+pub fn first_with(
+    cc: ComputeCapability,
+    shared: bool,
+    op: AtomicOp,
+    width: u32,
+) -> Option<ComputeCapability> {
+    if available(cc, shared, op, width) {
+        return None;
+    }
+    crate::gpu::ALL.iter().map(|l| l.cc).find(|&other| available(other, shared, op, width))
+}
+
 /// The rule for an atomic on shared memory, with its source.
 pub fn shared_rule(model: &MemoryModel, kind: Kind, width: u32) -> Rule {
     let measured = model.cc.sm() == 90;

@@ -74,7 +74,16 @@ pub fn block_limits(limits: &Limits, kernel: &LaunchResources) -> BlockLimits {
 /// The smallest savings of registers and of shared memory that let more blocks be resident, and the
 /// smallest increases that let fewer: what one register or byte less would bring, and what is spare.
 pub fn steps(limits: &Limits, kernel: &LaunchResources) -> Vec<Step> {
-    let now = occupancy(limits, kernel).blocks_per_sm;
+    steps_with(limits, kernel, SplitPreference::Default)
+}
+
+/// As [`steps`], under a preference of L1 over shared memory.
+pub fn steps_with(
+    limits: &Limits,
+    kernel: &LaunchResources,
+    preference: SplitPreference,
+) -> Vec<Step> {
+    let now = occupancy_with(limits, kernel, preference).blocks_per_sm;
     let mut steps = Vec::new();
     let mut try_values =
         |resource, from: u32, values: &mut dyn Iterator<Item = u32>, more: bool| {
@@ -85,7 +94,7 @@ pub fn steps(limits: &Limits, kernel: &LaunchResources) -> Vec<Step> {
                     Limiter::Shared => changed.shared_per_block = to,
                     Limiter::Warps | Limiter::Blocks => changed.threads_per_block = to,
                 }
-                let then = occupancy(limits, &changed);
+                let then = occupancy_with(limits, &changed, preference);
                 if more && then.blocks_per_sm > now || !more && then.blocks_per_sm < now {
                     steps.push(Step {
                         resource,
@@ -107,6 +116,25 @@ pub fn steps(limits: &Limits, kernel: &LaunchResources) -> Vec<Step> {
     try_values(Limiter::Shared, shared, &mut (0..shared).rev(), true);
     try_values(Limiter::Shared, shared, &mut (shared + 1..=most_shared), false);
     steps
+}
+
+/// The smallest shared memory, of the sizes that L1 leaves it, under which more blocks are resident than under a
+/// preference, and as many as under any; the first figure is what the preference gives.
+pub fn better_split(
+    limits: &Limits,
+    kernel: &LaunchResources,
+    preference: SplitPreference,
+) -> Option<(u32, u32, Occupancy)> {
+    let now = occupancy_with(limits, kernel, preference);
+    let best = occupancy(limits, kernel);
+    if best.blocks_per_sm <= now.blocks_per_sm {
+        return None;
+    }
+    let block = block_shared(limits, kernel.shared_per_block)?;
+    let largest = split_for(limits, u32::MAX, SplitPreference::Default).shared;
+    let from = split_for(limits, block, preference).shared;
+    let to = split_for(limits, (block * best.blocks_per_sm).min(largest), SplitPreference::L1);
+    Some((from, to.shared, best))
 }
 
 /// Computes occupancy, where shared memory may take all that it can have. A block that fits not even once
@@ -166,19 +194,21 @@ fn blocks_by_shared(limits: &Limits, bytes: u32) -> u32 {
     blocks_by_shared_with(limits, bytes, SplitPreference::Default)
 }
 
-fn blocks_by_shared_with(limits: &Limits, bytes: u32, preference: SplitPreference) -> u32 {
+/// What a block takes of shared memory, if anything.
+fn block_shared(limits: &Limits, bytes: u32) -> Option<u32> {
     let parameters = match limits.cc.major {
         1 => limits.shared_launch_configuration.value,
         _ => 0,
     };
-    let block = bytes + limits.shared_reserved.value + parameters;
-    if block == 0 {
-        return u32::MAX;
-    }
+    let block = bytes.saturating_add(limits.shared_reserved.value + parameters);
+    (block != 0).then(|| block.min(i32::MAX as u32).next_multiple_of(limits.shared_unit.value))
+}
+
+fn blocks_by_shared_with(limits: &Limits, bytes: u32, preference: SplitPreference) -> u32 {
+    let Some(block) = block_shared(limits, bytes) else { return u32::MAX };
     if bytes > limits.shared_per_block_optin.value {
         return 0;
     }
-    let block = block.next_multiple_of(limits.shared_unit.value);
     let heeded = match preference {
         SplitPreference::Default => false,
         SplitPreference::Percent(_) => limits.cc.major >= 7,
@@ -270,5 +300,27 @@ mod tests {
         assert_eq!(blocks(90, 32, 20, 8192), 25);
         assert_eq!(blocks(90, 1024, 64, 0), 1);
         assert_eq!(blocks(90, 1024, 65, 0), 0);
+    }
+
+    #[test]
+    fn another_division_for_more_blocks() {
+        // H200: 32 KB a block; a carve-out of 50 % is 132 KB, then 3 blocks of 33 KB with what the system takes.
+        let limits = ComputeCapability::from_sm(90).limits().unwrap();
+        let kernel = LaunchResources {
+            threads_per_block: 256,
+            registers_per_thread: 32,
+            shared_per_block: 32 << 10,
+        };
+        let half = SplitPreference::Percent(50);
+        let now = occupancy_with(limits, &kernel, half);
+        let (from, to, best) = better_split(limits, &kernel, half).unwrap();
+        assert_eq!((from, to), (132 << 10, 228 << 10));
+        assert_eq!((now.blocks_per_sm, best.blocks_per_sm), (4, 6));
+        assert_eq!(better_split(limits, &kernel, SplitPreference::Default), None);
+        // Fewer registers change nothing where shared memory is short; 6,784 bytes less do.
+        let steps = steps_with(limits, &kernel, half);
+        let more = |s: &&Step| s.blocks_per_sm > 4;
+        assert!(steps.iter().filter(more).all(|s| s.resource == Limiter::Shared), "{steps:?}");
+        assert!(steps.iter().any(|s| s.blocks_per_sm == 5), "{steps:?}");
     }
 }

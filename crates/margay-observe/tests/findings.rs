@@ -189,3 +189,58 @@ fn a_change_of_the_split_is_told() {
     assert_eq!(notes([1, 1, 1], [least, most, least]).0, [""; 0], "one stream");
     assert_eq!(notes([1, 2, 3], [most; 3]), (Vec::new(), 28 << 10), "no change");
 }
+
+#[test]
+fn what_a_gpu_lacks_is_told() {
+    let text = [
+        kernel("word", "", "atom.global.add.u32 %r2, [%rd1], %r1;"),
+        kernel("wide", "", "mov.u64 %rd3, 1; atom.global.max.u64 %rd4, [%rd1], %rd3;"),
+    ]
+    .concat();
+    let report = report(&["h200", "8800gtx", "1.1", "3.0"], &text);
+    let of = |name: &str| report.kernels.iter().find(|k| k.symbol == name).unwrap();
+    let missing = |name: &str| -> Vec<(usize, String)> {
+        of(name).missing.iter().map(|m| (m.gpu, m.since.clone())).collect()
+    };
+    assert_eq!(missing("word"), [(1, "1.1".to_owned())]);
+    assert_eq!(missing("wide"), [1, 2, 3].map(|g| (g, "3.5".to_owned())));
+    let row = "global_reduction";
+    let has = |name, g: usize| of(name).totals[g].spaces.contains_key(row);
+    assert_eq!([0, 1, 2, 3].map(|g| has("word", g)), [true, false, true, true]);
+    assert_eq!([0, 1, 2, 3].map(|g| has("wide", g)), [true, false, false, false]);
+    assert_eq!(of("word").missing[0].row, row);
+    let told = text::render(&report, &Options::default());
+    assert!(told.contains("none: 1.1 has it") && told.contains("none: 3.5 has it"), "{told}");
+}
+
+/// A kernel that is launched with both widths of banks is two: neither has the other's counts, causes and pictures.
+#[test]
+fn each_width_of_banks_has_its_own_pictures() {
+    use margay_arch::BankMode;
+    let body =
+        "shl.b32 %r2, %r1, 3; mov.u32 %r3, tile; add.u32 %r2, %r2, %r3; ld.shared.u64 %rd3, [%r2];";
+    let text = format!("{HEAD}{}", kernel("f", ".shared .align 8 .b8 tile[4096];", body));
+    let profiled = |gpus: &[&str]| {
+        let mut bench = Bench::new(gpus);
+        let module = bench.load_text(&text);
+        let a = bench.buffer(&[0; 4096]);
+        for mode in [BankMode::FourByte, BankMode::EightByte, BankMode::FourByte] {
+            bench.bank_mode = mode;
+            bench.launch(&module, "f", [1; 3], [32, 1, 1], &[a, a]);
+        }
+        bench.report()
+    };
+    let report = profiled(&["h200", "3.0"]);
+    let of = |name: &str| {
+        let kernel = report.kernels.iter().find(|k| k.name == name).unwrap();
+        let access = kernel.accesses.iter().find(|a| a.space == "shared").unwrap();
+        let picture = access.gpus[1].picture.as_ref().unwrap();
+        (kernel.launches, access.gpus[1].counts.wavefronts, picture.wavefronts)
+    };
+    let (four, eight) = (of("f"), of("f (8-byte banks)"));
+    assert_eq!((four.0, eight.0), (2, 1));
+    // A picture is of one execution.
+    assert_eq!((four.1, eight.1), (2 * u64::from(four.2), u64::from(eight.2)));
+    // Where no GPU has a choice there is one kernel.
+    assert_eq!(profiled(&["h200"]).kernels.len(), 1);
+}

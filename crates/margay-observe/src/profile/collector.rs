@@ -142,6 +142,12 @@ impl Profiler {
         }
     }
 
+    /// Whether the launch asks for banks of eight bytes, and one of the GPUs has them.
+    fn wide_banks(&self, view: &LaunchView<'_>) -> bool {
+        let heeds = |m: &MemoryModel| m.bank_mode == BankMode::EightByte;
+        view.bank_mode == BankMode::EightByte && self.wide_models.iter().any(heeds)
+    }
+
     /// The variable at an address: its number in the kernel, and its addresses.
     pub(super) fn variable(
         &self,
@@ -379,6 +385,16 @@ impl Kept {
     }
 }
 
+impl State {
+    /// The kernel of a launch. With other banks it is another: counts, causes and pictures are then its own.
+    fn place(&self, view: &LaunchView<'_>, wide_banks: bool) -> Option<usize> {
+        let uid = view.program.module().uid;
+        self.kernels.iter().position(|k| {
+            k.uid == uid && k.program.name() == view.program.name() && k.wide_banks == wide_banks
+        })
+    }
+}
+
 impl Kernel {
     /// The number of a variable, which is new or known.
     fn variable(&mut self, found: &RawVariable) -> u32 {
@@ -471,9 +487,9 @@ impl Tool for Profiler {
     fn launch<'a>(&'a self, view: &'a LaunchView<'a>) -> Option<Box<dyn Observer + 'a>> {
         let launch = key(view);
         let uid = view.program.module().uid;
+        let wide_banks = self.wide_banks(view);
         let mut state = self.state.lock();
-        let same = |k: &Kernel| k.uid == uid && k.program.name() == view.program.name();
-        let kernel = state.kernels.iter().position(same).unwrap_or_else(|| {
+        let kernel = state.place(view, wide_banks).unwrap_or_else(|| {
             let n = view.program.code_len() as usize;
             let sources = view.program.module().ir.sources.iter();
             state.sources.extend(sources.map(|(name, text)| (name.to_string(), text.to_string())));
@@ -484,7 +500,7 @@ impl Tool for Profiler {
                 launches: 0,
                 parents: BTreeSet::new(),
                 l1_bytes: 0,
-                wide_banks: false,
+                wide_banks,
                 split: view.split,
                 texture_bytes: 0,
                 warps: vec![0; n],
@@ -511,7 +527,6 @@ impl Tool for Profiler {
         state.kernels[kernel].parents.extend(view.parent.map(str::to_owned));
         state.kernels[kernel].l1_bytes = caches.l1_bytes();
         state.kernels[kernel].split = view.split;
-        state.kernels[kernel].wide_banks = view.bank_mode == BankMode::EightByte;
         state.kernels[kernel].texture_bytes = caches.texture_bytes();
         state.running.insert(launch, LaunchTotals::default());
         drop(state);
@@ -528,11 +543,10 @@ impl Tool for Profiler {
     }
 
     fn launched(&self, view: &LaunchView<'_>, outcome: &Result<LaunchStats, LaunchFailure>) {
-        let uid = view.program.module().uid;
+        let wide_banks = self.wide_banks(view);
         let mut state = self.state.lock();
         let state = &mut *state;
-        let same = |k: &Kernel| k.uid == uid && k.program.name() == view.program.name();
-        let Some(kernel) = state.kernels.iter().position(same) else { return };
+        let Some(kernel) = state.place(view, wide_banks) else { return };
         let totals = state.running.remove(&key(view)).unwrap_or_default();
         let launch = RawLaunch {
             kernel: kernel as u32,

@@ -75,7 +75,7 @@ pub struct RawKernel {
     pub local_bytes: u32,
     /// Of a multiprocessor's L1, in the last launch.
     pub l1_bytes: u32,
-    /// Its last launch asked for banks of eight bytes, which 3.x has.
+    /// These launches asked for banks of eight bytes, and one of the GPUs has them (3.x).
     #[serde(default)]
     pub wide_banks: bool,
     /// How its last launch wanted shared memory and L1 to divide their store.

@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use margay_arch::{BankMode, Gpu, LaunchResources, Limiter, Limits, MemoryModel};
+use margay_arch::caches::SplitPreference;
+use margay_arch::{
+    BankMode, ComputeCapability, Gpu, Kind, LaunchResources, Limiter, Limits, MemoryModel,
+};
 
 use super::schema::*;
 use super::{arithmetic, causes, metrics, source};
@@ -12,6 +15,7 @@ use crate::profile::raw::{
     CacheCounts, RawBranch, RawInstruction, RawKernel, RawLaunch, RawPattern, RawPlace, RawProfile,
     RawSite, RawTexture, Sums,
 };
+use crate::profile::site::kind_of;
 use crate::profile::variables::plain;
 
 /// A symbol's name in the source, with and without parameters.
@@ -157,10 +161,41 @@ fn gpu_info(n: usize, gpu: &Gpu, model: &MemoryModel) -> GpuInfo {
     }
 }
 
-/// Whether a GPU has the instruction at all: surfaces come with 2.0 (guide, "Features and Technical
-/// Specifications").
+/// Whether a GPU has the instruction at all.
 pub fn exists(site: &RawSite, model: &MemoryModel) -> bool {
-    site.space != "surface" || !model.generation.is_tesla()
+    since(site, model.cc).is_none()
+}
+
+/// The first capability that has an instruction which this one lacks: surfaces come with 2.0 (guide, "Features and
+/// Technical Specifications"), atomics by and by.
+pub fn since(site: &RawSite, cc: ComputeCapability) -> Option<ComputeCapability> {
+    let two = ComputeCapability::new(2, 0);
+    match (&*site.space, kind_of(&site.kind, site.operation.as_deref())) {
+        ("surface", _) => (cc < two).then_some(two),
+        (space @ ("global" | "shared"), Kind::Atomic(op) | Kind::Reduction(op)) => {
+            margay_arch::atomics::first_with(cc, space == "shared", op, site.width)
+        }
+        _ => None,
+    }
+}
+
+/// Rows of a kernel's table that some of its GPUs lack, in part or whole.
+fn missing(raw: &RawKernel, gpus: &[Gpu]) -> Vec<Missing> {
+    let mut found: BTreeMap<(String, usize), ComputeCapability> = BTreeMap::new();
+    for site in &raw.sites {
+        for (g, gpu) in gpus.iter().enumerate() {
+            let Some(since) = since(site, gpu.cc()) else { continue };
+            let row = metrics::cell_name(&site.space, &site.kind);
+            let known = found.entry((row, g)).or_insert(since);
+            *known = since.max(*known);
+        }
+    }
+    let told = |((row, gpu), since): ((String, usize), ComputeCapability)| Missing {
+        row,
+        gpu,
+        since: since.to_string(),
+    };
+    found.into_iter().map(told).collect()
 }
 
 /// What orders accesses: passes of the shared or constant memory, and 64 bytes of traffic for each
@@ -189,6 +224,8 @@ fn kernel(
     let (name, plain) = demangled.unwrap_or_else(|| (raw.name.clone(), raw.name.clone()));
     let parameters =
         source::parameters(sources.values().map(String::as_str), &plain, raw.parameters.len());
+    // The same kernel may have been launched with both.
+    let name = if raw.wide_banks { format!("{name} (8-byte banks)") } else { name };
     let mut kernel = Kernel {
         name,
         symbol: raw.name.clone(),
@@ -269,6 +306,7 @@ fn kernel(
         }
         kernel.accesses.push(access);
     }
+    kernel.missing = missing(raw, gpus);
     causes::find(&mut kernel, raw, models);
     pictures(&mut kernel, raw, models);
     kernel.lines = lines(raw, &own, &kernel.accesses, models);
@@ -370,8 +408,16 @@ fn limiter_name(limiter: Limiter) -> &'static str {
     }
 }
 
-fn steps(limits: &Limits, kernel: &LaunchResources) -> Vec<OccupancyStep> {
-    let steps = margay_arch::occupancy::steps(limits, kernel);
+fn steps(limits: &Limits, kernel: &LaunchResources, split: SplitPreference) -> Vec<OccupancyStep> {
+    let steps = margay_arch::occupancy::steps_with(limits, kernel, split);
+    let split = margay_arch::occupancy::better_split(limits, kernel, split);
+    let split = split.map(|(from, to, then)| OccupancyStep {
+        resource: "split".into(),
+        from,
+        to,
+        blocks_per_sm: then.blocks_per_sm,
+        warps_per_sm: then.warps_per_sm,
+    });
     let step = |s: margay_arch::occupancy::Step| OccupancyStep {
         resource: limiter_name(s.resource).into(),
         from: s.from,
@@ -379,7 +425,7 @@ fn steps(limits: &Limits, kernel: &LaunchResources) -> Vec<OccupancyStep> {
         blocks_per_sm: s.blocks_per_sm,
         warps_per_sm: s.warps_per_sm,
     };
-    steps.into_iter().map(step).collect()
+    split.into_iter().chain(steps.into_iter().map(step)).collect()
 }
 
 fn occupancy(limits: &Limits, raw: &RawKernel, main: &RawLaunch) -> OccupancyInfo {
@@ -408,7 +454,7 @@ fn occupancy(limits: &Limits, raw: &RawKernel, main: &RawLaunch) -> OccupancyInf
         max_warps_per_sm: limits.max_warps_per_sm.value,
         limiter: limiter_name(here.limiter).into(),
         by_block_size: (1..=32).map(|w| warps(w * 32, registers).warps_per_sm).collect(),
-        steps: steps(limits, &at(threads, registers)),
+        steps: steps(limits, &at(threads, registers), raw.split),
         by_registers: (1..=32).map(|r| warps(threads, r * 8).warps_per_sm).collect(),
     }
 }

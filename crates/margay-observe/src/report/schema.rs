@@ -96,6 +96,9 @@ pub struct Kernel {
     pub arithmetic: BTreeMap<String, Arithmetic>,
     /// By GPU.
     pub totals: Vec<Totals>,
+    /// Rows that a GPU lacks, because it does not have the instruction.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Missing>,
     /// By GPU; empty if no launch said how large its blocks are.
     pub occupancy: Vec<OccupancyInfo>,
     /// On the first GPU.
@@ -106,6 +109,17 @@ pub struct Kernel {
     pub variables: Vec<Variable>,
     /// In the order of the code.
     pub accesses: Vec<Access>,
+}
+
+/// Accesses that a GPU could not make: it has no such atomic, or no surfaces.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// As in [`Totals::spaces`], which has what is left of it.
+    pub row: String,
+    /// Index in [`Report::gpus`].
+    pub gpu: usize,
+    /// The first compute capability that has them all.
+    pub since: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -130,6 +130,16 @@ fn kernel_text(
             o.max_warps_per_sm,
             words.limiter(&o.limiter)
         );
+        if let Some(split) = o.steps.iter().find(|s| s.resource == "split") {
+            let _ = writeln!(
+                out,
+                "    {} with {} KB of {} memory instead of {}, and less L1",
+                split.warps_per_sm,
+                split.to >> 10,
+                words.space("shared"),
+                split.from >> 10
+            );
+        }
     }
     caches(out, kernel);
     table(out, report, kernel, paint);
@@ -191,7 +201,15 @@ fn table(out: &mut String, report: &Report, kernel: &Kernel, paint: &Paint) {
     let _ = writeln!(out, "{}", paint.dim(&head));
     for row in rows {
         for (g, gpu) in report.gpus.iter().enumerate() {
-            let Some(cell) = kernel.totals[g].spaces.get(row) else { continue };
+            let lacks = kernel.missing.iter().find(|m| m.row == **row && m.gpu == g);
+            let name = if g == 0 || !several { words.row(row) } else { String::new() };
+            let Some(cell) = kernel.totals[g].spaces.get(row) else {
+                if let Some(lacks) = lacks {
+                    let since = &lacks.since;
+                    let _ = writeln!(out, "  {name:<wide$}{:>8}  none: {since} has it", gpu.name);
+                }
+                continue;
+            };
             let c = &cell.counts;
             let sectors = gpu.global_unit == "sectors";
             let (cost, best, unit) = match row.split('_').next() {
@@ -211,15 +229,15 @@ fn table(out: &mut String, report: &Report, kernel: &Kernel, paint: &Paint) {
                 }
                 _ => String::new(),
             };
-            let name = if g == 0 || !several { words.row(row) } else { String::new() };
             let best = if best > 0 { number(best) } else { String::new() };
             let _ = writeln!(
                 out,
-                "  {name:<wide$}{:>8}{:>14}{:>14}{:>14}{best:>14}{used:>9}  {unit}",
+                "  {name:<wide$}{:>8}{:>14}{:>14}{:>14}{best:>14}{used:>9}  {unit}{}",
                 if several { &*gpu.name } else { "" },
                 number(cell.executions),
                 number(c.requests),
                 number(cost),
+                lacks.map(|l| format!("; {} has the others", l.since)).unwrap_or_default(),
             );
         }
     }

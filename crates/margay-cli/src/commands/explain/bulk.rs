@@ -103,6 +103,16 @@ fn answer(model: &MemoryModel, line: &str) -> Result<String, String> {
     if !matches!(row.width, 1 | 2 | 4 | 8 | 16 | 32) {
         return Err(format!("width {}; a lane accesses 1, 2, 4, 8, 16 or 32 bytes", row.width));
     }
+    if let Kind::Atomic(op) | Kind::Reduction(op) = kind
+        && let Some(first) =
+            margay_arch::atomics::first_with(model.cc, space == Space::Shared, op, row.width)
+    {
+        let (cc, bytes) = (model.cc, row.width);
+        return Err(format!(
+            "{cc} has no such atomic on {} memory of {bytes} bytes; {first} is the first that has it",
+            row.space
+        ));
+    }
     let active = row.active.trim_start_matches("0x");
     let mask = u32::from_str_radix(active, 16)
         .map_err(|_| format!("active `{}` is no hexadecimal mask of 32 lanes", row.active))?;

@@ -136,12 +136,16 @@ function sideBySide(kernel) {
   // Compilers read parameters as operands; only those that lanes index differently cost anything.
   const told = (t, name) => !name.startsWith("parameter") || t.spaces[name].replays > 0;
   const names = [...new Set(kernel.totals.flatMap((t) => Object.keys(t.spaces).filter((name) => told(t, name))))].sort();
+  const lacking = (name, n) => {
+    const lacks = (kernel.missing || []).find((m) => m.row === name && m.gpu === n);
+    return lacks ? `– (from ${lacks.since})` : "–";
+  };
   const rows = names.map((name) => {
     const costs = report.gpus.map((g, n) => kernel.totals[n].spaces[name] ? costOf(name, kernel.totals[n].spaces[name], g) : null);
     const top = Math.max(1, ...costs.filter(Boolean).map((c) => c[0]));
     return make("tr", {}, make("td", {}, spaceWords(name)), costs.map((c, n) => c
       ? make("td", { "data-cost": c[0], "data-name": name, "data-gpu": n }, `${thousands(c[0])} `, make("span", { class: "soft" }, c[0] === 1 ? singular(c[2]) : c[2]), bar(c[0], c[1] ?? c[0], top))
-      : make("td", {}, "–")));
+      : make("td", {}, lacking(name, n))));
   });
   if (rows.length === 0) return make("p", {}, "This kernel accesses no memory.");
   return [make("div", { class: "scroll" }, make("table", {},
@@ -164,7 +168,7 @@ function occupancySection(kernel) {
   if (!info) return null;
   const r = kernel.resources, threads = r.block[0] * r.block[1] * r.block[2];
   const steps = info.steps.map((s) => make("li", {},
-    `${s.resource === "shared" ? `${thousands(s.to)} bytes of ${say("shared", "local")} memory instead of ${thousands(s.from)}` : `${s.to} registers instead of ${s.from}`}: ` +
+    `${s.resource === "split" ? `${thousands(s.to)} bytes of the common store as ${say("shared", "local")} memory instead of ${thousands(s.from)}, and less L1` : s.resource === "shared" ? `${thousands(s.to)} bytes of ${say("shared", "local")} memory instead of ${thousands(s.from)}` : `${s.to} registers instead of ${s.from}`}: ` +
     `${plural(s.warps_per_sm, "warp")} resident`));
   return make("div", {},
     make("h3", {}, `Occupancy on ${gpu().card}`),
