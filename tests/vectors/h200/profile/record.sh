@@ -28,7 +28,7 @@ ncu -f -o /tmp/lines --cache-control none --clock-control none --section SourceC
 for view in sass cuda,sass cuda; do
   ncu --import /tmp/lines.ncu-rep --csv --page source --print-source "$view" >"$out/lines_$(echo "$view" | tr , _).csv" 2>>"$out/log.txt"
 done
-for module in transposes reductions matrices streams kernels; do
+for module in transposes reductions matrices streams kernels probes; do
   ptxas -arch=sm_90 -lineinfo -v -o "/tmp/$module.cubin" "$module.ptx" 2>>"$out/ptxas.txt"
   nvdisasm -g -c "/tmp/$module.cubin" >>"$out/machine.txt" 2>>"$out/log.txt"
 done
