@@ -213,6 +213,9 @@ fn choose(host: &str) -> Result<Target, String> {
     // What `saved` keeps is all that code may have: no extended general-purpose registers, and
     // AVX-512 only with masks of 64 bits.
     features = features.replace("+egpr", "-egpr");
+    // LLVM 19 lets operands of a comparison of halves change places and not the comparison (`vcmpph` with a mask
+    // and a load): they are compared as floats.
+    features = features.replace("+avx512fp16", "-avx512fp16");
     let masks = std::is_x86_feature_detected!("avx512bw");
     if std::is_x86_feature_detected!("avx512f") && !masks {
         (cpu, features) = (level("x86-64-v3")?.to_owned(), String::new());
