@@ -85,8 +85,10 @@ fn floats() -> [Vec<u8>; 3] {
         let near = (r >> 28).wrapping_sub(8);
         match n & 3 {
             0 => ((n >> 2) << 17 | 0x1000).wrapping_add(near),
-            1 => (((n >> 2 & 0x7fff) << 13) + 0x3800_0000 - 0x0e00_0000 | r & 0x8000_0000)
-                .wrapping_add(near),
+            1 => {
+                let half = ((n >> 2 & 0x7fff) << 13) + 0x2a00_0000;
+                (half | r & 0x8000_0000).wrapping_add(near)
+            }
             2 => ((n >> 2) as f32 / 2.0 - 8192.0).to_bits().wrapping_add(near & 1),
             _ => r,
         }

@@ -10,6 +10,7 @@ use margay_codegen::Root;
 use margay_ir::{Attr, Function, Inst, Op, Reg, Space, Value};
 
 use crate::interp::Env;
+use crate::program::Program;
 
 /// A load or store of global memory.
 #[derive(Clone, Copy, PartialEq)]
@@ -31,6 +32,8 @@ pub struct Accesses {
     pub pointers: Vec<u32>,
     /// Environment registers that are read, a bit each.
     pub environment: u32,
+    /// Functions that are called do more than compute.
+    called: bool,
 }
 
 /// The only definition of each register, if it has one.
@@ -97,12 +100,16 @@ fn own_per_thread(defs: &[Option<&Inst>], v: Value, depth: u32) -> bool {
 }
 
 /// Looks at a kernel's accesses.
-pub fn accesses(f: &Function) -> Accesses {
+pub fn accesses(program: &Program) -> Accesses {
+    let mut functions =
+        program.functions.iter().map(|f| &program.module.ir.functions[f.id.0 as usize]);
+    let Some(f) = functions.next() else { return Accesses::default() };
     let defs = definitions(f);
     let roots = margay_codegen::roots(f);
     let mut found = Accesses {
         pointers: margay_codegen::pointers(f),
         environment: margay_codegen::environment(f),
+        called: functions.any(|f| f.blocks.iter().flat_map(|b| &b.insts).any(|i| i.op >= Op::Ld)),
         ..Accesses::default()
     };
     for inst in f.blocks.iter().flat_map(|b| &b.insts) {
@@ -134,18 +141,16 @@ pub fn accesses(f: &Function) -> Accesses {
 
 /// [`needed`], for the kernel of a launch.
 pub fn must_hold(env: &Env<'_>) -> bool {
-    let program = env.program;
-    let function = &program.module.ir.functions[program.functions[0].id.0 as usize];
-    needed(env, program.kernels.accesses(function))
+    needed(env, env.program.kernels.accesses(env.program))
 }
 
 /// Whether first stores have to wait.
 pub fn needed(env: &Env<'_>, accesses: &Accesses) -> bool {
     let program = env.program;
-    if program.functions.len() > 1 {
+    let Accesses { loads, stores, called, .. } = accesses;
+    if *called {
         return true;
     }
-    let Accesses { loads, stores, .. } = accesses;
     if stores.is_empty() || loads.is_empty() {
         return false;
     }

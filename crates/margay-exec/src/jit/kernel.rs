@@ -228,8 +228,8 @@ impl Kernels {
     }
 
     /// What of the kernel's accesses decides how it is compiled.
-    pub fn accesses(&self, kernel: &ir::Function) -> &hold::Accesses {
-        self.accesses.get_or_init(|| hold::accesses(kernel))
+    pub fn accesses(&self, program: &Program) -> &hold::Accesses {
+        self.accesses.get_or_init(|| hold::accesses(program))
     }
 
     /// For how long earlier launches were interpreted.

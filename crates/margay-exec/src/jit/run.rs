@@ -156,7 +156,7 @@ impl LaunchCode {
         let warps = threads.div_ceil(WARP as u64);
         let program = env.program;
         let function = &program.module.ir.functions[program.functions[0].id.0 as usize];
-        let accesses = program.kernels.accesses(function);
+        let accesses = program.kernels.accesses(program);
         let alone = env.config.cluster.iter().all(|&n| n <= 1);
         let options = Options {
             block: env.config.block,
