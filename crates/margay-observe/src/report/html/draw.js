@@ -105,9 +105,20 @@ function drawBanks(access, picture, bankCount, wideBanks) {
     ? `The fullest bank needs ${deepest} passes, and all lanes wait for the last of them.`
     : `No bank needs more than one pass.`;
   const taken = `the warp's access takes ${plural(picture.wavefronts, "pass", "passes")}. ${deepestText}`;
-  if (access.cured) return figure(parts, `Then ${taken}`);
+  if (access.cured) return figure(parts, `Then ${taken}${further(picture, bankCount)}`);
   return figure(parts, `${openCl() ? "Local (shared)" : "Shared"} memory is ${bankCount} banks side by side, and each gives one word at a time. ` +
     `${bankRule(bankCount, wideBanks)} Here ${taken}`);
+}
+
+/** How far each lane's bank is from that of the lane before, if that is the same for all. */
+function further(picture, bankCount) {
+  if (picture.bank_requests.length !== 1) return "";
+  const bankOf = new Map(picture.bank_requests[0].banks.flatMap((b) => b.words.flatMap((word) => word.lanes.map((lane) => [lane, b.bank]))));
+  const steps = new Set([...bankOf].filter(([lane]) => bankOf.has(lane + 1))
+    .map(([lane, bank]) => (bankOf.get(lane + 1) - bank + bankCount) % bankCount));
+  const [step] = steps;
+  if (steps.size !== 1 || step === 0) return "";
+  return ` Each lane's word now lies ${step === 1 ? "one bank" : `${step} banks`} further on than that of the lane before, so that no two meet.`;
 }
 
 /** Lanes above, pieces of memory below; the filled part of a piece is what lanes asked for. */

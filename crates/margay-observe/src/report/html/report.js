@@ -124,7 +124,7 @@ function kernelTable() {
       ". If the 32 addresses of a warp suit the hardware, an instruction is one trip to memory, and many if not: that is what is counted here."),
     make("p", { class: "soft" }, "Green is what the same work must cost, orange is what its addresses add; a bar as wide as its column is the most of that column. " +
       (report.kernels.length > 12 ? "The costliest kernels come first. " : report.kernels.length > 1 ? "Kernels stand as they were first launched. " : "") +
-      `A pass of ${report.kernels.some(isOpenCl) ? "shared memory (OpenCL: local memory)" : "shared memory"} serves one word from each bank; traffic is what moves between the multiprocessor and the caches, in sectors of 32 bytes on newer GPUs.`),
+      `A pass of ${report.kernels.some(isOpenCl) ? "shared memory (OpenCL: local memory)" : "shared memory"} serves one word from each bank; traffic is what moves between the multiprocessor and the caches, in sectors of 32 bytes on newer GPUs. A dash: the kernel makes no such access.`),
     make("div", { class: "scroll kernels" }, make("table", {},
       make("thead", {}, make("tr", {}, ["Kernel", "Launches", "Warp instructions", "Active lanes", "Shared-memory passes", "Traffic, bytes", "Most to gain"]
         .map((t, n) => make("th", { scope: "col", class: n === 6 ? "left" : null }, t)))),
