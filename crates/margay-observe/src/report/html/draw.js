@@ -105,7 +105,7 @@ function drawBanks(access, picture, bankCount, wideBanks) {
     ? `The fullest bank needs ${deepest} passes, and all lanes wait for the last of them.`
     : `No bank needs more than one pass.`;
   const taken = `the warp's access takes ${plural(picture.wavefronts, "pass", "passes")}. ${deepestText}`;
-  if (access.cured) return figure(parts, `Then ${taken}${further(picture, bankCount)}`);
+  if (access.cured) return figure(parts, `Then ${taken}${deepest > 1 ? "" : further(picture, bankCount)}`);
   return figure(parts, `${openCl() ? "Local (shared)" : "Shared"} memory is ${bankCount} banks side by side, and each gives one word at a time. ` +
     `${bankRule(bankCount, wideBanks)} Here ${taken}`);
 }
