@@ -243,7 +243,7 @@ struct Begun {
 
 /// Runs groups until none is left for this worker. `help` is asked for as many helpers as the grid has
 /// proved to be worth.
-fn work(grid: &Grid<'_>, mut help: Option<Helpers<'_, '_>>) {
+fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
     let env = grid.env;
     let mut cx = Cx::new(env);
     let mut pool = Pool::default();
@@ -402,18 +402,11 @@ fn work(grid: &Grid<'_>, mut help: Option<Helpers<'_, '_>>) {
     }
 }
 
-/// Threads that may still be called to a grid.
-struct Helpers<'a, 'b> {
-    help: &'a mut workers::Help<'b>,
-    called: usize,
-    most: usize,
-}
-
-/// Calls as many helpers as are worth it; once all have come, `help` is none.
+/// Calls as many helpers as are worth it; once all are called, `help` is none.
 ///
 /// Work that takes one thread `t` takes `n` helpers `t / (n + 1)` and calling them: the sum is least where
 /// `n + 1` is the root of what is left over what calling one costs.
-fn call_helpers(grid: &Grid<'_>, help: &mut Option<Helpers<'_, '_>>, started: Instant) {
+fn call_helpers(grid: &Grid<'_>, help: &mut Option<&mut workers::Help<'_>>, started: Instant) {
     let Some(helpers) = help else { return };
     let elapsed = started.elapsed();
     if elapsed <= HELP_AFTER || !grid.unstarted() {
@@ -422,17 +415,17 @@ fn call_helpers(grid: &Grid<'_>, help: &mut Option<Helpers<'_, '_>>, started: In
     let finished = grid.finished.load(Ordering::Relaxed);
     let wanted = match finished {
         // Nothing tells how long a group takes.
-        0 => helpers.most,
+        0 => usize::MAX,
         _ => {
             let left = grid.groups.saturating_sub(grid.next.load(Ordering::Relaxed)) as f64;
-            let spent = elapsed.as_secs_f64() * (helpers.called + 1) as f64;
+            let spent = elapsed.as_secs_f64() * (helpers.called() + 1) as f64;
             let rest = left * spent / finished as f64;
             // One thread is there.
             ((rest / HELP_COST.as_secs_f64()).sqrt() as usize).saturating_sub(1)
         }
     };
-    helpers.called = helpers.help.call(wanted);
-    if helpers.called == helpers.most {
+    helpers.call(wanted);
+    if helpers.all_called() {
         *help = None;
     }
 }
@@ -510,7 +503,7 @@ pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> 
     };
     let most = threads.saturating_sub(1);
     workers::with_help(most, &task, |help| {
-        work(&grid, (most > 0).then_some(Helpers { help, called: 0, most }));
+        work(&grid, (most > 0).then_some(help));
     });
     let (end, spot) = (grid.end.lock().take(), grid.spot.lock().take());
     match end {

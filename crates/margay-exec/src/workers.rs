@@ -83,11 +83,21 @@ pub struct Help<'a> {
 }
 
 impl Help<'_> {
-    /// Calls threads until so many were called, or as many as there may be; how many that are.
-    pub fn call(&mut self, wanted: usize) -> usize {
+    /// Threads that were called.
+    pub fn called(&self) -> usize {
+        self.called
+    }
+
+    /// Whether no more may be called.
+    pub fn all_called(&self) -> bool {
+        self.called == self.most
+    }
+
+    /// Calls threads until so many were called, or as many as there may be.
+    pub fn call(&mut self, wanted: usize) {
         let more = wanted.min(self.most).saturating_sub(self.called);
         if more == 0 {
-            return self.called;
+            return;
         }
         self.called += more;
         let mut state = CREW.state.lock();
@@ -124,7 +134,6 @@ impl Help<'_> {
         } else {
             CREW.work.notify_all();
         }
-        self.called
     }
 
     /// Waits for those that came; what one of them panicked with.
@@ -191,8 +200,10 @@ mod tests {
             met.wait();
         };
         with_help(2, &task, |help| {
-            assert_eq!(help.call(1), 1);
-            assert_eq!(help.call(5), 2);
+            help.call(1);
+            assert_eq!((help.called(), help.all_called()), (1, false));
+            help.call(5);
+            assert_eq!((help.called(), help.all_called()), (2, true));
             task();
         });
     }

@@ -3,7 +3,7 @@
 //! `margay-exec`, whose bounds and reasons hold here). Operands sit in the low half of a word, results leave the high
 //! half 0, and every NaN that an operation makes is `0x7fff`.
 
-use margay_ir::{Attr, FloatAttr, Inst, MinMaxAttr, Op, Round, Ty};
+use margay_ir::{Attr, Class, FloatAttr, Inst, MinMaxAttr, Op, Round, Ty};
 
 use super::Gen;
 use super::float::compare_name;
@@ -90,11 +90,7 @@ impl Gen<'_> {
                 // A shift, which keeps a NaN's bits.
                 return Some(bits);
             }
-            let nan = self.ins(format!("fcmp uno {float} {f}, {f}"));
-            let canonical = k(i32::MAX.into());
-            return Some(
-                self.ins(format!("select {flag} {nan}, {word} {canonical}, {word} {bits}")),
-            );
+            return Some(self.canonical_bits(&bits, Class::W, wide));
         }
         let ty = inst.ty;
         if matches!(inst.op, Op::FNeg | Op::FAbs) {

@@ -31,7 +31,6 @@ impl Gen<'_> {
     /// Stores a row of which some lanes run.
     pub(super) fn store_row(&mut self, a: &Access, all: &str, p: &str) {
         let ty = memory_type(a.size);
-        let lanes = self.lanes();
         if self.vector_bits == 256 && a.size < 4 {
             // There is no such instruction.
             let first = self.splat("ptr", p);
@@ -40,7 +39,8 @@ impl Gen<'_> {
                 self.ins(format!("getelementptr {ty}, <32 x ptr> {first}, <32 x i32> {numbers}"));
             return self.scatter(a, all, &each);
         }
-        if self.vector_bits == 256 && a.size <= 8 {
+        let lanes = self.lanes();
+        if self.vector_bits == 256 {
             return self.store_parts(a, all, p, &lanes);
         }
         self.store_masked(a, LANES, all, p, &lanes);
