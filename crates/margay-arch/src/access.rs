@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::capability::{ComputeCapability, Limits};
 use crate::figure::Source;
+pub use crate::firsts::first_of;
 use crate::{atomics, banks, coalesce, constant, local};
 
 /// The memory that an access names.
@@ -262,6 +263,15 @@ impl MemoryModel {
 
     /// What the access costs. Allocates nothing.
     pub fn count(&self, access: &WarpAccess<'_>) -> Counts {
+        self.count_knowing(access, None)
+    }
+
+    /// [`MemoryModel::count`] for who knows how many different 32-byte sectors the lanes' addresses are in.
+    pub fn count_of_sectors(&self, access: &WarpAccess<'_>, sectors: u32) -> Counts {
+        self.count_knowing(access, Some(sectors))
+    }
+
+    fn count_knowing(&self, access: &WarpAccess<'_>, sectors: Option<u32>) -> Counts {
         if access.mask == 0 {
             return Counts::default();
         }
@@ -270,7 +280,7 @@ impl MemoryModel {
             (Space::Shared, Kind::Atomic(_) | Kind::Reduction(_)) => {
                 atomics::count_shared(self, access)
             }
-            (Space::Global, Kind::Load | Kind::Store) => coalesce::count(self, access),
+            (Space::Global, Kind::Load | Kind::Store) => coalesce::count(self, access, sectors),
             (Space::Global, Kind::Atomic(_) | Kind::Reduction(_)) => {
                 atomics::count_global(self, access)
             }
@@ -364,84 +374,13 @@ pub(crate) fn turns<const N: usize>(mask: u32, wish: impl Fn(usize) -> (u32, u64
 /// For each distinct value that lanes of the mask have, the lowest of its lanes.
 #[inline]
 pub fn first_lanes(mask: u32, value: impl Fn(usize) -> u64) -> u32 {
-    if mask == 0 {
-        return 0;
-    }
-    let lead = mask.trailing_zeros() as usize & 31;
-    let first = value(lead);
-    // Inactive lanes, and what is before lane 0, are like the lowest active one, which is the first at its value anyway.
-    let mut values = [first as u32; 64];
-    let mut high = 0;
-    for lane in 0..32 {
-        let own = if mask >> lane & 1 != 0 { value(lane) } else { first };
-        high |= (own ^ first) >> 32;
-        values[32 + lane] = own as u32;
-    }
-    if high != 0 {
-        // Of values that are far apart the lower halves do not tell.
-        return turns::<64>(mask, |lane| {
-            let value = value(lane);
-            ((value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as u32, value)
-        })
-        .1;
-    }
-    mask & !repeated(&values) | 1 << lead
+    first_of(mask, &std::array::from_fn(value), 0)
 }
 
-/// Of the second 32 values those that are among the 31 before them.
+/// How many distinct values the lanes have, without their `shift` lowest bits.
 #[inline]
-fn repeated(values: &[u32; 64]) -> u32 {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2.
-        return unsafe { repeated_avx2(values) };
-    }
-    repeated_plain(values)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn repeated_avx2(values: &[u32; 64]) -> u32 {
-    repeated_plain(values)
-}
-
-/// Written for vectors: each distance is compared in all lanes at once.
-#[inline(always)]
-fn repeated_plain(values: &[u32; 64]) -> u32 {
-    let mut found = [0u32; 32];
-    for eight in 0..4 {
-        let at = 32 + 8 * eight;
-        let own: [u32; 8] = std::array::from_fn(|l| values[at + l]);
-        let mut any = [0u32; 8];
-        for distance in 1..32 {
-            for l in 0..8 {
-                any[l] |= u32::from(values[at + l - distance] == own[l]).wrapping_neg();
-            }
-        }
-        found[8 * eight..8 * eight + 8].copy_from_slice(&any);
-    }
-    found.iter().enumerate().fold(0, |mask, (l, any)| mask | (any & 1) << l)
-}
-
-/// The most distinct values of one place: the turns that [`turns`] would take. Values of different places differ, and
-/// there are up to 64 places.
-#[inline]
-pub(crate) fn deepest(
-    mask: u32,
-    place: impl Fn(usize) -> u32,
-    value: impl Fn(usize) -> u64,
-) -> u32 {
-    let mut depths = [0u8; 64];
-    for lane in lanes(first_lanes(mask, value)) {
-        depths[place(lane) as usize & 63] += 1;
-    }
-    depths.into_iter().max().unwrap_or(0).into()
-}
-
-/// How many distinct values the lanes have.
-#[inline]
-pub(crate) fn distinct(mask: u32, value: impl Fn(usize) -> u64) -> u32 {
-    first_lanes(mask, value).count_ones()
+pub(crate) fn distinct(mask: u32, values: &[u64; 32], shift: u32) -> u32 {
+    first_of(mask, values, shift).count_ones()
 }
 
 #[cfg(test)]
@@ -459,11 +398,10 @@ mod tests {
             let mut values: Vec<u64> = lanes(mask).map(of).collect();
             values.sort_unstable();
             values.dedup();
-            assert_eq!(distinct(mask, of), values.len() as u32);
+            assert_eq!(distinct(mask, &std::array::from_fn(of), 0), values.len() as u32);
             let deepest = (0..32).map(|p| values.iter().filter(|v| *v % 32 == p).count()).max();
             let found = turns::<32>(mask, |lane| ((of(lane) % 32) as u32, of(lane)));
             assert_eq!(found, (deepest.unwrap() as u32, first_lanes(mask, of)));
-            assert_eq!(found.0, super::deepest(mask, |lane| (of(lane) % 32) as u32, of));
             // Values whose lower halves are alike.
             let far = |lane: usize| of(lane) << 32;
             assert_eq!(first_lanes(mask, far), first_lanes(mask, of));

@@ -28,7 +28,7 @@ fn op_of(kind: Kind) -> AtomicOp {
 /// Global memory: the lanes at one address take turns; a turn moves each 32-byte sector that it touches
 /// once. What else ends a turn is [`turns_by_tag_bank`]'s.
 pub(crate) fn count_global(model: &MemoryModel, access: &WarpAccess<'_>) -> Counts {
-    let places = distinct(access.mask, |lane| access.addresses[lane]);
+    let places = distinct(access.mask, access.addresses, 0);
     let sectors = if model.generation >= Generation::Volta {
         turns_by_tag_bank(access)
     } else {

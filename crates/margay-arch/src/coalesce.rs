@@ -46,15 +46,18 @@ pub struct Transaction {
     pub lanes: u32,
 }
 
-/// A load or store.
-pub(crate) fn count(model: &MemoryModel, access: &WarpAccess<'_>) -> Counts {
+/// A load or store. `sectors`: how many different ones the lanes' addresses are in, if that is known.
+pub(crate) fn count(model: &MemoryModel, access: &WarpAccess<'_>, sectors: Option<u32>) -> Counts {
     let mut counts = Counts { instructions: 1, ..Counts::default() };
     for mask in requests(model, access) {
         counts.requests += 1;
         match segment(model, access) {
             Some(bytes) => {
                 let shift = bytes.trailing_zeros();
-                let segments = distinct(mask, |lane| access.addresses[lane] >> shift);
+                let segments = match sectors {
+                    Some(known) if bytes == 32 && mask == access.mask => known,
+                    Some(_) | None => distinct(mask, access.addresses, shift),
+                };
                 counts.transactions += segments;
                 counts.sectors += segments * (bytes / 32);
                 counts.bytes_moved += segments * bytes;
@@ -92,7 +95,7 @@ fn ideal_sectors(access: &WarpAccess<'_>, apart: u32) -> u32 {
     let lanes = access.mask.count_ones();
     let places = match apart == lanes {
         true => lanes,
-        false => distinct(access.mask, |lane| access.addresses[lane]),
+        false => distinct(access.mask, access.addresses, 0),
     };
     (places * access.width).div_ceil(32)
 }

@@ -19,7 +19,7 @@ pub(crate) fn count(model: &MemoryModel, access: &WarpAccess<'_>) -> Counts {
         if mask == 0 {
             continue;
         }
-        let places = distinct(mask, |lane| access.addresses[lane]);
+        let places = distinct(mask, access.addresses, 0);
         counts.requests += instructions * places;
         counts.replays += instructions * (places - 1);
     }

@@ -18,6 +18,7 @@ pub mod coalesce;
 pub mod constant;
 pub mod features;
 pub mod figure;
+mod firsts;
 pub mod gpu;
 pub mod local;
 pub mod metrics;

@@ -41,7 +41,7 @@ pub(crate) fn count(model: &MemoryModel, access: &WarpAccess<'_>) -> Counts {
     let mut counts = Counts::default();
     for word in 0..access.width.div_ceil(4) {
         let addresses = addresses(access, word);
-        counts.add(&coalesce::count(model, &as_global(access, &addresses)));
+        counts.add(&coalesce::count(model, &as_global(access, &addresses), None));
     }
     counts.instructions = 1;
     counts

@@ -236,6 +236,7 @@ impl Watch for Worker<'_, '_> {
             return;
         }
         let Watching { of, launch, variables, met } = self.launch;
+        self.touched.clear();
         touches(Route::Constant, e.mask, e.addresses, &mut self.touched);
         let lead = e.addresses[(e.mask.trailing_zeros() & 31) as usize];
         let find = || variables.lock().find(Space::Constant, lead);

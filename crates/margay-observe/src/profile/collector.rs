@@ -17,7 +17,7 @@ use margay_exec::program::{Code, Program};
 use parking_lot::Mutex;
 
 use super::hierarchy::Hierarchy;
-use super::pattern::{ByPattern, Pattern};
+use super::pattern::{Index, Pattern, Patterns};
 use super::raw::*;
 use super::site::{Site, cache_name, kind_name, places, space_name};
 use super::texture::TextureCounts;
@@ -36,6 +36,9 @@ const MOST_VARIABLES: usize = 256;
 /// Most patterns of a site that are kept for pictures and cures.
 const MOST_PATTERNS: usize = 256;
 
+/// Most sites whose room for patterns is kept for later launches, of up to half a megabyte each.
+const MOST_SPARE: usize = 64;
+
 /// Counts the accesses of all launches of this process.
 pub struct Profiler {
     directory: PathBuf,
@@ -50,6 +53,8 @@ pub struct Profiler {
     changed: AtomicBool,
     constants: Arc<ConstantCache>,
     state: Mutex<State>,
+    /// Of launches that have ended, for others: they are too large to be allocated for each.
+    spare: Mutex<Vec<Patterns>>,
     owner: u32,
 }
 
@@ -94,12 +99,16 @@ struct KernelSite {
     executions: u64,
     lanes: u64,
     counts: Vec<Sums>,
-    patterns: ByPattern<Kept>,
+    /// The patterns that came first.
+    kept: Vec<Kept>,
+    index: Index,
     unkept: u64,
     caches: CacheCounts,
 }
 
 struct Kept {
+    pattern: Pattern,
+    hash: u64,
     count: u64,
     /// Where it came first: the base's address, and the variable's.
     base: u64,
@@ -125,6 +134,7 @@ impl Profiler {
             changed: AtomicBool::new(false),
             constants,
             state: Mutex::default(),
+            spare: Mutex::default(),
             owner: std::process::id(),
         });
         let weak = Arc::downgrade(&profiler);
@@ -146,6 +156,22 @@ impl Profiler {
     fn wide_banks(&self, view: &LaunchView<'_>) -> bool {
         let heeds = |m: &MemoryModel| m.bank_mode == BankMode::EightByte;
         view.bank_mode == BankMode::EightByte && self.wide_models.iter().any(heeds)
+    }
+
+    /// Patterns of a site that has none yet.
+    pub(super) fn empty_patterns(&self) -> Patterns {
+        self.spare.lock().pop().unwrap_or_default()
+    }
+
+    /// Takes patterns back that were handed in.
+    pub(super) fn reuse(&self, done: impl Iterator<Item = Patterns>) {
+        let mut spare = self.spare.lock();
+        for mut patterns in done {
+            if spare.len() < MOST_SPARE {
+                patterns.clear();
+                spare.push(patterns);
+            }
+        }
     }
 
     /// The variable at an address: its number in the kernel, and its addresses.
@@ -201,7 +227,8 @@ impl Profiler {
                     executions: 0,
                     lanes: 0,
                     counts: vec![Sums::default(); self.models.len()],
-                    patterns: ByPattern::default(),
+                    kept: Vec::new(),
+                    index: Index::default(),
                     unkept: 0,
                     caches: CacheCounts::default(),
                 });
@@ -316,39 +343,40 @@ impl KernelSite {
             to.merge(from);
         }
         for seen in &entry.patterns.seen {
-            let costs = |pattern| -> Vec<Counts> {
-                let cost = |m| count(m, &entry.site, entry.space, entry.width, pattern);
-                models.iter().map(cost).collect()
-            };
-            let room = self.patterns.len() < MOST_PATTERNS;
-            let known = self.patterns.get_mut(&seen.pattern);
-            let mut fresh = None;
-            let costs = match known {
-                Some(kept) => {
-                    kept.count += seen.count;
-                    &kept.costs
+            let (times, hash, pattern) = (seen.count, seen.hash, &seen.pattern);
+            let is = |n: usize| self.kept[n].hash == hash && self.kept[n].pattern == *pattern;
+            if let Some(known) = self.index.find(hash, is) {
+                let kept = &mut self.kept[known];
+                kept.count += times;
+                for (sums, cost) in self.counts.iter_mut().zip(&kept.costs) {
+                    sums.add(cost, times);
                 }
-                None => &*fresh.insert(costs(&seen.pattern)),
-            };
-            for (sums, cost) in self.counts.iter_mut().zip(costs) {
-                sums.add(cost, seen.count);
+                continue;
             }
-            if let Some(costs) = fresh {
+            let lanes = (pattern.mask, &pattern.relative);
+            let (site, place, sectors) = (&entry.site, (entry.space, entry.width), seen.sectors);
+            let room = self.kept.len() < MOST_PATTERNS;
+            let mut costs = Vec::with_capacity(if room { models.len() } else { 0 });
+            for (sums, model) in self.counts.iter_mut().zip(models) {
+                let cost = count(model, site, place, lanes, sectors);
+                sums.add(&cost, times);
                 if room {
-                    let (count, base, variable) = (seen.count, seen.base, entry.lo);
-                    let kept = Kept { count, base, variable, costs };
-                    self.patterns.insert(seen.pattern.clone(), kept);
-                } else {
-                    self.unkept += seen.count;
+                    costs.push(cost);
                 }
+            }
+            if room {
+                let (pattern, base, variable) = (pattern.clone(), seen.base, entry.lo);
+                self.kept.push(Kept { pattern, hash, count: times, base, variable, costs });
+                self.index.push(|n| self.kept[n].hash);
+            } else {
+                self.unkept += times;
             }
         }
     }
 
     fn raw(&self, pc: u32, space: Space, variable: u32) -> RawSite {
         let (kind, operation) = kind_name(self.site.kind);
-        let mut patterns: Vec<RawPattern> =
-            self.patterns.iter().map(|(pattern, kept)| kept.raw(pattern)).collect();
+        let mut patterns: Vec<RawPattern> = self.kept.iter().map(Kept::raw).collect();
         let key = |p: &RawPattern| (u64::MAX - p.count, p.first, p.mask, p.alignment);
         patterns.sort_by(|a, b| key(a).cmp(&key(b)).then_with(|| a.distances.cmp(&b.distances)));
         RawSite {
@@ -371,7 +399,8 @@ impl KernelSite {
 }
 
 impl Kept {
-    fn raw(&self, pattern: &Pattern) -> RawPattern {
+    fn raw(&self) -> RawPattern {
+        let pattern = &self.pattern;
         let lead = (pattern.mask.trailing_zeros() & 31) as usize;
         let first = pattern.relative[lead];
         let lanes = (0..32).filter(|l| pattern.mask >> l & 1 != 0);

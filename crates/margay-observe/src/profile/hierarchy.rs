@@ -37,8 +37,6 @@ pub const L2_LINES: MarkedLines = MarkedLines {
 const SEEN: u64 = 64;
 /// It is modelled on one multiprocessor in so many at least.
 const L1_SAMPLE: u64 = 32;
-/// Accesses of more lines than this warm the models up first.
-const WARM: usize = 8;
 /// Caches that are kept for later launches: those of one launch on the largest card.
 const MOST_SPARE: usize = 256;
 /// Far above every allocation: where local memory lies.
@@ -247,18 +245,17 @@ impl LaunchCaches<'_> {
         }
     }
 
-    /// [`LaunchCaches::look`] for a multiprocessor that is not of the sample, where lanes of `mask` access this far from
-    /// `base`: no list of what they touch is needed.
+    /// [`LaunchCaches::look`] for lanes of `mask` on a multiprocessor that is not of the sample: no list of what they touch is
+    /// needed.
     #[inline(always)]
-    pub fn look_by_lane(&self, mask: u32, base: u64, relative: &[u64; 32]) {
+    pub fn look_by_lane(&self, mask: u32, addresses: &[u64; 32]) {
         let mut marked = 0u32;
-        for (lane, r) in relative.iter().enumerate() {
-            let line = base.wrapping_add(*r) / u64::from(LINE);
-            marked |= u32::from(sampled(line)) << lane;
+        for (lane, address) in addresses.iter().enumerate() {
+            marked |= u32::from(sampled(address / u64::from(LINE))) << lane;
         }
         marked &= mask;
         while marked != 0 {
-            let at = base.wrapping_add(relative[marked.trailing_zeros() as usize & 31]);
+            let at = addresses[marked.trailing_zeros() as usize & 31];
             marked &= marked - 1;
             let sector = 1 << (at / u64::from(SECTOR) % u64::from(LINE / SECTOR));
             self.hierarchy.l2.lock().read_line(at / u64::from(LINE), sector);
@@ -276,6 +273,31 @@ impl LaunchCaches<'_> {
         }
     }
 
+    /// [`LaunchCaches::look`] for an access to global memory by lanes that are this far from `base`; those of `firsts` are the
+    /// first at their sectors. No list of what they touch is needed.
+    #[inline(always)]
+    pub fn look_at_lanes(
+        &self,
+        (kind, cached): (Kind, bool),
+        (base, relative, firsts): (u64, &[u64; 32], u32),
+        smid: u32,
+        counts: &mut CacheCounts,
+    ) {
+        const EACH: u64 = (LINE / SECTOR) as u64;
+        let sector = |lane: usize| base.wrapping_add(relative[lane & 31]) / u64::from(SECTOR);
+        let touch = |lane| (sector(lane) / EACH, 1 << (sector(lane) % EACH));
+        if self.models(smid) {
+            return self.through((kind, cached), smid, lanes(firsts).map(touch), counts);
+        }
+        let mut marked = 0u32;
+        for lane in 0..32 {
+            marked |= u32::from(sampled(sector(lane) / EACH)) << lane;
+        }
+        for (line, bit) in lanes(firsts & marked).map(touch) {
+            self.hierarchy.l2.lock().read_line(line, bit);
+        }
+    }
+
     fn sectors(
         &self,
         (first, touches): (u64, &[Touch]),
@@ -286,48 +308,62 @@ impl LaunchCaches<'_> {
         if !self.models(smid) {
             return self.below(first, touches);
         }
+        let lines = touches.iter().map(|t| (first.wrapping_add_signed(t.line), t.sectors.into()));
+        self.through((kind, cached), smid, lines, counts);
+    }
+
+    /// Looks sectors of lines up, one after the other, on a multiprocessor that has an L1.
+    #[inline(always)]
+    fn through(
+        &self,
+        (kind, cached): (Kind, bool),
+        smid: u32,
+        lines: impl Iterator<Item = (u64, u32)>,
+        counts: &mut CacheCounts,
+    ) {
         let loads = kind == Kind::Load;
         let used = self.shape.bytes > 0 && (cached || !loads);
-        let mut l1 = self.l1.get(smid as usize).filter(|_| used).map(|l1| l1.lock());
-        let mut l1 =
-            l1.as_mut().map(|l1| l1.get_or_insert_with(|| self.hierarchy.empty(self.shape)));
         let (mut l2, mut found) = (None, CacheCounts::default());
-        if touches.len() > WARM {
-            let lines = || touches.iter().map(|t| first.wrapping_add_signed(t.line));
-            if let Some(l1) = &l1 {
-                l1.warm(lines());
+        let mut below = |line, sectors: u32| {
+            if sampled(line) {
+                let l2 = l2.get_or_insert_with(|| self.hierarchy.l2.lock());
+                let hits = l2.read_line(line, sectors);
+                found.l2_hits += u64::from(hits.count_ones());
+                found.l2_misses += u64::from((sectors & !hits).count_ones());
             }
-            l2.get_or_insert_with(|| self.hierarchy.l2.lock())
-                .warm(lines().filter(|&l| sampled(l)));
-        }
-        for touch in touches {
-            let line = first.wrapping_add_signed(touch.line);
-            let mut below = u32::from(touch.sectors);
-            match &mut l1 {
-                Some(l1) if loads => {
-                    let hits = l1.read_line(line, below);
-                    below &= !hits;
-                    found.l1_hits += u64::from(hits.count_ones());
-                    found.l1_misses += u64::from(below.count_ones());
+        };
+        match self.l1.get(smid as usize).filter(|_| used) {
+            Some(l1) => {
+                let mut l1 = l1.lock();
+                let l1 = l1.get_or_insert_with(|| self.hierarchy.empty(self.shape));
+                if loads {
+                    let (hits, misses) = l1.read_lines(lines, below);
+                    counts.l1_hits += u64::from(hits);
+                    counts.l1_misses += u64::from(misses);
+                } else {
+                    for (line, sectors) in lines {
+                        l1.write_line(line, sectors);
+                        below(line, sectors);
+                    }
                 }
-                Some(l1) => l1.write_line(line, below),
-                None => {}
             }
-            if below == 0 || !sampled(line) {
-                continue;
-            }
-            let l2 = l2.get_or_insert_with(|| self.hierarchy.l2.lock());
-            let hits = l2.read_line(line, below);
-            found.l2_hits += u64::from(hits.count_ones());
-            found.l2_misses += u64::from((below & !hits).count_ones());
+            None => lines.for_each(|(line, sectors)| below(line, sectors)),
         }
         if loads {
-            counts.l1_hits += found.l1_hits;
-            counts.l1_misses += found.l1_misses;
             counts.l2_hits += found.l2_hits;
             counts.l2_misses += found.l2_misses;
         }
     }
+}
+
+/// Lanes of a mask, ascending.
+#[inline(always)]
+fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = mask.trailing_zeros();
+        mask &= mask.wrapping_sub(1);
+        (lane < 32).then_some(lane as usize)
+    })
 }
 
 /// Whether a line is one of those that L2 is modelled on.
@@ -401,7 +437,7 @@ mod tests {
         let all: Vec<[u64; 32]> = lines.collect();
         for (n, at) in all.iter().enumerate() {
             match n % 2 {
-                0 => caches.look_by_lane(!0, 0, at),
+                0 => caches.look_by_lane(!0, at),
                 _ => {
                     let load = access(Space::Global, Kind::Load, at);
                     counts.merge(&look(&caches, &load, 1));

@@ -5,12 +5,9 @@
 //! the largest segment has 128, the lock of a shared atomic is chosen by bits 2 to 9, and the tag bank of a
 //! global one by bits up to 16, hence the alignment of the base.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
-
 use margay_arch::Space;
 
-use super::touches::Touch;
+use super::touches::{Route, Touch, touches};
 
 /// A multiple of the base that two accesses of one pattern may be apart.
 pub fn period(space: Space, is_atomic: bool) -> u64 {
@@ -88,15 +85,6 @@ impl Pattern {
     }
 }
 
-impl Hash for Pattern {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(Pattern::hash(self));
-    }
-}
-
-/// By pattern.
-pub type ByPattern<T> = HashMap<Pattern, T, BuildHasherDefault<AsIs>>;
-
 /// Odd numbers without a pattern.
 const KEYS: [u64; 32] = {
     let mut keys = [0; 32];
@@ -109,33 +97,73 @@ const KEYS: [u64; 32] = {
     keys
 };
 
-/// For keys that are hashes already.
-#[derive(Default)]
-pub struct AsIs(u64);
-
-impl Hasher for AsIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|b| self.0 = self.0 << 8 ^ u64::from(*b));
-    }
-    fn write_u64(&mut self, key: u64) {
-        self.0 = key;
-    }
-}
-
 /// A pattern, how often it came, and where first. In this order what an access needs lies together.
 #[repr(C, align(64))]
 pub struct Seen {
     pub count: u64,
     /// The pattern that came after it last time.
     next: u32,
+    /// How many different 32-byte sectors it touches; 0 if nobody asked yet.
+    pub sectors: u32,
     pub pattern: Pattern,
-    /// What it looks up in caches, once that was asked for.
-    pub touches: Option<Box<[Touch]>>,
     /// Address of the base when it came first.
     pub base: u64,
+    pub hash: u64,
+    /// Its part of [`Patterns::touches`]: from where, and how many; none as long as nobody asked.
+    listed: Option<(u32, u32)>,
+}
+
+/// Numbers by hash.
+#[derive(Default)]
+pub struct Index {
+    /// Twice as many as there are numbers at least, and a power of two: half of a hash, and a number plus one. 0 is empty.
+    slots: Vec<u32>,
+    len: usize,
+}
+
+impl Index {
+    /// The number that has this hash, of those that `is` says yes to. Below 2^16.
+    #[inline]
+    pub fn find(&self, hash: u64, is: impl Fn(usize) -> bool) -> Option<usize> {
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut at = hash as usize & mask;
+        while let Some(&slot) = self.slots.get(at)
+            && slot != 0
+        {
+            let number = (slot & 0xffff) as usize - 1;
+            if slot >> 16 == (hash >> 48) as u32 && is(number) {
+                return Some(number);
+            }
+            at = (at + 1) & mask;
+        }
+        None
+    }
+
+    /// Adds the next number. `hash` gives that of each.
+    #[inline]
+    pub fn push(&mut self, hash: impl Fn(usize) -> u64) {
+        self.len += 1;
+        if 2 * self.len > self.slots.len() {
+            self.slots.clear();
+            self.slots.resize((4 * self.len).next_power_of_two(), 0);
+            (0..self.len - 1).for_each(|number| self.put(number, hash(number)));
+        }
+        self.put(self.len - 1, hash(self.len - 1));
+    }
+
+    fn put(&mut self, number: usize, hash: u64) {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        while self.slots[at] != 0 {
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = (hash >> 48 << 16) as u32 | (number as u32 + 1);
+    }
+
+    fn clear(&mut self) {
+        self.slots.fill(0);
+        self.len = 0;
+    }
 }
 
 /// Bits of a filter.
@@ -155,8 +183,10 @@ fn bit_of(mask: u32, addresses: &[u64; 32], period: u64) -> usize {
 #[derive(Default)]
 pub struct Patterns {
     pub seen: Vec<Seen>,
-    /// By hash. Of two patterns with one hash, the second is not kept.
-    index: HashMap<u64, u32, BuildHasherDefault<AsIs>>,
+    /// Of two patterns with one hash, the second is not kept.
+    index: Index,
+    /// What patterns look up in caches, one after the other.
+    touches: Vec<Touch>,
     /// Bits of [`bit_of`] that patterns have, once no more are kept.
     filter: Vec<u64>,
     last: u32,
@@ -170,41 +200,66 @@ impl Patterns {
         self.last as usize
     }
 
-    /// Counts an access, and gives its base. The pattern itself comes back if there are too many to keep it.
+    /// Forgets all patterns, but keeps the room for others.
+    pub fn clear(&mut self) {
+        self.seen.clear();
+        self.index.clear();
+        self.touches.clear();
+        self.filter.clear();
+        (self.last, self.expected) = (0, 0);
+    }
+
+    /// What a pattern looks up in caches, if that was listed.
+    #[inline]
+    pub fn listed(&self, number: usize) -> Option<&[Touch]> {
+        let (from, len) = self.seen.get(number)?.listed?;
+        self.touches.get(from as usize..(from + len) as usize)
+    }
+
+    /// What a pattern looks up in caches.
+    #[inline]
+    pub fn touched(&mut self, number: usize, route: Route) -> &[Touch] {
+        if self.seen[number].listed.is_none() {
+            self.list(number, route);
+        }
+        self.listed(number).unwrap_or_default()
+    }
+
+    #[cold]
+    fn list(&mut self, number: usize, route: Route) {
+        let Seen { pattern, listed, .. } = &mut self.seen[number];
+        let from = self.touches.len();
+        touches(route, pattern.mask, &pattern.relative, &mut self.touches);
+        *listed = Some((from as u32, (self.touches.len() - from) as u32));
+    }
+
+    /// Counts an access, and gives the number of its pattern; none if there are too many to keep it.
     #[inline(always)]
-    pub fn count(
-        &mut self,
-        mask: u32,
-        addresses: &[u64; 32],
-        period: u64,
-    ) -> (u64, Result<&mut Seen, Pattern>) {
+    pub fn count(&mut self, mask: u32, addresses: &[u64; 32], period: u64) -> Option<usize> {
         if self.seen.len() >= MOST {
             let bit = bit_of(mask, addresses, period);
             if self.filter.is_empty() {
                 self.make_filter(period);
             }
             if self.filter[bit / 64] >> (bit % 64) & 1 == 0 {
-                let (pattern, base) = Pattern::of(mask, addresses, period);
-                return (base, Err(pattern));
+                return None;
             }
         }
         // In a loop the patterns mostly come in the same order again.
         let expected = self.expected as usize;
-        if let Some(seen) = self.seen.get(expected)
+        if let Some(seen) = self.seen.get_mut(expected)
             && seen.pattern.fits(mask, addresses, period)
         {
-            let seen = &mut self.seen[expected];
             seen.count += 1;
             (self.last, self.expected) = (expected as u32, seen.next);
-            let lead = addresses[(mask.trailing_zeros() & 31) as usize];
-            return (lead & !(period - 1), Ok(seen));
+            return Some(expected);
         }
         self.find(mask, addresses, period)
     }
 
     #[cold]
     fn make_filter(&mut self, period: u64) {
-        self.filter = vec![0; FILTER / 64];
+        self.filter.resize(FILTER / 64, 0);
         for seen in &self.seen {
             let bit = bit_of(seen.pattern.mask, &seen.pattern.relative, period);
             self.filter[bit / 64] |= 1 << (bit % 64);
@@ -212,34 +267,29 @@ impl Patterns {
     }
 
     #[inline(always)]
-    fn find(
-        &mut self,
-        mask: u32,
-        addresses: &[u64; 32],
-        period: u64,
-    ) -> (u64, Result<&mut Seen, Pattern>) {
+    fn find(&mut self, mask: u32, addresses: &[u64; 32], period: u64) -> Option<usize> {
         let (pattern, base) = Pattern::of(mask, addresses, period);
         let hash = Pattern::hash(&pattern);
-        let at = match self.index.get(&hash) {
-            Some(&at) if self.seen[at as usize].pattern == pattern => {
-                self.seen[at as usize].count += 1;
+        let at = match self.index.find(hash, |n| self.seen[n].hash == hash) {
+            Some(at) if self.seen[at].pattern == pattern => {
+                self.seen[at].count += 1;
                 at
             }
-            Some(_) => return (base, Err(pattern)),
-            None if self.seen.len() >= MOST => return (base, Err(pattern)),
+            Some(_) => return None,
+            None if self.seen.len() >= MOST => return None,
             None => {
-                let at = self.seen.len() as u32;
-                self.index.insert(hash, at);
-                self.seen.push(Seen { pattern, count: 1, base, touches: None, next: at });
+                let at = self.seen.len();
+                let (next, sectors, listed) = (at as u32, 0, None);
+                self.seen.push(Seen { count: 1, next, sectors, pattern, base, hash, listed });
+                self.index.push(|n| self.seen[n].hash);
                 at
             }
         };
         if let Some(last) = self.seen.get_mut(self.last as usize) {
-            last.next = at;
+            last.next = at as u32;
         }
-        let seen = &mut self.seen[at as usize];
-        (self.last, self.expected) = (at, seen.next);
-        (base, Ok(seen))
+        (self.last, self.expected) = (at as u32, self.seen[at].next);
+        Some(at)
     }
 }
 
@@ -257,7 +307,10 @@ mod tests {
         for n in 0..100 {
             for step in [4, 128, 8] {
                 let at = lanes(|l| 0x1000 + n * 256 + l * step);
-                assert_eq!(patterns.count(!0, &at, 256).0, 0x1000 + n * 256);
+                assert_eq!(
+                    patterns.count(!0, &at, 256),
+                    Some([4, 128, 8].iter().position(|s| *s == step).unwrap())
+                );
             }
         }
         let counts: Vec<u64> = patterns.seen.iter().map(|s| s.count).collect();
@@ -269,7 +322,7 @@ mod tests {
         let mut patterns = Patterns::default();
         for junk in [0, 5, 1 << 40] {
             let at = lanes(|l| if l < 4 { 64 + l * 4 } else { junk * l });
-            assert!(patterns.count(0xf, &at, 256).1.is_ok());
+            assert_eq!(patterns.count(0xf, &at, 256), Some(0));
         }
         assert_eq!((patterns.seen.len(), patterns.seen[0].count), (1, 3));
     }
@@ -277,7 +330,7 @@ mod tests {
     #[test]
     fn beyond_the_bound_accesses_come_back() {
         let mut patterns = Patterns::default();
-        let back = (0..600).filter(|n| patterns.count(!0, &lanes(|l| l * l * n), 256).1.is_err());
+        let back = (0..600).filter(|n| patterns.count(!0, &lanes(|l| l * l * n), 256).is_none());
         assert_eq!(back.count(), 600 - MOST);
     }
 }

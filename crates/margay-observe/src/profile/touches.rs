@@ -4,7 +4,7 @@
 //!
 //! Invariant: bases are multiples of 256 bytes, so that a line of the base and one of the list add up.
 
-use margay_arch::access::first_lanes;
+use margay_arch::access::{first_lanes, first_of};
 use margay_arch::local::interleaved;
 
 /// A line of global and local memory, in L1 and L2.
@@ -39,19 +39,21 @@ pub struct Touch {
     pub sectors: u8,
 }
 
-/// Writes the touches of an access into `list`, in the order of the lanes. `relative` are addresses from the base.
+/// Adds the touches of an access to `list`, in the order of the lanes. `relative` are addresses from the base.
 pub fn touches(route: Route, mask: u32, relative: &[u64; 32], list: &mut Vec<Touch>) {
-    list.clear();
     match route {
         Route::Nowhere => {}
-        Route::Global { .. } => sectors(mask, list, |lane| relative[lane]),
+        Route::Global { .. } => {
+            let firsts = first_of(mask, relative, SECTOR.trailing_zeros());
+            sectors(firsts, list, |lane| relative[lane]);
+        }
         Route::Local { bytes } => {
             for word in 0..u64::from(bytes.div_ceil(4)) {
                 // An offset from the base may be negative, which no interleaved one is: both ends of the sum are
                 // multiples of a word's row.
-                sectors(mask, list, |lane| {
-                    interleaved_from(relative[lane].wrapping_add(4 * word), lane)
-                });
+                let at =
+                    |lane: usize| interleaved_from(relative[lane].wrapping_add(4 * word), lane);
+                sectors(first_lanes(mask, |lane| at(lane) >> SECTOR.trailing_zeros()), list, at);
             }
         }
         Route::Constant => constants(mask, relative, list),
@@ -64,14 +66,12 @@ fn interleaved_from(offset: u64, lane: usize) -> u64 {
     row.wrapping_mul(128).wrapping_add(interleaved(offset & 3, lane))
 }
 
-/// The different sectors of one request.
+/// The different sectors of one request; `rest` are the lanes that are the first at theirs.
 #[inline]
-fn sectors(mask: u32, list: &mut Vec<Touch>, address: impl Fn(usize) -> u64) {
+fn sectors(mut rest: u32, list: &mut Vec<Touch>, address: impl Fn(usize) -> u64) {
     let start = list.len();
-    let sector = |lane| address(lane) as i64 >> SECTOR.trailing_zeros();
-    let mut rest = first_lanes(mask, |lane| sector(lane) as u64);
     while rest != 0 {
-        let sector = sector(rest.trailing_zeros() as usize & 31);
+        let sector = address(rest.trailing_zeros() as usize & 31) as i64 >> SECTOR.trailing_zeros();
         rest &= rest - 1;
         let line = sector >> (LINE / SECTOR).trailing_zeros();
         let bit = 1 << (sector & i64::from(LINE / SECTOR - 1));
@@ -83,7 +83,7 @@ fn sectors(mask: u32, list: &mut Vec<Touch>, address: impl Fn(usize) -> u64) {
 }
 
 fn constants(mask: u32, relative: &[u64; 32], list: &mut Vec<Touch>) {
-    let mut last = None;
+    let (start, mut last) = (list.len(), None);
     for lane in (0..32).filter(|l| mask >> l & 1 != 0) {
         let address = relative[lane];
         if last == Some(address) {
@@ -91,7 +91,7 @@ fn constants(mask: u32, relative: &[u64; 32], list: &mut Vec<Touch>) {
         }
         last = Some(address);
         let line = address as i64 >> CONSTANT_LINE.trailing_zeros();
-        match list.last_mut() {
+        match list[start..].last_mut() {
             Some(touch) if touch.line == line => touch.sectors += 1,
             Some(_) | None => list.push(Touch { line, sectors: 1 }),
         }
@@ -106,7 +106,7 @@ mod tests {
         let mut list = vec![Touch { line: 7, sectors: 7 }];
         let relative = std::array::from_fn(|l| address(l as u64));
         touches(route, mask, &relative, &mut list);
-        list.iter().map(|t| (t.line, t.sectors)).collect()
+        list[1..].iter().map(|t| (t.line, t.sectors)).collect()
     }
 
     const GLOBAL: Route = Route::Global { cached: true };

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
+use margay_arch::access::first_of;
 use margay_arch::{MemoryModel, Space, WarpAccess};
 use margay_exec::observe::{
     AccessEvent, BranchSums, EventPlace, Interest, MarkedLines, Observer, PatternedEvent,
@@ -15,11 +16,11 @@ use parking_lot::Mutex;
 
 use super::collector::Profiler;
 use super::hierarchy::{L2_LINES, LaunchCaches};
-use super::pattern::{Pattern, Patterns, period};
+use super::pattern::{Patterns, period};
 use super::raw::{CacheCounts, LaunchCounts, RawBranch, RawVariable, Sums};
 use super::site::{self, Site};
 use super::texture::TextureCounts;
-use super::touches::{Route, Touch, touches};
+use super::touches::{Route, SECTOR, Touch, touches};
 use super::variables::Variables;
 use crate::constant_cache::Met;
 use crate::tool::LaunchView;
@@ -192,7 +193,7 @@ impl Worker<'_, '_> {
             route: own.map_or(Route::Nowhere, |own| self.launch.caches.route(own, &access)),
             lanes: 0,
             executions: 0,
-            patterns: Patterns::default(),
+            patterns: self.launch.profiler.empty_patterns(),
             unkept: 0,
             unkept_counts: vec![Sums::default(); self.models.len()],
             caches: CacheCounts::default(),
@@ -218,30 +219,27 @@ impl Worker<'_, '_> {
         self.warps.fill(0);
         self.threads.fill(0);
         self.branches.fill(None);
-        for entries in &mut self.sites {
-            entries.clear();
-        }
+        let done = self.sites.iter_mut().flat_map(|entries| entries.drain(..));
+        self.launch.profiler.reuse(done.map(|entry| entry.patterns));
         self.textures.clear();
         self.memos.fill_with(|| None);
     }
 }
 
-/// What an access of a pattern costs.
+/// What an access costs. `sectors`: how many different ones it touches, if that is known; else 0.
 pub fn count(
     model: &MemoryModel,
     site: &Site,
-    space: Space,
-    width: u32,
-    pattern: &Pattern,
+    (space, width): (Space, u32),
+    (mask, addresses): (u32, &[u64; 32]),
+    sectors: u32,
 ) -> margay_arch::Counts {
-    model.count(&WarpAccess {
-        space,
-        kind: site.kind,
-        width,
-        mask: pattern.mask,
-        addresses: &pattern.relative,
-        cache: site.cache,
-    })
+    let (kind, cache) = (site.kind, site.cache);
+    let access = WarpAccess { space, kind, width, mask, addresses, cache };
+    match sectors {
+        0 => model.count(&access),
+        _ => model.count_of_sectors(&access, sectors),
+    }
 }
 
 impl Worker<'_, '_> {
@@ -261,40 +259,61 @@ impl Worker<'_, '_> {
         let entry = &mut self.sites[e.at.pc as usize][at];
         entry.executions += times;
         entry.lanes += times * u64::from(e.mask.count_ones());
-        let (base, found) = entry.patterns.count(e.mask, e.addresses, entry.period);
-        let (route, caches, scratch) = (entry.route, &self.launch.caches, &mut self.touched);
+        let base = lead & !(entry.period - 1);
+        let (route, caches) = (entry.route, &self.launch.caches);
         let way = (route, entry.site.kind);
         let place = (e.at.smid, e.at.warp);
-        match found {
-            Ok(seen) => {
-                seen.count += times - 1;
-                if route != Route::Nowhere && !late {
-                    let touched = seen.touches.get_or_insert_with(|| {
-                        touches(route, e.mask, &seen.pattern.relative, scratch);
-                        scratch.as_slice().into()
-                    });
+        let first_of = |addresses| first_of(e.mask, addresses, SECTOR.trailing_zeros());
+        if let Some(n) = entry.patterns.count(e.mask, e.addresses, entry.period) {
+            let seen = &mut entry.patterns.seen[n];
+            let fresh = seen.count == 1;
+            seen.count += times - 1;
+            match route {
+                Route::Nowhere => {}
+                _ if late => {}
+                // Most patterns that data decide come once: no list is made before they come again.
+                Route::Global { cached } if fresh => {
+                    let relative = &seen.pattern.relative;
+                    let firsts = first_of(relative);
+                    seen.sectors = firsts.count_ones();
+                    let lanes = (base, relative, firsts);
+                    caches.look_at_lanes((way.1, cached), lanes, place.0, &mut entry.caches);
+                }
+                Route::Global { .. } | Route::Local { .. } | Route::Constant => {
+                    let touched = entry.patterns.touched(n, route);
                     caches.look(way, (base, touched), place, &mut entry.caches);
                 }
-                Some(at)
             }
-            Err(pattern) => {
-                if late || route == Route::Nowhere {
-                    // There is no cache to be looked at, or it is too late.
-                } else if !caches.models(e.at.smid) {
-                    if let Route::Global { .. } = route {
-                        caches.look_by_lane(e.mask, base, &pattern.relative);
-                    }
-                } else {
-                    touches(route, e.mask, &pattern.relative, scratch);
-                    caches.look(way, (base, scratch), place, &mut entry.caches);
-                }
-                entry.unkept += times;
-                for (model, sums) in self.models.iter().zip(&mut entry.unkept_counts) {
-                    sums.add(&count(model, &entry.site, space, entry.width, &pattern), times);
-                }
-                None
+            return Some(at);
+        }
+        let mut sectors = 0;
+        match route {
+            Route::Nowhere => {}
+            _ if late => {}
+            Route::Global { .. } if !caches.models(e.at.smid) => {
+                caches.look_by_lane(e.mask, e.addresses);
+            }
+            Route::Global { cached } => {
+                let firsts = first_of(e.addresses);
+                sectors = firsts.count_ones();
+                let lanes = (0, e.addresses, firsts);
+                caches.look_at_lanes((way.1, cached), lanes, place.0, &mut entry.caches);
+            }
+            Route::Local { .. } | Route::Constant if !caches.models(e.at.smid) => {}
+            Route::Local { .. } | Route::Constant => {
+                let scratch = &mut self.touched;
+                let relative = e.addresses.map(|a| a.wrapping_sub(base));
+                scratch.clear();
+                touches(route, e.mask, &relative, scratch);
+                caches.look(way, (base, scratch), place, &mut entry.caches);
             }
         }
+        entry.unkept += times;
+        let lanes = (e.mask, e.addresses);
+        for (model, sums) in self.models.iter().zip(&mut entry.unkept_counts) {
+            sums.add(&count(model, &entry.site, (space, entry.width), lanes, sectors), times);
+        }
+        None
     }
 
     /// Counts an access of compiled code whose pattern was not met yet, and remembers it.
@@ -370,16 +389,15 @@ impl Watch for Worker<'_, '_> {
             let seen = memo.seen[memo_of(e.base)];
             if let Some(entry) = self.sites[e.at.pc as usize].get_mut(memo.entry as usize)
                 && (entry.lo..entry.hi).contains(&lead)
-                && let Some(seen) = entry.patterns.seen.get_mut((seen as usize).wrapping_sub(1))
-                && (e.late || entry.route == Route::Nowhere || seen.touches.is_some())
+                && let number = (seen as usize).wrapping_sub(1)
+                && let Some(seen) = entry.patterns.seen.get_mut(number)
             {
                 entry.executions += e.times;
                 entry.lanes += e.times * u64::from(e.mask.count_ones());
                 seen.count += e.times;
                 let (route, range) = (entry.route, entry.lo..entry.hi);
-                if !e.late
-                    && let Some(touched) = &seen.touches
-                {
+                if !e.late && route != Route::Nowhere {
+                    let touched = entry.patterns.touched(number, route);
                     let way = (route, entry.site.kind);
                     let place = (e.at.smid, e.at.warp);
                     let base = lead & !(PERIOD - 1);

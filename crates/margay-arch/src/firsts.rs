@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which lanes are the first at their value: what sectors, words and addresses are counted by.
+//!
+//! Accesses whose addresses follow from data never come twice, so this runs once or twice for each. It compares all pairs of
+//! lanes, in vectors, and the narrower the range of the values the more lanes a vector holds.
+
+use crate::access::{lanes, turns};
+
+/// For each distinct value that lanes of the mask have, the lowest of its lanes. The `shift` lowest bits of values do not count.
+#[inline]
+pub fn first_of(mask: u32, values: &[u64; 32], shift: u32) -> u32 {
+    if mask == 0 {
+        return 0;
+    }
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { wide::first_of(mask, values, shift) };
+    }
+    far(mask, values, shift)
+}
+
+/// A bit for each place that lanes of the mask are at: their values without the `shift` lowest bits, modulo `places`, a power of
+/// two up to 32.
+#[inline]
+pub(crate) fn places_of(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { wide::places_of(mask, values, shift, places) };
+    }
+    places_of_plain(mask, values, shift, places)
+}
+
+fn places_of_plain(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
+    let place = |lane: usize| (values[lane] >> shift) as u32 & (places - 1);
+    lanes(mask).fold(0, |used, lane| used | 1 << place(lane))
+}
+
+/// For values in a range of any size.
+#[cold]
+fn far(mask: u32, values: &[u64; 32], shift: u32) -> u32 {
+    turns::<64>(mask, |lane| {
+        let value = values[lane] >> shift;
+        ((value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as u32, value)
+    })
+    .1
+}
+
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use std::arch::x86_64::*;
+
+    /// [`super::first_of`] for a mask that is not empty.
+    #[target_feature(enable = "avx2")]
+    pub fn first_of(mask: u32, values: &[u64; 32], shift: u32) -> u32 {
+        let lead = mask.trailing_zeros() & 31;
+        let first = values[lead as usize];
+        // From the first on; inactive lanes are like the first active one.
+        let mut from = [_mm256_setzero_si256(); 8];
+        let mut least = _mm256_setzero_si256();
+        for (four, from) in from.iter_mut().enumerate() {
+            // SAFETY: four values from there on are within the 32.
+            let v = unsafe { _mm256_loadu_si256(values.as_ptr().add(4 * four).cast()) };
+            let v = _mm256_sub_epi64(v, _mm256_set1_epi64x(first as i64));
+            *from = _mm256_and_si256(v, lanes(mask >> (4 * four)));
+            least = smaller(least, *from);
+        }
+        least = smaller(least, _mm256_permute4x64_epi64::<0b01_00_11_10>(least));
+        least = smaller(least, _mm256_shuffle_epi32::<0b01_00_11_10>(least));
+        // From where the least one is, rounded down: the first is that far from there.
+        let least = first.wrapping_add(_mm_cvtsi128_si64(_mm256_castsi256_si128(least)) as u64);
+        let first = first.wrapping_sub(least >> shift << shift);
+        let first_by = _mm256_set1_epi64x(first as i64);
+        let (shift_by, lead_by) =
+            (_mm_cvtsi32_si128(shift as i32), _mm256_set1_epi64x((first >> shift) as i64));
+        let mut own = [_mm256_setzero_si256(); 4];
+        let mut any = _mm256_setzero_si256();
+        for (eight, own) in own.iter_mut().enumerate() {
+            let four = |n: usize| {
+                let v = _mm256_add_epi64(from[2 * eight + n], first_by);
+                // The first one's value is 0, like what is before lane 0.
+                _mm256_xor_si256(_mm256_srl_epi64(v, shift_by), lead_by)
+            };
+            let (low, high) = (four(0), four(1));
+            any = _mm256_or_si256(any, _mm256_or_si256(low, high));
+            let (low, high) = (_mm256_castsi256_ps(low), _mm256_castsi256_ps(high));
+            let halves = _mm256_castps_si256(_mm256_shuffle_ps::<0x88>(low, high));
+            *own = _mm256_permute4x64_epi64::<0xd8>(halves);
+        }
+        let beyond = |bits: i64| _mm256_testz_si256(any, _mm256_set1_epi64x(bits)) == 0;
+        let repeated = if !beyond(!0xff) {
+            bytes(own)
+        } else if !beyond(!0xffff) {
+            halves(own)
+        } else if !beyond(!0xffff_ffff) {
+            words(own)
+        } else {
+            return super::far(mask, values, shift);
+        };
+        mask & !repeated | 1 << lead
+    }
+
+    /// The smaller of two signed numbers.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn smaller(a: __m256i, b: __m256i) -> __m256i {
+        _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b))
+    }
+
+    /// [`super::places_of`].
+    #[target_feature(enable = "avx2")]
+    pub fn places_of(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
+        let shift_by = _mm_cvtsi32_si128(shift as i32);
+        let (below, one) = (_mm256_set1_epi64x(i64::from(places - 1)), _mm256_set1_epi64x(1));
+        let mut used = _mm256_setzero_si256();
+        for four in 0..8 {
+            // SAFETY: four values from there on are within the 32.
+            let v = unsafe { _mm256_loadu_si256(values.as_ptr().add(4 * four).cast()) };
+            let place = _mm256_and_si256(_mm256_srl_epi64(v, shift_by), below);
+            let bit = _mm256_and_si256(_mm256_sllv_epi64(one, place), lanes(mask >> (4 * four)));
+            used = _mm256_or_si256(used, bit);
+        }
+        let two = _mm_or_si128(_mm256_castsi256_si128(used), _mm256_extracti128_si256::<1>(used));
+        (_mm_cvtsi128_si64(two) | _mm_extract_epi64::<1>(two)) as u32
+    }
+
+    /// All ones in those of four lanes that are in a mask.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn lanes(mask: u32) -> __m256i {
+        let bit = _mm256_setr_epi64x(1, 2, 4, 8);
+        _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(mask.into()), bit), bit)
+    }
+
+    /// Two vectors of words as one of halves of words, in order.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn narrow(low: __m256i, high: __m256i) -> __m256i {
+        _mm256_permute4x64_epi64::<0xd8>(_mm256_packus_epi32(low, high))
+    }
+
+    /// Values of 8 bits: the lanes that have a value of a lane before them, or that of the zeros before them all.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn bytes(own: [__m256i; 4]) -> u32 {
+        let (low, high) = (narrow(own[0], own[1]), narrow(own[2], own[3]));
+        let own = _mm256_permute4x64_epi64::<0xd8>(_mm256_packus_epi16(low, high));
+        let mut all = [_mm256_setzero_si256(); 2];
+        all[1] = own;
+        let mut any = _mm256_setzero_si256();
+        for distance in 1..32 {
+            // SAFETY: 32 bytes from there on are within the 64.
+            let before = unsafe { before(&all, 32 - distance) };
+            any = _mm256_or_si256(any, _mm256_cmpeq_epi8(own, before));
+        }
+        _mm256_movemask_epi8(any) as u32
+    }
+
+    /// [`bytes`] for values of 16 bits.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn halves(own: [__m256i; 4]) -> u32 {
+        let own = [narrow(own[0], own[1]), narrow(own[2], own[3])];
+        let zero = _mm256_setzero_si256();
+        let all = [zero, own[0], own[1]];
+        let mut any = [zero; 2];
+        for (n, any) in any.iter_mut().enumerate() {
+            for distance in 1..16 * (n + 1) {
+                // SAFETY: the 32 bytes end before the vector's own do, and begin in the zeros at the earliest.
+                let before = unsafe { before(&all, 32 * (n + 1) - 2 * distance) };
+                *any = _mm256_or_si256(*any, _mm256_cmpeq_epi16(own[n], before));
+            }
+        }
+        let both = _mm256_packs_epi16(any[0], any[1]);
+        _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0xd8>(both)) as u32
+    }
+
+    /// [`bytes`] for values of 32 bits.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn words(own: [__m256i; 4]) -> u32 {
+        let all = [_mm256_setzero_si256(), own[0], own[1], own[2], own[3]];
+        let mut mask = 0;
+        for (n, own) in own.into_iter().enumerate() {
+            let mut any = _mm256_setzero_si256();
+            for distance in 1..8 * (n + 1) {
+                // SAFETY: as for `halves`.
+                let before = unsafe { before(&all, 32 * (n + 1) - 4 * distance) };
+                any = _mm256_or_si256(any, _mm256_cmpeq_epi32(own, before));
+            }
+            mask |= (_mm256_movemask_ps(_mm256_castsi256_ps(any)) as u32) << (8 * n);
+        }
+        mask
+    }
+
+    /// The vector that begins at a byte of `all`.
+    ///
+    /// # Safety
+    /// Its 32 bytes lie within.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn before<const N: usize>(all: &[__m256i; N], byte: usize) -> __m256i {
+        // SAFETY: by the contract.
+        unsafe { _mm256_loadu_si256(all.as_ptr().cast::<u8>().add(byte).cast()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values of 8, 16, 32 and 64 bits, with few and with many of them alike.
+    #[test]
+    fn each_value_has_one_first_lane() {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state >> 17
+        };
+        for n in 0..20_000u32 {
+            let mask = match n % 4 {
+                0 => u32::MAX,
+                1 => 1 << (next() % 32),
+                2 => next() as u32 & next() as u32,
+                _ => next() as u32,
+            };
+            let (range, apart, shift) = (1 + next() % 60, next() % 48, (n / 4) % 7);
+            let base = (next() & !0xff).wrapping_sub(if n % 8 < 4 { 0 } else { 1 << 46 });
+            let values: [u64; 32] =
+                std::array::from_fn(|_| base.wrapping_add((next() % range) << apart));
+            let of = |lane: usize| values[lane] >> shift;
+            let first = |lane: usize| {
+                mask >> lane & 1 != 0 && !(0..lane).any(|l| mask >> l & 1 != 0 && of(l) == of(lane))
+            };
+            let expected = (0..32).fold(0, |m, lane| m | u32::from(first(lane)) << lane);
+            assert_eq!(first_of(mask, &values, shift), expected, "{mask:#x} {values:x?} {shift}");
+            if mask != 0 {
+                assert_eq!(far(mask, &values, shift), expected);
+            }
+            for places in [8, 16, 32] {
+                let used = places_of_plain(mask, &values, shift, places);
+                assert_eq!(places_of(mask, &values, shift, places), used);
+            }
+        }
+    }
+}
