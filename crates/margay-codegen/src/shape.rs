@@ -313,6 +313,9 @@ pub fn apply(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
             product(a[0], &by, bits)
         }),
         Op::ShrU | Op::ShrS if wide && !a[0].is_uniform() => shift(a[1]).and_then(|n| {
+            if a[0].form.q.is_none() && a[0].most <= mask(bits) >> 1 && a[0].most >> n == 0 {
+                return Some(Lin::constant(0));
+            }
             // Nothing is carried out of the bits that go.
             low_steps(a[0], n)?;
             let signed = inst.op == Op::ShrS;
@@ -334,6 +337,9 @@ pub fn apply(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
         Op::And if wide && !a[0].is_uniform() => same(a[1]).and_then(|m| {
             // Steps below an aligned base: the mask takes the steps or the base.
             if m.wrapping_add(1).is_power_of_two() && m != 0 {
+                if a[0].form.q.is_none() && a[0].most <= m {
+                    return Some((*a[0]).clone());
+                }
                 let n = m.trailing_ones();
                 let low = low_steps(a[0], n)?;
                 return Some(Lin::steps(low, Some(0), 64, 0));

@@ -108,7 +108,8 @@ impl Gen<'_> {
                 self.go(no, &mask);
             }
             Val::Vec { name, .. } => {
-                let bits = self.ins(format!("bitcast <32 x i1> {name} to i32"));
+                let lanes = self.lane_bits(name);
+                let bits = lanes.bits;
                 if self.apart {
                     let taken = self.ins(format!("and i32 {bits}, {mask}"));
                     let rest = self.ins(format!("xor i32 {taken}, {mask}"));
@@ -125,10 +126,16 @@ impl Gen<'_> {
                 };
                 let (all, some, none, part) =
                     (self.label(), self.label(), self.label(), self.label());
-                let every = self.ins(format!("icmp eq i32 {taken}, {mask}"));
+                let every = match lanes.every.filter(|_| self.options.full) {
+                    Some(every) => every,
+                    None => self.ins(format!("icmp eq i32 {taken}, {mask}")),
+                };
                 self.line(format!("br i1 {every}, label %{all}, label %{some}"));
                 self.begin(&some);
-                let nobody = self.ins(format!("icmp eq i32 {taken}, 0"));
+                let nobody = match lanes.nobody.filter(|_| self.options.full) {
+                    Some(nobody) => nobody,
+                    None => self.ins(format!("icmp eq i32 {taken}, 0")),
+                };
                 self.line(format!("br i1 {nobody}, label %{none}, label %{part}"));
                 self.begin(&all);
                 self.count_taken(if negated { "0" } else { &mask });

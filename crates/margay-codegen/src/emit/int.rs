@@ -47,6 +47,22 @@ pub fn constant(ty: &str, value: impl std::fmt::Display, wide: bool) -> String {
     if wide { format!("splat ({ty} {value})") } else { value.to_string() }
 }
 
+/// What LLVM calls a comparison.
+pub(super) fn predicate(cmp: IntCmp) -> &'static str {
+    match cmp {
+        IntCmp::Eq => "eq",
+        IntCmp::Ne => "ne",
+        IntCmp::LtS => "slt",
+        IntCmp::LeS => "sle",
+        IntCmp::GtS => "sgt",
+        IntCmp::GeS => "sge",
+        IntCmp::LtU => "ult",
+        IntCmp::LeU => "ule",
+        IntCmp::GtU => "ugt",
+        IntCmp::GeU => "uge",
+    }
+}
+
 fn int_type(ty: Ty) -> &'static str {
     match ty {
         Ty::Pred => "i1",
@@ -82,7 +98,7 @@ fn is_transparent(inst: &Inst) -> bool {
 
 impl Gen<'_> {
     /// The operands of a lane-wise op, as its lowering wants them.
-    fn operands(&mut self, inst: &Inst) -> Vec<Val> {
+    pub(super) fn operands(&mut self, inst: &Inst) -> Vec<Val> {
         let keeps = match (inst.op, super::destination(inst)) {
             // A move between registers that are both made canonical later.
             (Op::Mov | Op::Select, Some(d)) => self.facts.lazy[d.0 as usize],
@@ -639,19 +655,7 @@ impl Gen<'_> {
             Op::DivS | Op::DivU | Op::RemS | Op::RemU => self.divide(inst.op, bits, &x, &y, wide),
             Op::ICmp => {
                 let Attr::IntCmp(cmp) = inst.attr else { return None };
-                let cmp = match cmp {
-                    IntCmp::Eq => "eq",
-                    IntCmp::Ne => "ne",
-                    IntCmp::LtS => "slt",
-                    IntCmp::LeS => "sle",
-                    IntCmp::GtS => "sgt",
-                    IntCmp::GeS => "sge",
-                    IntCmp::LtU => "ult",
-                    IntCmp::LeU => "ule",
-                    IntCmp::GtU => "ugt",
-                    IntCmp::GeU => "uge",
-                };
-                return Some(self.ins(format!("icmp {cmp} {t} {x}, {y}")));
+                return Some(self.ins(format!("icmp {} {t} {x}, {y}", predicate(cmp))));
             }
             Op::SExt | Op::ZExt | Op::Trunc => {
                 let from = inst.from.bits();

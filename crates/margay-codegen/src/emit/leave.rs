@@ -75,7 +75,7 @@ impl Gen<'_> {
         let class = self.class(r);
         let at = self.plane_at(r, 0);
         if class == Class::P {
-            let bits = self.ins(format!("bitcast <32 x i1> {name} to i32"));
+            let bits = self.lane_bits(name).bits;
             self.line(format!("store i32 {bits}, ptr {at}, !alias.scope !1, !noalias !2"));
         } else {
             let ty = vector(class);
@@ -436,7 +436,7 @@ impl Gen<'_> {
             // Where no lane stores, none waits.
             let p = self.read(guard.pred);
             let lanes = self.spread(&p, Class::P);
-            let mut lanes = self.ins(format!("bitcast <32 x i1> {lanes} to i32"));
+            let mut lanes = self.lane_bits(&lanes).bits;
             if guard.negated {
                 lanes = self.ins(format!("xor i32 {lanes}, -1"));
             }

@@ -16,6 +16,7 @@ mod control;
 mod float;
 mod half;
 mod int;
+mod lanes;
 mod leave;
 mod math;
 mod memory;
@@ -72,6 +73,8 @@ pub(crate) struct Gen<'a> {
     canonical: HashMap<u32, Val>,
     /// The largest values of varying integers, by their names.
     tops: HashMap<String, u64>,
+    /// The lanes for which predicates hold, by their names, where scalars tell.
+    lane_bits: HashMap<String, lanes::LaneBits>,
     /// Registers that have slots.
     slots: Set,
     entries: Vec<Entry>,
@@ -135,6 +138,7 @@ pub(crate) fn emit(
         dirty: Set::new(f.regs.len()),
         canonical: HashMap::new(),
         tops: HashMap::new(),
+        lane_bits: HashMap::new(),
         slots: Set::new(f.regs.len()),
         entries: Vec::new(),
         entry_labels: Vec::new(),
@@ -462,6 +466,7 @@ impl Gen<'_> {
         let most = self.most_of_result(inst);
         let Some(name) = self.lanewise(inst, true) else { return false };
         self.note_most(&name, most);
+        self.note_lanes(inst, &name);
         self.assign(inst, Val::Vec { name, addr: address.map(Rc::new) });
         true
     }

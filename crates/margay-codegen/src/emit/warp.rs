@@ -99,6 +99,6 @@ impl Gen<'_> {
     fn votes(&mut self, p: Value) -> String {
         let v = self.raw(p, Class::P);
         let all = self.spread(&v, Class::P);
-        self.ins(format!("bitcast <32 x i1> {all} to i32"))
+        self.lane_bits(&all).bits
     }
 }
