@@ -143,4 +143,26 @@ pub struct Io {
     pub watch_linear: unsafe extern "C" fn(*mut u8, u32, u32, u64, u64, *const [u64; 32]) -> u32,
     /// The same, but every register except that of the result, and the flags, stays as it is.
     pub watch_keeping: unsafe extern "C" fn(*mut u8, u32, u32, u64, u64, *const [u64; 32]) -> u32,
+    /// Tells what code for whole blocks does with them: the context, and a [`Turn`].
+    pub turn: unsafe extern "C" fn(*mut u8, u32),
+}
+
+/// What code for whole blocks tells of them, the one in [`Io::ctaid`].
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The barrier opens at which the warps are that [`Io::at`] says are there; the last was [`Io::warp`], and they came in
+    /// a circle from the one after it on.
+    Opens,
+    /// The block has ended.
+    Ends,
+    /// The block begins.
+    Begins,
+}
+
+impl Turn {
+    /// Of its number.
+    pub fn of(n: u32) -> Option<Turn> {
+        [Turn::Opens, Turn::Ends, Turn::Begins].into_iter().find(|t| *t as u32 == n)
+    }
 }

@@ -25,7 +25,7 @@ use margay_ir as ir;
 
 pub use analysis::widest;
 pub use environment::{environment, usual};
-pub use io::{Extent, Io, Parted, Room, RoomGroup, RoomSite};
+pub use io::{Extent, Io, Parted, Room, RoomGroup, RoomSite, Turn};
 pub use roots::{Root, pointers, roots};
 pub use shape::{LANES, Lin, Pattern, Shape};
 pub use watched::{Cell, Cells, Tally, Watched, WatchedAccess};

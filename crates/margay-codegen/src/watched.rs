@@ -19,7 +19,7 @@ pub struct Watched {
     pub fences: bool,
     /// Ops with member masks.
     pub warp_syncs: bool,
-    /// Blocks of the grid, and barriers: the code itself reports nothing of them.
+    /// Blocks of the grid, and barriers: code for whole blocks tells of them ([`crate::Turn`]), other code nothing.
     pub blocks: bool,
     /// An access may be turned away when it is reported: the code is left before it.
     pub admissions: bool,

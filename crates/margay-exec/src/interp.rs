@@ -39,16 +39,10 @@ pub struct Env<'a> {
 }
 
 impl Env<'_> {
-    /// Whether a warp's first store to global memory waits for its siblings in the interpreter, and in compiled code that
-    /// is watched. Who watches accesses only, and those in their order, is spared it where no load could tell.
+    /// Whether a warp's first store to global memory waits for its siblings: not where no load could tell. It is so on
+    /// both engines, whoever watches, so that accesses come in one order.
     pub fn holds(&self) -> bool {
-        let find = || {
-            let Some(observer) = self.observer else { return true };
-            let accesses =
-                Interest::ACCESSES | Interest::RUNS | Interest::BRANCHES | Interest::TEXTURES;
-            !accesses.contains(observer.interest()) || crate::jit::must_hold(self)
-        };
-        *self.holds.get_or_init(find)
+        *self.holds.get_or_init(|| crate::jit::must_hold(self))
     }
 }
 

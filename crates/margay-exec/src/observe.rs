@@ -225,6 +225,33 @@ pub struct BranchSums {
     pub taken: u64,
 }
 
+/// Every warp of a block that has not ended is at one barrier, with all its 32 lanes.
+#[derive(Clone, Copy, Debug)]
+pub struct BarrierRound {
+    /// The instruction; the warp is the one that came last.
+    pub at: EventPlace,
+    /// The barrier's number.
+    pub id: u32,
+    /// Warps of the block, and which of them are there.
+    pub warps: u32,
+    pub there: u32,
+}
+
+impl BarrierRound {
+    /// The warps that are there, in the order in which they came: in a circle, to the last.
+    pub fn arrivals(&self) -> impl Iterator<Item = BarrierEvent> + use<> {
+        let BarrierRound { at, id, warps, there } = *self;
+        let (kind, mask, alive, id) = (BarKind::Sync, u32::MAX, u32::MAX, Some(id));
+        (1..=warps)
+            .map(move |n| (at.warp + n) % warps.max(1))
+            .filter(move |w| there >> w & 1 != 0)
+            .map(move |warp| {
+                let at = EventPlace { warp, ..at };
+                BarrierEvent { at, id, count: None, kind, mask, alive }
+            })
+    }
+}
+
 /// A block of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockEvent {
@@ -326,6 +353,11 @@ pub trait Watch {
     fn barrier(&mut self, _event: &BarrierEvent) {}
     /// Barrier `id` of the block is complete: its threads go on.
     fn barrier_opens(&mut self, _ctaid: [u32; 3], _id: u32) {}
+    /// The arrivals at a barrier that opens, and that it does, at once.
+    fn barrier_round(&mut self, round: &BarrierRound) {
+        round.arrivals().for_each(|arrival| self.barrier(&arrival));
+        self.barrier_opens(round.at.ctaid, round.id);
+    }
     /// Lanes arrive at an op with a member mask; they may have to wait, and are reported again then.
     fn warp_sync(&mut self, _event: &WarpSyncEvent<'_>) {}
     /// Lanes `mask` of a warp have met at `bar.warp.sync`.

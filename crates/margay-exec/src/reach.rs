@@ -49,17 +49,14 @@ fn ranges(
     config: &LaunchConfig,
     memory: &AddressSpace,
 ) -> Option<Vec<Range<u64>>> {
-    // Functions that are called have pointers of their own.
-    let [entry] = program.functions.as_slice() else { return None };
-    let function = &program.module.ir.functions[entry.id.0 as usize];
     let mut found = Vec::new();
-    for root in stored(function)? {
+    for root in program.kernels.accesses(program).stored.as_ref()? {
         let address = match root {
             Root::Param(at) => {
-                let bytes = config.params.get(at as usize..at as usize + 8)?;
+                let bytes = config.params.get(*at as usize..*at as usize + 8)?;
                 u64::from_le_bytes(bytes.try_into().ok()?)
             }
-            Root::Variable(id) => *program.module.addresses.get(id as usize)?,
+            Root::Variable(id) => *program.module.addresses.get(*id as usize)?,
         };
         // Who stores through a pointer to nothing faults.
         let Some(allocation) = memory.find(address) else { continue };
@@ -68,15 +65,17 @@ fn ranges(
     Some(found)
 }
 
-/// The pointers behind everything that writes global memory; `None` if one is not known.
-fn stored(function: &Function) -> Option<Vec<Root>> {
+/// The pointers behind everything in a kernel that writes global memory; `None` if one is not known. `calls`: functions
+/// that are called may write, by pointers of their own.
+pub fn stored(function: &Function, calls: bool) -> Option<Vec<Root>> {
     let roots = margay_codegen::roots(function);
     let mut found = Vec::new();
     for inst in function.blocks.iter().flat_map(|b| &b.insts) {
         let space = match (inst.op, &inst.attr) {
             (Op::St, Attr::Mem(mem)) => mem.space,
             (Op::Atom | Op::AtomWide, Attr::Atom { mem, .. }) => mem.space,
-            (Op::Call | Op::Syscall | Op::SurfStore, _) => return None,
+            (Op::Call, _) if calls => return None,
+            (Op::Syscall | Op::SurfStore, _) => return None,
             _ => continue,
         };
         if !matches!(space, Space::Global | Space::Generic) {

@@ -11,8 +11,8 @@ use margay_arch::caches::SplitPreference;
 use margay_exec::launch::{LaunchConfig, LaunchFailure, LaunchStats, Machine};
 use margay_exec::mem::{AddressSpace, AllocationInfo};
 use margay_exec::observe::{
-    AccessEvent, ArgumentEvent, BarrierEvent, BlockEvent, BranchSums, EventPlace, Interest,
-    MarkedLines, Observer, PatternedEvent, TextureEvent, WarpSyncEvent, Watch,
+    AccessEvent, ArgumentEvent, BarrierEvent, BarrierRound, BlockEvent, BranchSums, EventPlace,
+    Interest, MarkedLines, Observer, PatternedEvent, TextureEvent, WarpSyncEvent, Watch,
 };
 use margay_exec::program::Program;
 
@@ -288,6 +288,9 @@ impl Watch for SeveralWatches<'_> {
     }
     fn barrier_opens(&mut self, ctaid: [u32; 3], id: u32) {
         self.tell(Interest::BARRIERS, |w| w.barrier_opens(ctaid, id));
+    }
+    fn barrier_round(&mut self, round: &BarrierRound) {
+        self.tell(Interest::BARRIERS, |w| w.barrier_round(round));
     }
     fn warp_sync(&mut self, event: &WarpSyncEvent<'_>) {
         self.tell(Interest::WARP_SYNCS, |w| w.warp_sync(event));

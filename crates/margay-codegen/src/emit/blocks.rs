@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 
 use super::{Gen, io};
-use crate::{AGAIN, AT_BARRIER, AT_DONE, Io, LANES, Parted};
+use crate::{AGAIN, AT_BARRIER, AT_DONE, Io, LANES, Parted, Turn};
 
 /// Metadata of memory that only the engine touches, and of what never changes while code runs.
 pub(super) const ENGINE: &str = "!alias.scope !1, !noalias !2";
@@ -61,10 +61,10 @@ impl Gen<'_> {
         threads.div_ceil(LANES as u64)
     }
 
-    /// Whether the warps of a block have their turns as the scheduler gives them: who completes a barrier goes on. Else
-    /// they go in the order of their numbers.
+    /// Whether the warps of a block have their turns as the scheduler gives them: who completes a barrier goes on, and
+    /// then those after it, in a circle. Else they go in the order of their numbers.
     fn in_turns(&self) -> bool {
-        self.options.watched.any() && !self.options.hold
+        self.options.watched.any()
     }
 
     /// Whether those that have arrived at a barrier are told from those that may go on.
@@ -271,22 +271,35 @@ impl Gen<'_> {
             let any = t.ins(format!("icmp ne i32 {waits}, 0"));
             t.line(format!("br i1 {any}, label %rest, label %over"));
             t.label("rest");
+            let barriers = crate::has_barriers(self.f);
+            if self.options.hold {
+                let later = t.ins("load i32, ptr %later");
+                t.line("store i32 0, ptr %later");
+                let some = t.ins(format!("icmp ne i32 {later}, 0"));
+                t.line(format!("br i1 {some}, label %retry, label %complete"));
+                t.label("retry");
+                // Others may wait at a barrier while those that held go on to their ends.
+                t.line(format!("store i32 {}, ptr %waits", i32::from(barriers)));
+                match self.in_turns() {
+                    // Who held is next in the circle. Nobody holds twice.
+                    true => t.line(format!("store i32 {}, ptr %left", self.warps())),
+                    false => t.line("store i32 0, ptr %warp"),
+                }
+                t.line("br label %pick");
+            } else {
+                t.line("br label %complete");
+            }
+            t.label("complete");
+            t.line("store i32 0, ptr %waits");
             if self.in_turns() {
                 let last = t.get("i32", io!(warp));
                 t.line(format!("store i32 {last}, ptr %warp"));
                 t.line(format!("store i32 {}, ptr %left", self.warps()));
+                self.tell_turn(&mut t, Turn::Opens);
             } else {
                 t.line("store i32 0, ptr %warp");
             }
-            t.line("store i32 0, ptr %waits");
-            if self.in_turns() {
-                t.line("br label %open");
-                self.open_barrier(&mut t);
-            } else if self.options.hold {
-                let later = t.ins("load i32, ptr %later");
-                t.line("store i32 0, ptr %later");
-                let some = t.ins(format!("icmp ne i32 {later}, 0"));
-                t.line(format!("br i1 {some}, label %again, label %open"));
+            if self.marks_arrived() {
                 self.open_barrier(&mut t);
             }
             let rounds = t.ins("load i32, ptr %rounds");
@@ -304,6 +317,7 @@ impl Gen<'_> {
             t.line(format!("ret i32 {AGAIN}"));
             t.label("over");
         }
+        self.tell_turn(&mut t, Turn::Ends);
         let count = t.ins("load i32, ptr %count");
         let less = t.ins(format!("sub i32 {count}, 1"));
         t.line(format!("store i32 {less}, ptr %count"));
@@ -317,19 +331,27 @@ impl Gen<'_> {
         t.line("ret i32 0");
         t.label("advance");
         self.advance(&mut t, resumes);
+        self.tell_turn(&mut t, Turn::Begins);
         t.line("br label %pick");
         t.text
     }
 
+    /// Tells whoever watches of blocks and barriers.
+    fn tell_turn(&self, t: &mut Lines, what: Turn) {
+        if !self.options.watched.blocks {
+            return;
+        }
+        let hook = t.fixed("ptr", io!(turn));
+        let context = t.fixed("ptr", io!(context));
+        t.line(format!("call void {hook}(ptr {context}, i32 {})", what as u32));
+    }
+
     /// Lets the warps that have arrived at the barrier go on.
     fn open_barrier(&self, t: &mut Lines) {
-        t.label("open");
         let keep = !AT_BARRIER as i32;
         let at = t.ins(format!("load <32 x i32>, ptr %at, align 4, {ENGINE}"));
         let open = t.ins(format!("and <32 x i32> {at}, splat (i32 {keep})"));
         t.line(format!("store <32 x i32> {open}, ptr %at, align 4, {ENGINE}"));
-        t.line("br label %again");
-        t.label("again");
     }
 
     /// Adds what the warp used to the sum.

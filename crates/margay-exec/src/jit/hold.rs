@@ -34,6 +34,8 @@ pub struct Accesses {
     pub environment: u32,
     /// Functions that are called do more than compute.
     called: bool,
+    /// The pointers behind everything that writes global memory; `None` if one is not known.
+    pub stored: Option<Vec<Root>>,
 }
 
 /// The only definition of each register, if it has one.
@@ -106,10 +108,12 @@ pub fn accesses(program: &Program) -> Accesses {
     let Some(f) = functions.next() else { return Accesses::default() };
     let defs = definitions(f);
     let roots = margay_codegen::roots(f);
+    let called = functions.any(|f| f.blocks.iter().flat_map(|b| &b.insts).any(|i| i.op >= Op::Ld));
     let mut found = Accesses {
         pointers: margay_codegen::pointers(f),
         environment: margay_codegen::environment(f),
-        called: functions.any(|f| f.blocks.iter().flat_map(|b| &b.insts).any(|i| i.op >= Op::Ld)),
+        called,
+        stored: crate::reach::stored(f, called),
         ..Accesses::default()
     };
     for inst in f.blocks.iter().flat_map(|b| &b.insts) {

@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use margay_codegen::{
     AGAIN, AT_BARRIER, AT_DONE, DONE, FAULT, FIRST_EXIT, Io, Options, Parted, Reason, Room,
-    RoomSite, Root, Watched,
+    RoomSite, Root,
 };
 
-use margay_ir::{Attr, Op, Sem};
+use margay_ir::Op;
 
 use super::kernel::{Kernel, Wait, expand};
 use super::watching::{note_entry, tell, watched};
 use super::{Engine, background, engine, library};
-use crate::block::{Group, WARP_SLICE, local_stride};
+use crate::block::{Group, WARP_SLICE, local_stride, report_block};
 use crate::buffer::{Buffer, Pool};
 use crate::decode::LOCAL_START;
 use crate::fault::{Access, Fault};
@@ -24,7 +24,6 @@ use crate::handlers::address::admitted;
 use crate::interp::{Cx, Env};
 use crate::lanes::{FULL, Flow, LaneFault, WARP};
 use crate::mem::Extent;
-use crate::observe::Interest;
 use crate::program::Program;
 use crate::warp::{Adopted, Warp};
 
@@ -70,18 +69,6 @@ fn chosen(env: &Env<'_>) -> Engine {
 /// seed such kernels are interpreted, so that both engines give the same.
 fn order_matters(program: &Program) -> bool {
     program.insts().any(|i| matches!(i.op, Op::Atom | Op::AtomWide | Op::Syscall | Op::SurfStore))
-}
-
-/// Whether whoever watches sees the same of each place in memory in whatever order the warps of a block run between
-/// barriers, if no thread reads what another stores. Models of caches do not.
-fn is_unordered(env: &Env<'_>, watched: Watched) -> bool {
-    let orders = |inst: &margay_ir::Inst| match &inst.attr {
-        Attr::Mem(mem) => mem.sem != Sem::Weak,
-        Attr::Atom { .. } => true,
-        _ => inst.op == Op::Fence,
-    };
-    let judges = watched.blocks && !watched.counts;
-    judges && env.shared_size == 0 && !env.program.insts().any(orders)
 }
 
 /// Whether nothing can be compiled beside the interpreter.
@@ -163,10 +150,7 @@ impl LaunchCode {
             full: true,
             loops: true,
             independent: env.machine.sm >= 70,
-            // Whoever watches is told of accesses in the interpreter's order.
-            hold: warps > 1
-                && (watched.any() && !is_unordered(env, watched) && env.holds()
-                    || super::hold::needed(env, accesses)),
+            hold: warps > 1 && env.holds(),
             blocks: false,
             plain: plain(env, accesses),
             environment: usual_environment(env, accesses),
@@ -182,10 +166,7 @@ impl LaunchCode {
         let get = |wish: &Options| program.kernels.get(program, 0, wish, wait);
         let full_warps = threads.is_multiple_of(WARP as u64);
         // Others than the scheduler's turns of warps are for nobody who watches.
-        let in_turns = !watched.blocks
-            && env.config.seed.is_none()
-            && !(options.hold && margay_codegen::has_barriers(function));
-        let rows = !watched.any() || in_turns;
+        let rows = !watched.any() || env.config.seed.is_none();
         if full_warps && alone && rows && margay_codegen::runs_blocks(function) {
             let wish = Options { blocks: true, loops: false, ..options };
             code.whole = get(&wish);
@@ -425,7 +406,7 @@ pub(super) fn find_running(cx: &mut Cx<'_>) {
 }
 
 /// Points `cx` at the warp of the block that code for whole blocks runs.
-fn find_warp(cx: &mut Cx<'_>) {
+pub(super) fn find_warp(cx: &mut Cx<'_>) {
     let Some(chunk) = cx.whole else { return };
     let io = &*cx.io;
     let w = (io.warp as usize).min(WARP - 1);
@@ -492,6 +473,7 @@ pub fn new_io(env: &Env<'_>) -> Box<Io> {
         watch: super::watching::watch,
         watch_linear: super::watching::watch_linear,
         watch_keeping: super::saved::watch_keeping(),
+        turn: super::watched_blocks::turn,
         cells: std::ptr::null_mut(),
         marks: [0; 2],
     })
@@ -713,7 +695,7 @@ impl Fast {
         let threads: u64 = env.config.block.iter().map(|&n| n as u64).product();
         let alone = env.config.cluster.iter().all(|&n| n <= 1);
         let watched = code.options.watched;
-        if !alone || cx.interest != Interest::empty() && !watched.any() {
+        if !alone {
             return None;
         }
         if !threads.is_multiple_of(WARP as u64) && code.part.is_none() {
@@ -833,7 +815,10 @@ impl Fast {
         stop: &dyn Fn() -> bool,
     ) -> Result<ChunkEnd, Box<Fault>> {
         // A watched warp gives way when the interpreter's does.
-        let watched = cx.watch.is_some();
+        let watched = cx.env.jit.get().is_some_and(|code| code.options.watched.any());
+        if watched {
+            report_block(cx, cx.view.ctaid, cx.view.smid, cx.view.warps, true);
+        }
         let fuel = if watched { WARP_SLICE } else { WHOLE_FUEL };
         self.stands.fill(0);
         cx.io.warp = 0;
@@ -909,7 +894,7 @@ impl Fast {
                 let group = self.give_group(cx, pool, kernel, ctaid, smid, last, held);
                 return Ok(ChunkEnd::Handed { group, at });
             }
-            self.find_arrived(kernel, last.map(|(own, _)| own));
+            self.find_arrived(kernel, cx.io.warp as usize, last.map(|(own, _)| own));
             let pair = (&**kernel, &**kernel);
             let mut group = self.hand_over(cx, pool, pair, ctaid, smid, last, held);
             // Who is at the end of its slice has had its turn.

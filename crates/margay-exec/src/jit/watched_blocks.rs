@@ -3,21 +3,22 @@
 //!
 //! Invariant: events come in the order in which the interpreter has them. A warp runs until it waits; who completes a
 //! barrier goes on at once; the first store of a warp waits until the others had a turn. Arrivals at a barrier are told
-//! when it opens, or the block is handed over.
+//! when it opens, or the block is handed over. Code for whole blocks keeps to that by itself, and tells of its blocks
+//! and barriers by [`turn`].
 
 use std::sync::Arc;
 
-use margay_codegen::Reason;
+use margay_codegen::{AT_BARRIER, FIRST_EXIT, Reason, Turn as Told};
 use margay_ir::BarKind;
 
 use super::kernel::Kernel;
-use super::run::{At, Chunk, ChunkEnd, Fast, LaunchCode, Left, PATIENCE, call};
+use super::run::{At, Chunk, ChunkEnd, Fast, LaunchCode, Left, PATIENCE, call, find_warp};
 use crate::block::{Group, WARP_SLICE, report_block};
 use crate::buffer::Pool;
 use crate::fault::Fault;
 use crate::interp::Cx;
 use crate::lanes::FULL;
-use crate::observe::{BarrierEvent, EventPlace, Interest};
+use crate::observe::{BarrierEvent, BarrierRound, EventPlace, Interest};
 use crate::sched::permute;
 
 /// Why a warp's turn ends.
@@ -26,6 +27,58 @@ enum Turn {
     Over,
     /// The warp at this exit is for the interpreter, and with it the block.
     Leaves(Option<usize>),
+}
+
+/// The numbers of `warps` warps from the one after `last` on to it.
+fn circle(last: usize, warps: usize) -> impl Iterator<Item = usize> + Clone {
+    (1..=warps).map(move |n| (last + n) % warps.max(1))
+}
+
+/// Tells the watch what code for whole blocks does with them: see [`Told`].
+pub(super) unsafe extern "C" fn turn(context: *mut u8, what: u32) {
+    // SAFETY: the context is the worker's own, which waits for the compiled code to return.
+    let cx = unsafe { &mut *context.cast::<Cx<'_>>() };
+    find_warp(cx);
+    let (ctaid, smid, warps) = (cx.view.ctaid, cx.view.smid, cx.view.warps);
+    match Told::of(what) {
+        Some(Told::Opens) => tell_opening(cx),
+        Some(Told::Ends) => report_block(cx, ctaid, smid, warps, false),
+        Some(Told::Begins) => report_block(cx, ctaid, smid, warps, true),
+        None => {}
+    }
+}
+
+/// Tells of the warps that code for whole blocks has at the barrier, and that it opens.
+fn tell_opening(cx: &mut Cx<'_>) {
+    if !cx.interest.contains(Interest::BARRIERS) {
+        return;
+    }
+    let (place, warps) = (cx.event_at(0), cx.view.warps as usize);
+    // SAFETY: the kernel is the one that runs; it keeps where each of the block's warps stands.
+    let (kernel, stands) = unsafe {
+        let Some(kernel) = cx.rooms[0].kernel().as_ref() else { return };
+        (kernel, std::slice::from_raw_parts(cx.io.at, warps))
+    };
+    let Some(watch) = &mut cx.watch else { return };
+    let last = cx.io.warp as usize;
+    let exits = circle(last, warps).filter_map(|warp| {
+        let n = (stands[warp] & !AT_BARRIER).checked_sub(FIRST_EXIT)?;
+        let exit = kernel.exits.get(n as usize).filter(|_| stands[warp] & AT_BARRIER != 0)?;
+        let Reason::Barrier { id } = exit.reason else { return None };
+        Some((warp as u32, exit.pc, u32::from(id)))
+    });
+    let Some((_, pc, id)) = exits.clone().next() else { return };
+    if exits.clone().all(|(_, other, _)| other == pc) {
+        let there = exits.fold(0, |all, (warp, ..)| all | 1 << warp);
+        let at = EventPlace { warp: last as u32, pc, ..place };
+        return watch.barrier_round(&BarrierRound { at, id, warps: warps as u32, there });
+    }
+    for (warp, pc, id) in exits {
+        let at = EventPlace { warp, pc, ..place };
+        let (kind, mask, alive, id) = (BarKind::Sync, FULL, FULL, Some(id));
+        watch.barrier(&BarrierEvent { at, id, count: None, kind, mask, alive });
+    }
+    watch.barrier_opens(place.ctaid, id);
 }
 
 impl Fast {
@@ -68,13 +121,14 @@ impl Fast {
         Ok(ChunkEnd::Done)
     }
 
-    /// Lists the warps, all but `own`, that wait at a barrier with all their lanes.
-    pub(super) fn find_arrived(&mut self, kernel: &Kernel, own: Option<usize>) {
+    /// Lists the warps, all but `own`, that wait at a barrier with all their lanes, in the order in which they came if
+    /// `last` ran last.
+    pub(super) fn find_arrived(&mut self, kernel: &Kernel, last: usize, own: Option<usize>) {
         let waits = |w: usize| match self.at[w] {
             At::Barrier(n) => !kernel.exits[n as usize].apart && Some(w) != own,
             At::Start | At::Exit(_) | At::Done => false,
         };
-        let all: Vec<u32> = (0..self.at.len()).filter(|&w| waits(w)).map(|w| w as u32).collect();
+        let all = circle(last, self.at.len()).filter(|&w| waits(w)).map(|w| w as u32).collect();
         self.arrived = all;
     }
 

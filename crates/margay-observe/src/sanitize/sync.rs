@@ -11,11 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use margay_exec::fault::FaultKind;
 use margay_exec::launch::LaunchFailure;
 use margay_exec::observe::{
-    AccessEvent, BarrierEvent, BlockEvent, EventPlace, Interest, Observer, WarpSyncEvent, Watch,
+    AccessEvent, BarrierEvent, BarrierRound, BlockEvent, EventPlace, Interest, Observer,
+    WarpSyncEvent, Watch,
 };
 use margay_exec::program::Code;
 use margay_ir::{Attr, BarKind};
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 
 use super::finding::{Actor, Check, Finding, Severity};
 use super::view::View;
@@ -217,11 +219,43 @@ impl Observer for SyncObserver<'_> {
     }
 
     fn worker(&self) -> Box<dyn Watch + '_> {
-        Box::new(SyncWatch(self))
+        Box::new(SyncWatch { all: self, whole: Whole::default() })
     }
 }
 
-struct SyncWatch<'w, 'a>(&'w SyncObserver<'a>);
+struct SyncWatch<'w, 'a> {
+    all: &'w SyncObserver<'a>,
+    whole: Whole,
+}
+
+/// Warps of a block that came whole to its barriers, as was noted.
+#[derive(Default)]
+struct Whole {
+    block: [u32; 3],
+    /// Barriers' addresses, and warps.
+    sites: SmallVec<[(u32, u32); 4]>,
+}
+
+impl Whole {
+    /// Whether all these were there before. From now on they were.
+    fn has(&mut self, round: &BarrierRound) -> bool {
+        if self.block != round.at.ctaid {
+            (self.block, self.sites) = (round.at.ctaid, SmallVec::new());
+        }
+        let (pc, there) = (round.at.pc, round.there);
+        match self.sites.iter_mut().find(|(site, _)| *site == pc) {
+            Some((_, warps)) => {
+                let known = there & !*warps == 0;
+                *warps |= there;
+                known
+            }
+            None => {
+                self.sites.push((pc, there));
+                false
+            }
+        }
+    }
+}
 
 /// The lowest lane of a mask.
 fn lowest(mask: u32) -> u32 {
@@ -231,11 +265,11 @@ fn lowest(mask: u32) -> u32 {
 impl Watch for SyncWatch<'_, '_> {
     /// Lanes that do something else while others of their warp wait are no early leavers.
     fn access(&mut self, event: &AccessEvent<'_>) {
-        if !self.0.parts.load(Ordering::Relaxed) {
+        if !self.all.parts.load(Ordering::Relaxed) {
             return;
         }
-        let block = self.0.view.linear(event.at.ctaid);
-        let mut rounds = self.0.rounds.lock();
+        let block = self.all.view.linear(event.at.ctaid);
+        let mut rounds = self.all.rounds.lock();
         let Some(open) = rounds.get_mut(&block) else { return };
         for round in open.values_mut() {
             if let Some(arrival) = round.warps.get_mut(&event.at.warp) {
@@ -245,7 +279,7 @@ impl Watch for SyncWatch<'_, '_> {
     }
 
     fn barrier(&mut self, event: &BarrierEvent) {
-        let all = self.0;
+        let all = self.all;
         let Some(id) = event.id else { return all.cluster_barrier(event) };
         let aligned = match all.view.program.instruction(event.at.pc).map(|i| i.code) {
             Some(Code::Inst(inst)) => matches!(inst.attr, Attr::Barrier { aligned: true, .. }),
@@ -285,7 +319,7 @@ impl Watch for SyncWatch<'_, '_> {
 
     /// Who was on the way has arrived now, or has left.
     fn barrier_opens(&mut self, ctaid: [u32; 3], id: u32) {
-        let all = self.0;
+        let all = self.all;
         let block = all.view.linear(ctaid);
         let Some(round) = all.rounds.lock().get_mut(&block).and_then(|open| open.remove(&id))
         else {
@@ -300,15 +334,27 @@ impl Watch for SyncWatch<'_, '_> {
         }
     }
 
+    /// Nothing is new where all were here before.
+    fn barrier_round(&mut self, round: &BarrierRound) {
+        if !self.whole.has(round) {
+            round.arrivals().for_each(|arrival| self.barrier(&arrival));
+            self.barrier_opens(round.at.ctaid, round.id);
+        }
+    }
+
+    fn block_begins(&mut self, _block: &BlockEvent) {
+        self.whole = Whole::default();
+    }
+
     fn block_ends(&mut self, block: &BlockEvent) {
-        let id = self.0.view.linear(block.ctaid);
-        self.0.rounds.lock().remove(&id);
-        self.0.regulars.lock().remove(&id);
-        self.0.arrived.lock().retain(|(of, _), _| *of != id);
+        let id = self.all.view.linear(block.ctaid);
+        self.all.rounds.lock().remove(&id);
+        self.all.regulars.lock().remove(&id);
+        self.all.arrived.lock().retain(|(of, _), _| *of != id);
     }
 
     fn warp_sync(&mut self, event: &WarpSyncEvent<'_>) {
-        let all = self.0;
+        let all = self.all;
         for lane in (0..32u32).filter(|l| event.mask >> l & 1 != 0) {
             let named = event.named[lane as usize];
             if named >> lane & 1 == 0 {

@@ -543,6 +543,23 @@ impl Block {
         }
     }
 
+    /// Whether [`Block::meet`] is all that a barrier does: no warp knows of other blocks, or has arrived at another.
+    pub fn can_meet(&self) -> bool {
+        let plain = |w: &Warp| w.foreign.is_empty() && w.lane_foreign.is_empty();
+        self.warps.iter().all(plain) && self.arrivals.iter().all(Vec::is_empty)
+    }
+
+    /// As if every lane of every warp arrived at a barrier, and it opened.
+    pub fn meet(&mut self, time: &Time) {
+        debug_assert!(self.can_meet());
+        self.version += 1;
+        let (now, stamp) = (time.now(), time.next());
+        for warp in &mut self.warps {
+            (warp.lanes_all, warp.lanes, warp.stamp) = (warp.stamp, None, stamp);
+            warp.known.fill(now);
+        }
+    }
+
     /// Barrier `id` is complete.
     pub fn open(&mut self, id: usize, time: &Time) {
         let Some(arrivals) = self.arrivals.get_mut(id) else { return };

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use margay_exec::fault::Access;
 use margay_exec::mem::AddressSpace;
 use margay_exec::observe::{
-    AccessEvent, BarrierEvent, BlockEvent, EventPlace, Interest, Observer, PatternedEvent, Watch,
+    AccessEvent, BarrierEvent, BarrierRound, BlockEvent, EventPlace, Interest, Observer,
+    PatternedEvent, Watch,
 };
 use margay_exec::program::{Code, Program};
 use margay_exec::reach::Written;
@@ -543,6 +544,61 @@ impl RaceWatch<'_, '_> {
     }
 }
 
+impl RaceWatch<'_, '_> {
+    /// Lanes of a warp arrive at a barrier.
+    fn arrives(&mut self, state: &mut State, event: &BarrierEvent) {
+        let block = state.clock.id;
+        let warp = event.at.warp as u16;
+        let (arrives, waits) = match event.kind {
+            BarKind::Arrive => (true, false),
+            BarKind::Wait => (false, true),
+            BarKind::Sync | BarKind::RedPopc | BarKind::RedAnd | BarKind::RedOr => (true, true),
+        };
+        match event.id {
+            Some(id) => {
+                let (id, time) = (id as usize, &self.all.time);
+                let arrive = |clock: &mut Block| clock.arrive(id, warp, event.mask, waits, time);
+                match barrier_order(self.all.view.program, event.at.pc) {
+                    BarOrder::Shared => arrive(state.clock_of(true)),
+                    BarOrder::Global => arrive(state.clock_of(false)),
+                    BarOrder::All | BarOrder::Nothing => state.each_clock(arrive),
+                }
+            }
+            None => {
+                self.cluster(state, warp);
+                let mut clusters = self.all.clusters.lock();
+                let cluster = clusters.entry(self.all.view.cluster(block)).or_default();
+                if arrives {
+                    let releases =
+                        barrier_order(self.all.view.program, event.at.pc) == BarOrder::All;
+                    for (round, lanes) in cluster.arrive(block, warp, event.mask) {
+                        let known = match releases {
+                            true => state.clock.cluster_arrive(warp, lanes, &self.all.time),
+                            false => Knowledge::default(),
+                        };
+                        cluster.release(round, &known);
+                    }
+                }
+                if waits && let Some(round) = cluster.last(block, warp, event.mask) {
+                    state.clock.cluster_wait(warp, round);
+                }
+            }
+        }
+    }
+
+    /// Barrier `id` of the block is complete.
+    fn opens(&mut self, state: &mut State, id: u32) {
+        match state.clock_of(true).joins_all(id as usize) {
+            true => {
+                state.reads.forget();
+                state.wrote = self.all.view.has_clusters();
+            }
+            false => self.look_back(state),
+        }
+        state.each_clock(|clock| clock.open(id as usize, &self.all.time));
+    }
+}
+
 impl Watch for RaceWatch<'_, '_> {
     fn access(&mut self, event: &AccessEvent<'_>) {
         let shared = match event.space {
@@ -596,58 +652,35 @@ impl Watch for RaceWatch<'_, '_> {
     }
 
     fn barrier(&mut self, event: &BarrierEvent) {
-        let block = self.all.view.linear(event.at.ctaid);
-        let state = self.state(block);
-        let state = &mut *state.lock();
-        let warp = event.at.warp as u16;
-        let (arrives, waits) = match event.kind {
-            BarKind::Arrive => (true, false),
-            BarKind::Wait => (false, true),
-            BarKind::Sync | BarKind::RedPopc | BarKind::RedAnd | BarKind::RedOr => (true, true),
-        };
-        match event.id {
-            Some(id) => {
-                let (id, time) = (id as usize, &self.all.time);
-                let arrive = |clock: &mut Block| clock.arrive(id, warp, event.mask, waits, time);
-                match barrier_order(self.all.view.program, event.at.pc) {
-                    BarOrder::Shared => arrive(state.clock_of(true)),
-                    BarOrder::Global => arrive(state.clock_of(false)),
-                    BarOrder::All | BarOrder::Nothing => state.each_clock(arrive),
-                }
-            }
-            None => {
-                self.cluster(state, warp);
-                let mut clusters = self.all.clusters.lock();
-                let cluster = clusters.entry(self.all.view.cluster(block)).or_default();
-                if arrives {
-                    let releases =
-                        barrier_order(self.all.view.program, event.at.pc) == BarOrder::All;
-                    for (round, lanes) in cluster.arrive(block, warp, event.mask) {
-                        let known = match releases {
-                            true => state.clock.cluster_arrive(warp, lanes, &self.all.time),
-                            false => Knowledge::default(),
-                        };
-                        cluster.release(round, &known);
-                    }
-                }
-                if waits && let Some(round) = cluster.last(block, warp, event.mask) {
-                    state.clock.cluster_wait(warp, round);
-                }
-            }
-        }
+        let state = self.state(self.all.view.linear(event.at.ctaid));
+        self.arrives(&mut state.lock(), event);
     }
 
     fn barrier_opens(&mut self, ctaid: [u32; 3], id: u32) {
         let state = self.state(self.all.view.linear(ctaid));
+        self.opens(&mut state.lock(), id);
+    }
+
+    fn barrier_round(&mut self, round: &BarrierRound) {
+        let state = self.state(self.all.view.linear(round.at.ctaid));
         let state = &mut *state.lock();
-        match state.clock_of(true).joins_all(id as usize) {
-            true => {
-                state.reads.forget();
-                state.wrote = self.all.view.has_clusters();
-            }
-            false => self.look_back(state),
+        let whole = round.there.count_ones() as usize == state.clock.warps();
+        let order = barrier_order(self.all.view.program, round.at.pc);
+        let mut meets = whole && matches!(order, BarOrder::All | BarOrder::Shared);
+        match order {
+            BarOrder::All => state.each_clock(|clock| meets &= clock.can_meet()),
+            _ => meets &= state.clock_of(true).can_meet(),
         }
-        state.each_clock(|clock| clock.open(id as usize, &self.all.time));
+        if !meets {
+            round.arrivals().for_each(|arrival| self.arrives(state, &arrival));
+            return self.opens(state, round.id);
+        }
+        match order {
+            BarOrder::All => state.each_clock(|clock| clock.meet(&self.all.time)),
+            _ => state.clock_of(true).meet(&self.all.time),
+        }
+        state.reads.forget();
+        state.wrote = self.all.view.has_clusters();
     }
 
     fn warp_barrier(&mut self, at: EventPlace, mask: u32) {
