@@ -126,6 +126,9 @@ fn values_never_written_are_followed_from_compiled_code() {
         (format!("{c} mov.u32 %r8, 0; mov.u32 %r9, 0; LOOP: ld.global.u32 %r6, [%rd5]; add.u32 %r8, %r8, 1; mov.u32 %r6, 0; bar.sync 0; add.u32 %r9, %r9, 1; add.u64 %rd5, %rd5, 2048; setp.lt.u32 %p1, %r9, 6; @%p1 bra LOOP; {b} st.global.u32 [%rd5], %r8;"), ""),
         // Thread memory, and a load under a guard, which its handler makes.
         (format!("st.local.u32 [own], %r1; ld.local.u32 %r6, [own]; ld.local.u32 %r7, [own+4]; add.u32 %r6, %r6, %r7; {b} st.global.u32 [%rd5], %r6;"), "init/result"),
+        // Written by all lanes at once, and then by one what nobody wrote; and by all again.
+        (format!("st.local.u32 [own], %r1; {a} ld.global.u32 %r6, [%rd5]; setp.eq.u32 %p1, %r1, 5; @%p1 st.local.u32 [own], %r6; ld.local.u32 %r7, [own]; add.u32 %r7, %r7, 1; {b} st.global.u32 [%rd5], %r7;"), "init/result"),
+        (format!("st.local.u32 [own], %r1; {a} ld.global.u32 %r6, [%rd5]; setp.eq.u32 %p1, %r1, 5; @%p1 st.local.u32 [own], %r6; mov.u32 %r6, 0; st.local.u32 [own], %r1; ld.local.u32 %r7, [own]; add.u32 %r7, %r7, 1; {b} st.global.u32 [%rd5], %r7;"), ""),
         (format!("setp.lt.u32 %p1, %r1, 9; mov.u32 %r6, 0; {a} @%p1 ld.global.u32 %r6, [%rd5]; add.u32 %r6, %r6, 1; {b} st.global.u32 [%rd5], %r6;"), "init/result"),
         (format!("setp.lt.u32 %p1, %r1, 9; mov.u32 %r6, 0; {a} @%p1 ld.volatile.global.u32 %r6, [%rd5]; {b} st.global.u32 [%rd5], %r1;"), ""),
         // Lanes apart.

@@ -29,8 +29,10 @@ pub type Key = (u32, FuncId);
 #[derive(Debug)]
 pub struct State {
     pub shared: Bits,
-    /// By thread of the block; grows with what is touched.
+    /// By thread of the block; grows with what is touched. A byte is written that is so here or in `together`.
     local: Vec<LocalBits>,
+    /// By warp: what all its lanes wrote at once.
+    together: Vec<LocalBits>,
     /// By warp; without those that have no undefined register: nearly always none.
     files: Vec<Vec<(FuncId, File)>>,
 }
@@ -72,6 +74,7 @@ impl State {
         State {
             shared: Bits::unwritten(shared_bytes.into()),
             local: vec![LocalBits::default(); threads as usize],
+            together: vec![LocalBits::default(); threads.div_ceil(32) as usize],
             files: (0..threads.div_ceil(32)).map(|_| Vec::new()).collect(),
         }
     }
@@ -79,18 +82,48 @@ impl State {
     /// As new, for another block of the launch.
     pub fn renew(&mut self) {
         self.shared.forget();
-        self.local.iter_mut().for_each(|own| own.0.clear());
+        self.local.iter_mut().chain(&mut self.together).for_each(|own| own.0.clear());
         self.files.iter_mut().for_each(Vec::clear);
     }
 
     /// Bits of up to eight bytes of a thread's local memory: set where a byte was never written.
     pub fn local(&self, thread: u32, at: u64, bytes: u32) -> u8 {
-        self.local.get(thread as usize).map_or(0, |own| own.get(at, bytes))
+        let own = self.local.get(thread as usize).map_or(0, |own| own.get(at, bytes));
+        if own == 0 { 0 } else { own & self.local_together(thread / 32, at, bytes) }
+    }
+
+    /// The same of all lanes of a warp, as far as they wrote at once; set also where each wrote by itself.
+    pub fn local_together(&self, warp: u32, at: u64, bytes: u32) -> u8 {
+        self.together.get(warp as usize).map_or(0, |all| all.get(at, bytes))
     }
 
     pub fn write_local(&mut self, thread: u32, at: u64, bytes: u32, unwritten: u8) {
+        if unwritten != 0 {
+            self.divide(thread / 32, at, bytes);
+        }
         if let Some(own) = self.local.get_mut(thread as usize) {
             own.put(at, bytes, unwritten);
+        }
+    }
+
+    /// All lanes of a warp write up to eight bytes at one address of theirs.
+    pub fn write_local_together(&mut self, warp: u32, at: u64, bytes: u32) {
+        if let Some(all) = self.together.get_mut(warp as usize) {
+            all.put(at, bytes, 0);
+        }
+    }
+
+    /// What a warp's lanes wrote at once counts as written by each: one of them is to be unwritten there.
+    fn divide(&mut self, warp: u32, at: u64, bytes: u32) {
+        let Some(all) = self.together.get_mut(warp as usize) else { return };
+        let known = all.get(at, bytes);
+        if known.count_ones() == bytes.min(8) {
+            return;
+        }
+        all.put(at, bytes, u8::MAX);
+        let lanes = warp as usize * 32..(warp as usize * 32 + 32).min(self.local.len());
+        for own in self.local.get_mut(lanes).into_iter().flatten() {
+            own.put(at, bytes, own.get(at, bytes) & known);
         }
     }
 
@@ -214,6 +247,21 @@ mod tests {
         assert_eq!(state.local(1, 59, 2), 0b11);
         assert_eq!(state.local(1, 68, 1), 1);
         assert_eq!(state.local(0, 60, 8), 0xff);
+    }
+
+    #[test]
+    fn what_lanes_wrote_at_once_can_be_taken_back_from_one() {
+        let mut state = State::new(0, 40);
+        state.write_local_together(0, 61, 8);
+        state.write_local(33, 61, 4, 0);
+        let each = |state: &State| [0, 31, 32, 33].map(|thread| state.local(thread, 62, 4));
+        assert_eq!((each(&state), state.local_together(0, 62, 4)), ([0, 0, 0xf, 0b1000], 0));
+        state.write_local(31, 62, 2, 0b10);
+        state.write_local(39, 62, 2, 0b10);
+        assert_eq!(each(&state), [0, 0b10, 0xf, 0b1000]);
+        assert_eq!((state.local_together(0, 62, 4), state.local(0, 61, 8)), (0b11, 0));
+        state.write_local_together(0, 62, 2);
+        assert_eq!(each(&state), [0, 0, 0xf, 0b1000]);
     }
 
     #[test]

@@ -20,7 +20,7 @@ use super::memory::{Bits, Globals};
 use super::state::{Key, Origin, State};
 use super::taint::{self, Operand, Taint, gather, spread};
 use crate::sanitize::finding::{Actor, Check, Finding, Severity};
-use crate::sanitize::form::{Forms, Order};
+use crate::sanitize::form::{Form, Forms, Order};
 use crate::sanitize::view::View;
 
 /// Watches one launch.
@@ -520,6 +520,20 @@ impl InitWatch<'_, '_> {
         }
         let reads = event.access != Access::Write;
         let found = self.forms.find(event);
+        if let Some((at, Form { order: Order::Same, .. })) = found
+            && space == Space::Local
+        {
+            let parts =
+                (0..event.bytes).step_by(8).map(|n| (at + u64::from(n), (event.bytes - n).min(8)));
+            if !reads {
+                parts.for_each(|(at, bytes)| state.write_local_together(event.at.warp, at, bytes));
+                return true;
+            }
+            let mut parts = parts;
+            if parts.all(|(at, bytes)| state.local_together(event.at.warp, at, bytes) == 0) {
+                return true;
+            }
+        }
         if let Some((low, form)) = found.filter(|(_, f)| reads || f.order != Order::Other) {
             let found = match space {
                 Space::Shared if low < 1 << 24 => Some((0, &state.shared)),

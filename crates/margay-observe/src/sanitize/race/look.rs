@@ -26,6 +26,8 @@ pub struct Look<'e, 'w, 'a> {
     pub flags: u32,
     /// The lane before: where, and how.
     pub last: Option<(u64, usize, Way)>,
+    /// The last lane read the words of the one before, and joined its mark.
+    pub joins: bool,
     pub races: SmallVec<[(usize, Mark, Mark); 2]>,
 }
 
@@ -39,8 +41,10 @@ impl Look<'_, '_, '_> {
             && (there, Kind::Read, true) == (address, self.kind, whole)
             && self.same_words(page, at, bytes, mark, before, way)
         {
+            self.joins = self.all.independent;
             return;
         }
+        self.joins = false;
         if let Some(values) = self.event.values {
             mark = mark.with_value(hash(values[lane]));
         }

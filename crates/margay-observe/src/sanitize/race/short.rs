@@ -7,7 +7,7 @@ use margay_exec::observe::{AccessEvent, EventPlace, PatternedEvent};
 use margay_ir::Space;
 
 use super::look;
-use super::order::Thread;
+use super::order::{Thread, Tick};
 use super::page::{LINE, Page, Row};
 use super::reads::{Place, Steps};
 use super::shadow::{Cell, Kind, Mark, PAGE, Width};
@@ -121,6 +121,21 @@ impl RaceWatch<'_, '_> {
         }
     }
 
+    /// Looks at a weak read of one place by a whole warp, whose lanes are not ordered by being in one.
+    fn look_alike(&mut self, state: &mut State, event: &AccessEvent<'_>, stamp: Tick) {
+        const FIRST: u32 = 0b11;
+        if event.space == Space::Shared {
+            self.look_back(state);
+        }
+        let joins = self.look(state, &AccessEvent { mask: FIRST, ..*event }, None);
+        match joins {
+            true => state.note(event.at.warp as u16, u32::MAX, stamp, false),
+            false => {
+                self.look(state, &AccessEvent { mask: !FIRST, ..*event }, None);
+            }
+        }
+    }
+
     /// A short way for accesses of whole warps whose addresses follow from one. False if there is none.
     #[inline]
     pub(super) fn form(&mut self, state: &mut State, event: &PatternedEvent<'_>) -> bool {
@@ -159,6 +174,10 @@ impl RaceWatch<'_, '_> {
             16 => 2,
             _ => return false,
         };
+        if form.order == Order::Same && reads && all.independent {
+            event.with_addresses(|event| self.look_alike(state, event, stamp));
+            return true;
+        }
         let whole = form.order == Order::Row && low.is_multiple_of(LINE) && simple && uniform;
         if !whole || shared && (low + form.span > PAGE * 64 || !state.reads.is_empty()) {
             return false;

@@ -404,8 +404,14 @@ impl RaceWatch<'_, '_> {
 }
 
 impl RaceWatch<'_, '_> {
-    /// Looks at an access, lane by lane; at one of the past with the stamp of that time.
-    pub(super) fn look(&mut self, state: &mut State, event: &AccessEvent<'_>, then: Option<Tick>) {
+    /// Looks at an access, lane by lane; at one of the past with the stamp of that time. Whether the last lane only joined
+    /// the one before it, as any other that reads the same does.
+    pub(super) fn look(
+        &mut self,
+        state: &mut State,
+        event: &AccessEvent<'_>,
+        then: Option<Tick>,
+    ) -> bool {
         let shared = event.space == Space::Shared;
         let all = self.all;
         state.turn_to(shared);
@@ -470,6 +476,7 @@ impl RaceWatch<'_, '_> {
             before_model,
             flags,
             last: None,
+            joins: false,
             races: SmallVec::new(),
         };
         state.unordered.hint(&state.clock, &look.looker, &mut look.quick);
@@ -541,6 +548,7 @@ impl RaceWatch<'_, '_> {
                 && mark.value() == other.value();
             all.report(event, lane, mark, other, same);
         }
+        look.joins
     }
 }
 
