@@ -242,14 +242,16 @@ impl BarrierRound {
     pub fn arrivals(&self) -> impl Iterator<Item = BarrierEvent> + use<> {
         let BarrierRound { at, id, warps, there } = *self;
         let (kind, mask, alive, id) = (BarKind::Sync, u32::MAX, u32::MAX, Some(id));
-        (1..=warps)
-            .map(move |n| (at.warp + n) % warps.max(1))
-            .filter(move |w| there >> w & 1 != 0)
-            .map(move |warp| {
-                let at = EventPlace { warp, ..at };
-                BarrierEvent { at, id, count: None, kind, mask, alive }
-            })
+        circle(at.warp, warps).filter(move |w| there >> w & 1 != 0).map(move |warp| {
+            let at = EventPlace { warp, ..at };
+            BarrierEvent { at, id, count: None, kind, mask, alive }
+        })
     }
+}
+
+/// The numbers of `warps` warps from the one after `last` on to it.
+pub(crate) fn circle(last: u32, warps: u32) -> impl Iterator<Item = u32> + Clone + use<> {
+    (1..=warps).map(move |n| (last + n) % warps.max(1))
 }
 
 /// A block of the grid.

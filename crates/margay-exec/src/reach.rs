@@ -51,12 +51,12 @@ fn ranges(
 ) -> Option<Vec<Range<u64>>> {
     let mut found = Vec::new();
     for root in program.kernels.accesses(program).stored.as_ref()? {
-        let address = match root {
+        let address = match *root {
             Root::Param(at) => {
-                let bytes = config.params.get(*at as usize..*at as usize + 8)?;
+                let bytes = config.params.get(at as usize..at as usize + 8)?;
                 u64::from_le_bytes(bytes.try_into().ok()?)
             }
-            Root::Variable(id) => *program.module.addresses.get(*id as usize)?,
+            Root::Variable(id) => *program.module.addresses.get(id as usize)?,
         };
         // Who stores through a pointer to nothing faults.
         let Some(allocation) = memory.find(address) else { continue };

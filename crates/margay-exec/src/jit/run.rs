@@ -894,7 +894,7 @@ impl Fast {
                 let group = self.give_group(cx, pool, kernel, ctaid, smid, last, held);
                 return Ok(ChunkEnd::Handed { group, at });
             }
-            self.find_arrived(kernel, cx.io.warp as usize, last.map(|(own, _)| own));
+            self.find_arrived(kernel, cx.io.warp, last.map(|(own, _)| own));
             let pair = (&**kernel, &**kernel);
             let mut group = self.hand_over(cx, pool, pair, ctaid, smid, last, held);
             // Who is at the end of its slice has had its turn.

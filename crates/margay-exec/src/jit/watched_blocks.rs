@@ -18,7 +18,7 @@ use crate::buffer::Pool;
 use crate::fault::Fault;
 use crate::interp::Cx;
 use crate::lanes::FULL;
-use crate::observe::{BarrierEvent, BarrierRound, EventPlace, Interest};
+use crate::observe::{BarrierEvent, BarrierRound, EventPlace, Interest, circle};
 use crate::sched::permute;
 
 /// Why a warp's turn ends.
@@ -27,11 +27,6 @@ enum Turn {
     Over,
     /// The warp at this exit is for the interpreter, and with it the block.
     Leaves(Option<usize>),
-}
-
-/// The numbers of `warps` warps from the one after `last` on to it.
-fn circle(last: usize, warps: usize) -> impl Iterator<Item = usize> + Clone {
-    (1..=warps).map(move |n| (last + n) % warps.max(1))
 }
 
 /// Tells the watch what code for whole blocks does with them: see [`Told`].
@@ -53,25 +48,26 @@ fn tell_opening(cx: &mut Cx<'_>) {
     if !cx.interest.contains(Interest::BARRIERS) {
         return;
     }
-    let (place, warps) = (cx.event_at(0), cx.view.warps as usize);
+    let (place, warps) = (cx.event_at(0), cx.view.warps);
     // SAFETY: the kernel is the one that runs; it keeps where each of the block's warps stands.
     let (kernel, stands) = unsafe {
         let Some(kernel) = cx.rooms[0].kernel().as_ref() else { return };
-        (kernel, std::slice::from_raw_parts(cx.io.at, warps))
+        (kernel, std::slice::from_raw_parts(cx.io.at, warps as usize))
     };
     let Some(watch) = &mut cx.watch else { return };
-    let last = cx.io.warp as usize;
+    let last = cx.io.warp;
     let exits = circle(last, warps).filter_map(|warp| {
-        let n = (stands[warp] & !AT_BARRIER).checked_sub(FIRST_EXIT)?;
-        let exit = kernel.exits.get(n as usize).filter(|_| stands[warp] & AT_BARRIER != 0)?;
+        let stands = stands[warp as usize];
+        let n = (stands & !AT_BARRIER).checked_sub(FIRST_EXIT)?;
+        let exit = kernel.exits.get(n as usize).filter(|_| stands & AT_BARRIER != 0)?;
         let Reason::Barrier { id } = exit.reason else { return None };
-        Some((warp as u32, exit.pc, u32::from(id)))
+        Some((warp, exit.pc, u32::from(id)))
     });
     let Some((_, pc, id)) = exits.clone().next() else { return };
     if exits.clone().all(|(_, other, _)| other == pc) {
         let there = exits.fold(0, |all, (warp, ..)| all | 1 << warp);
-        let at = EventPlace { warp: last as u32, pc, ..place };
-        return watch.barrier_round(&BarrierRound { at, id, warps: warps as u32, there });
+        let at = EventPlace { warp: last, pc, ..place };
+        return watch.barrier_round(&BarrierRound { at, id, warps, there });
     }
     for (warp, pc, id) in exits {
         let at = EventPlace { warp, pc, ..place };
@@ -123,13 +119,13 @@ impl Fast {
 
     /// Lists the warps, all but `own`, that wait at a barrier with all their lanes, in the order in which they came if
     /// `last` ran last.
-    pub(super) fn find_arrived(&mut self, kernel: &Kernel, last: usize, own: Option<usize>) {
+    pub(super) fn find_arrived(&mut self, kernel: &Kernel, last: u32, own: Option<usize>) {
         let waits = |w: usize| match self.at[w] {
             At::Barrier(n) => !kernel.exits[n as usize].apart && Some(w) != own,
             At::Start | At::Exit(_) | At::Done => false,
         };
-        let all = circle(last, self.at.len()).filter(|&w| waits(w)).map(|w| w as u32).collect();
-        self.arrived = all;
+        let all = circle(last, self.at.len() as u32);
+        self.arrived = all.filter(|&w| waits(w as usize)).collect();
     }
 
     /// Takes what was counted for warps beyond the barriers that they stand at, all but `own`.

@@ -228,29 +228,23 @@ struct SyncWatch<'w, 'a> {
     whole: Whole,
 }
 
-/// Warps of a block that came whole to its barriers, as was noted.
+/// Warps of the block that began last that came whole to its barriers, as was noted: addresses, and warps. Whoever tells
+/// of rounds tells of a block's to its end, or not any more.
 #[derive(Default)]
-struct Whole {
-    block: [u32; 3],
-    /// Barriers' addresses, and warps.
-    sites: SmallVec<[(u32, u32); 4]>,
-}
+struct Whole(SmallVec<[(u32, u32); 4]>);
 
 impl Whole {
     /// Whether all these were there before. From now on they were.
     fn has(&mut self, round: &BarrierRound) -> bool {
-        if self.block != round.at.ctaid {
-            (self.block, self.sites) = (round.at.ctaid, SmallVec::new());
-        }
         let (pc, there) = (round.at.pc, round.there);
-        match self.sites.iter_mut().find(|(site, _)| *site == pc) {
+        match self.0.iter_mut().find(|(site, _)| *site == pc) {
             Some((_, warps)) => {
                 let known = there & !*warps == 0;
                 *warps |= there;
                 known
             }
             None => {
-                self.sites.push((pc, there));
+                self.0.push((pc, there));
                 false
             }
         }

@@ -550,9 +550,7 @@ impl RaceWatch<'_, '_> {
         }
         look.joins
     }
-}
 
-impl RaceWatch<'_, '_> {
     /// Lanes of a warp arrive at a barrier.
     fn arrives(&mut self, state: &mut State, event: &BarrierEvent) {
         let block = state.clock.id;
@@ -597,13 +595,17 @@ impl RaceWatch<'_, '_> {
     /// Barrier `id` of the block is complete.
     fn opens(&mut self, state: &mut State, id: u32) {
         match state.clock_of(true).joins_all(id as usize) {
-            true => {
-                state.reads.forget();
-                state.wrote = self.all.view.has_clusters();
-            }
+            true => self.all_met(state),
             false => self.look_back(state),
         }
         state.each_clock(|clock| clock.open(id as usize, &self.all.time));
+    }
+
+    /// Every thread of the block comes after all that was done to its shared memory.
+    fn all_met(&self, state: &mut State) {
+        state.reads.forget();
+        // Other blocks may write there at any time.
+        state.wrote = self.all.view.has_clusters();
     }
 }
 
@@ -687,8 +689,7 @@ impl Watch for RaceWatch<'_, '_> {
             BarOrder::All => state.each_clock(|clock| clock.meet(&self.all.time)),
             _ => state.clock_of(true).meet(&self.all.time),
         }
-        state.reads.forget();
-        state.wrote = self.all.view.has_clusters();
+        self.all_met(state);
     }
 
     fn warp_barrier(&mut self, at: EventPlace, mask: u32) {
