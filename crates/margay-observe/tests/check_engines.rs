@@ -231,7 +231,7 @@ fn random_body(random: &mut Random) -> String {
         };
         let _ =
             writeln!(body, "{index} {place} setp.lt.u32 %p2, %r1, {}; {access}", random.below(70));
-        match random.below(8) {
+        match random.below(9) {
             0..=2 => body.push_str("bar.sync 0;\n"),
             3 => body.push_str("mov.u32 %r20, %r1; mov.u64 %rd20, 3;\n"),
             4 => {
@@ -241,6 +241,20 @@ fn random_body(random: &mut Random) -> String {
                 );
             }
             5 => body.push_str("membar.gl;\n"),
+            // Some warps end, or some lanes of one, perhaps after a store; the others have a barrier before them.
+            6 => {
+                let bound = [32, 64, random.below(70)][random.below(3) as usize];
+                let cmp = ["lt", "ge", "ne"][random.below(3) as usize];
+                let _ = write!(body, "shr.u32 %r41, %r1, 5; setp.{cmp}.u32 %p4, ");
+                match random.below(3) {
+                    0 => drop(write!(body, "%r41, {};", random.below(4))),
+                    _ => drop(write!(body, "%r1, {bound};")),
+                }
+                if random.below(2) == 0 {
+                    body.push_str("add.u64 %rd11, %rd2, %rd4; @%p4 st.global.u32 [%rd11], %r20; ");
+                }
+                body.push_str("@%p4 exit; bar.sync 0;\n");
+            }
             _ => {}
         }
     }

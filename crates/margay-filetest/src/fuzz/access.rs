@@ -143,7 +143,8 @@ impl Gen<'_> {
 
     pub fn memory(&mut self, place: &Place) -> Vec<Stmt> {
         match self.random.below(20) {
-            0..=5 => vec![self.load_input()],
+            0..=4 => vec![self.load_input()],
+            5 => vec![self.load_neighbours()],
             6..=8 => vec![self.own_output()],
             9 | 10 => vec![self.own_local()],
             11 => vec![self.constant()],
@@ -179,8 +180,25 @@ impl Gen<'_> {
         Stmt::Lines(lines)
     }
 
+    /// Words side by side, or nearly, through one pointer.
+    fn load_neighbours(&mut self) -> Stmt {
+        let mut lines = Vec::new();
+        let index = self.index_below(INPUT_WORDS - 16, &mut lines);
+        let at = self.address("%d0", &index, 4, &mut lines);
+        for _ in 0..2 + self.random.below(5) {
+            let (to, word) = (self.result('r'), self.random.below(9));
+            let ty = *self.random.pick(&["u32", "f32", "b32"]);
+            let line = format!("ld.global.{ty} {to}, [{at}+{}];", 4 * word);
+            lines.push(if self.random.chance(20) { self.guarded(line) } else { line });
+            if self.random.chance(10) {
+                lines.push(format!("st.global.b32 [%d3+{}], {to};", 4 * self.random.below(60)));
+            }
+        }
+        Stmt::Lines(lines)
+    }
+
     /// Stores to the thread's own part of the output, and perhaps a load from there.
-    fn own_output(&mut self) -> Stmt {
+    pub fn own_output(&mut self) -> Stmt {
         let mut lines = Vec::new();
         let (ty, class, count, bytes) = self.shape(16);
         let (mut at, mut offset) =
@@ -267,7 +285,7 @@ impl Gen<'_> {
     }
 
     /// Every thread writes its place and, after a barrier, reads any.
-    fn exchange(&mut self) -> Stmt {
+    pub fn exchange(&mut self) -> Stmt {
         let threads = self.kernel.threads();
         let base = threads * SHARED_OWN;
         let bytes = *self.random.pick(&[1u32, 2, 4, 4, 4, 8, 16]);
@@ -319,7 +337,7 @@ impl Gen<'_> {
         }
     }
 
-    fn barrier(&mut self) -> Stmt {
+    pub fn barrier(&mut self) -> Stmt {
         let c = self.register('p');
         let line = match self.random.below(5) {
             0 => format!("bar.red.popc.u32 {}, 0, {c};", self.result('r')),
@@ -508,7 +526,7 @@ impl Gen<'_> {
         let r = self.scratch('r');
         let d = self.scratch('d');
         let shared = self.kernel.shared_bytes;
-        let line = match self.random.below(14) {
+        let line = match self.random.below(16) {
             0 => "trap;".to_owned(),
             1 => format!("ld.global.u32 {r}, [%d0+{end}];"),
             2 => format!("st.global.u32 [%d0+{end}], %r3;"),
@@ -522,6 +540,28 @@ impl Gen<'_> {
             10 => format!("red.shared.add.u32 [%d4+{shared}], 1;"),
             11 => format!("st.u32 [{d}], %r3;"),
             12 => format!("ld.const.u32 {r}, [{d}+65536];"),
+            // Neighbours of which the later ones lie beyond the end, in some lanes.
+            13 | 14 => {
+                let (i, at, more) = (self.scratch('r'), self.scratch('d'), self.register('r'));
+                let mut then = vec![
+                    format!("and.b32 {i}, {more}, 3;"),
+                    format!("sub.u32 {i}, {}, {i};", INPUT_WORDS - 1),
+                    format!("mad.wide.u32 {at}, {i}, 4, %d0;"),
+                ];
+                for n in 0..2 + self.random.below(3) {
+                    let to = self.scratch('r');
+                    then.push(format!("ld.global.u32 {to}, [{at}+{}];", 4 * n));
+                    then.push(format!("st.global.u32 [%d3+{}], {to};", 4 * n));
+                }
+                if self.random.chance(50) {
+                    then.retain(|line| !line.starts_with("st"));
+                }
+                return vec![Stmt::If {
+                    pred: "%p0".to_owned(),
+                    then: vec![Stmt::Lines(then)],
+                    els: Vec::new(),
+                }];
+            }
             // Steps over the end, from some lane on.
             _ => {
                 let at = self.scratch('d');

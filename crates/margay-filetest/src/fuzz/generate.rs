@@ -12,7 +12,7 @@ pub const INPUT_WORDS: u32 = 4096;
 /// Bytes of the output that each thread has for itself.
 pub const SLOT: u32 = 512;
 /// Bytes of `SLOT` that hold registers at the end.
-const REGISTERS_AT: u32 = 256;
+pub const REGISTERS_AT: u32 = 256;
 /// Bytes of shared memory: each thread's own, then a part in which anyone may read between
 /// barriers, then sums.
 pub const SHARED_OWN: u32 = 16;
@@ -146,7 +146,19 @@ pub fn kernel(seed: u64, palette: &mut Palette) -> Kernel {
         function: false,
     };
     let mut body = Vec::new();
+    // Some of a block's threads end early, in every third kernel, and often before any store.
+    let ends_at = match g.random.below(6) {
+        0 => g.budget,
+        1 => g.random.below(g.budget as usize) as i32 + 1,
+        _ => 0,
+    };
+    let mut ended = false;
     while g.budget > 0 {
+        if !ended && g.budget <= ends_at {
+            ended = true;
+            let s = g.leaving(&place);
+            body.extend(s);
+        }
         let s = g.stmt(&place);
         body.extend(s);
     }
@@ -502,8 +514,8 @@ impl Gen<'_> {
                 let to = *self.random.pick(&["{break}", "{continue}"]);
                 vec![Stmt::Lines(vec![format!("@{c} bra {to};")])]
             }
-            // Not in loops: a later pass would miss lanes that it counts on.
-            98 if !place.function && !place.block && !place.looped && place.depth > 0 => {
+            98 if place.block && self.may_end(place) => self.leaving(place),
+            98 if !place.function && !place.block && self.may_end(place) && place.depth > 0 => {
                 self.gaps = true;
                 let c = self.condition();
                 let how = *self.random.pick(&["ret", "exit"]);
@@ -515,6 +527,11 @@ impl Gen<'_> {
             }
             _ => vec![self.lane_wise()],
         }
+    }
+
+    /// Threads may end here. In a loop only if nothing in it counts on them in a later pass.
+    fn may_end(&self, place: &Place) -> bool {
+        !place.function && (!place.looped || self.gaps)
     }
 
     fn some(&mut self, place: &Place, most: usize) -> Vec<Stmt> {
@@ -601,7 +618,13 @@ impl Gen<'_> {
         let test_first = self.random.chance(60);
         // Its value in each pass may be read, and in the last one.
         self.show('r', counter.clone());
-        let body = self.some(&inner, 7);
+        // Known before the body is made, which is then right for any that are left.
+        let ends = inner.block && !place.looped && self.random.chance(20);
+        self.gaps |= ends;
+        let mut body = self.some(&inner, 7);
+        if ends {
+            body.extend(self.leaving(&inner));
+        }
         self.sight[2].retain(|r| *r != counter);
         vec![Stmt::Loop { init, counter, test_first, side_entry, body }]
     }

@@ -12,6 +12,7 @@ mod access;
 pub mod compare;
 pub mod generate;
 pub mod kernel;
+mod leave;
 pub mod minimise;
 pub mod palette;
 pub mod random;
