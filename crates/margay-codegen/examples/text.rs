@@ -77,6 +77,7 @@ fn main() {
                     hold: full && std::env::var_os("HOLD").is_some(),
                     blocks: full,
                     plain: full,
+                    short: full,
                     environment: 0,
                     watched: margay_codegen::Watched::default(),
                 };

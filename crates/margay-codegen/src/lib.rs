@@ -31,7 +31,7 @@ pub use shape::{LANES, Lin, Pattern, Shape};
 pub use watched::{Cell, Cells, Tally, Watched, WatchedAccess};
 
 /// Version of the code that is made: part of the key of a cache.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 /// Functions with more instructions are left to the interpreter.
 pub const MAX_INSTS: usize = 20_000;
 
@@ -75,6 +75,8 @@ pub struct Options {
     /// block those of the last warp's missing lanes, and [`pointers`] are multiples of 16 that point into
     /// allocations, or null.
     pub plain: bool,
+    /// What [`pointers`] point into has less than 4 GiB.
+    pub short: bool,
     /// Environment registers of which [`usual`] tells the value, a bit each.
     pub environment: u32,
     /// What is reported. Where that is anything, the warps of a block run by `blocks` have their turns as the scheduler

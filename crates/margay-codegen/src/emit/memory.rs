@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use margay_ir::{Attr, Class, Inst, MemAttr, Op, Reg, Sem, Space, Ty, Value};
 
-use super::value::{Addr, Val, scalar, vector};
+use super::value::{Val, scalar, vector};
 use super::watch::Kind;
 use super::{Gen, io, vector_of};
 use crate::analysis::loads_once;
@@ -47,10 +47,10 @@ pub(super) enum Place {
     /// Host address of lane 0, and the pattern.
     /// `whole`: whether all 32 lanes may be read, where that is known when the code runs.
     Lin { at: String, u: Option<String>, form: Box<Pattern>, whole: Option<String> },
-    /// Host base and 32-bit indices; one that may be read.
-    Index { base: String, index: String, scale: i64, good: String },
-    /// Host addresses; one that may be read, if it is at hand.
-    Each { at: String, good: Option<String> },
+    /// Host base and 32-bit indices. `everywhere`: all lanes' may be read, also of those that do not run.
+    Index { base: String, index: String, scale: i64, everywhere: bool },
+    /// Host addresses; one that may be read, if it is at hand. `everywhere`: as above.
+    Each { at: String, good: Option<String>, everywhere: bool },
 }
 
 pub(super) fn memory_type(size: u64) -> &'static str {
@@ -138,6 +138,10 @@ impl Gen<'_> {
                 };
                 self.put(r, v);
             }
+            return true;
+        }
+        if let Some(name) = self.merged(n, inst, &access, &address) {
+            self.put(inst.dsts[0], Val::Vec { name, addr: None });
             return true;
         }
         let leaves = self.leaves_if_out_of_bounds(inst, &access, &address);
@@ -268,7 +272,7 @@ impl Gen<'_> {
 
     /// Whether an access that fails its check is the interpreter's from there on: it is a fault, but for
     /// strange pointers. Elsewhere the handler makes it, which may find another allocation.
-    fn leaves_if_out_of_bounds(&self, inst: &Inst, a: &Access, address: &Val) -> bool {
+    pub(super) fn leaves_if_out_of_bounds(&self, inst: &Inst, a: &Access, address: &Val) -> bool {
         // A range with a second pattern may be wider than what the lanes touch.
         if matches!(address, Val::Lin { lin, .. } if lin.form.q.is_some()) {
             return false;
@@ -576,59 +580,22 @@ impl Gen<'_> {
                 };
                 Some(Place::Lin { at, u: u.clone(), form: Box::new(lin.form.clone()), whole })
             }
-            Val::Vec { addr: Some(addr), .. }
-                if addr.scale > 0
-                    && addr.scale.count_ones() == 1
-                    && addr.scale % bytes == 0
-                    && addr.scale <= 1 << 16 =>
-            {
-                let (lo, lim, host) = self.bounds(n, a, 0)?;
-                Some(self.indexed(a, addr, &lo, &lim, host, slow))
+            Val::Vec { addr: Some(addr), .. } if addr.checks(bytes) => {
+                let bounds = self.bounds(n, a, 0)?;
+                Some(self.indexed(a, addr, bounds, slow))
             }
             v => {
-                let (lo, lim, host) = self.bounds(n, a, 0)?;
-                let name = self.spread(v, Class::D);
-                let offset = self.splat("i64", &a.offset.to_string());
-                let at = self.ins(format!("add <32 x i64> {name}, {offset}"));
-                let base = self.splat("i64", &lo);
-                let from = self.ins(format!("sub <32 x i64> {at}, {base}"));
-                // Turned so that what is not aligned becomes large.
-                let k = bytes.trailing_zeros();
-                let (mut turned, mut most) = (from, lim.clone());
-                if k > 0 {
-                    self.declare(
-                        "declare <32 x i64> @llvm.fshr.v32i64(<32 x i64>, <32 x i64>, <32 x i64>)",
-                    );
-                    turned = self.ins(format!(
-                        "call <32 x i64> @llvm.fshr.v32i64(<32 x i64> {turned}, <32 x i64> {turned}, \
-                         <32 x i64> splat (i64 {k}))"
-                    ));
-                    let up = self.ins(format!("add i64 {most}, {}", bytes - 1));
-                    most = self.ins(format!("lshr i64 {up}, {k}"));
-                }
-                let most = self.splat("i64", &most);
-                let good = self.ins(format!("icmp ult <32 x i64> {turned}, {most}"));
-                let mut ok = self.every(&good);
-                if k > 0 && a.space != Space::Shared {
-                    let odd = self.ins(format!("and i64 {lo}, {}", bytes - 1));
-                    let even = self.ins(format!("icmp eq i64 {odd}, 0"));
-                    ok = self.ins(format!("and i1 {ok}, {even}"));
-                }
-                self.expect_inside(&ok, slow);
-                let at = match &host {
-                    Some(host) => {
-                        let host = self.splat("i64", host);
-                        self.ins(format!("add <32 x i64> {at}, {host}"))
-                    }
-                    None => at,
-                };
-                let mut good = lo;
-                if let Some(host) = host {
-                    good = self.ins(format!("add i64 {good}, {host}"));
-                }
-                Some(Place::Each { at, good: Some(good) })
+                let bounds = self.bounds(n, a, 0)?;
+                let short = a.space == Space::Shared || self.is_short();
+                Some(self.each(a, v, bounds, short, slow))
             }
         }
+    }
+
+    /// Whether the memory of the check that is being made has less than 4 GiB.
+    pub(super) fn is_short(&self) -> bool {
+        let root = self.room.and_then(|room| self.groups[self.rooms[room].group as usize].root);
+        self.options.short && matches!(root, Some(crate::Root::Param(_)))
     }
 
     /// Whether all lanes may be read though only some are asked for. Without mask registers there is no load of some
@@ -665,7 +632,7 @@ impl Gen<'_> {
 
     /// First address of the memory, number of places in it at which an access that spans `span` more
     /// bytes may start, and what to add to make it a host address.
-    fn bounds(
+    pub(super) fn bounds(
         &mut self,
         n: usize,
         a: &Access,
@@ -740,7 +707,7 @@ impl Gen<'_> {
         group
     }
 
-    fn add64(&mut self, base: &str, offset: i64) -> String {
+    pub(super) fn add64(&mut self, base: &str, offset: i64) -> String {
         if offset == 0 && base.starts_with('%') {
             return base.to_owned();
         }
@@ -790,72 +757,26 @@ impl Gen<'_> {
         (low, span)
     }
 
-    /// Checks 32-bit indices against the range that is good.
-    #[allow(clippy::too_many_arguments)]
-    fn indexed(
-        &mut self,
-        a: &Access,
-        addr: &Addr,
-        lo: &str,
-        lim: &str,
-        host: Option<String>,
-        slow: &str,
-    ) -> Place {
-        let (k, bytes) = (addr.scale.trailing_zeros(), a.bytes() as i64);
-        let base = self.add64(&addr.base, a.offset);
-        // Distances from the base, signed: all of them if the last is not below the first.
-        let first = self.ins(format!("sub i64 {lo}, {base}"));
-        let last = self.ins(format!("add i64 {first}, {lim}"));
-        let last = self.ins(format!("sub i64 {last}, 1"));
-        let some = self.ins(format!("icmp sge i64 {last}, {first}"));
-        let up = self.ins(format!("add i64 {first}, {}", addr.scale - 1));
-        let from = self.ins(format!("ashr i64 {up}, {k}"));
-        let to = self.ins(format!("ashr i64 {last}, {k}"));
-        self.declare("declare i64 @llvm.smin.i64(i64, i64)");
-        self.declare("declare i64 @llvm.smax.i64(i64, i64)");
-        let least = if addr.signed { i32::MIN as i64 } else { 0 };
-        let from = self.ins(format!("call i64 @llvm.smax.i64(i64 {from}, i64 {least})"));
-        let to = self.ins(format!("call i64 @llvm.smin.i64(i64 {to}, i64 {})", i32::MAX));
-        let order = self.ins(format!("icmp sle i64 {from}, {to}"));
-        let mut ok = self.ins(format!("and i1 {some}, {order}"));
-        let from = self.ins(format!("trunc i64 {from} to i32"));
-        let to = self.ins(format!("trunc i64 {to} to i32"));
-        let room = self.ins(format!("sub i32 {to}, {from}"));
-        let (low, room) = (self.splat("i32", &from), self.splat("i32", &room));
-        let above = self.ins(format!("sub <32 x i32> {}, {low}", addr.index));
-        let good = self.ins(format!("icmp ule <32 x i32> {above}, {room}"));
-        let inside = self.every(&good);
-        ok = self.ins(format!("and i1 {ok}, {inside}"));
-        if bytes > 1 {
-            let odd = self.ins(format!("and i64 {base}, {}", bytes - 1));
-            let even = self.ins(format!("icmp eq i64 {odd}, 0"));
-            ok = self.ins(format!("and i1 {ok}, {even}"));
-        }
-        self.expect_inside(&ok, slow);
-        let base = match host {
-            Some(host) => self.ins(format!("add i64 {base}, {host}")),
-            None => base,
-        };
-        Place::Index { base, index: addr.index.clone(), scale: addr.scale, good: from }
-    }
-
     /// Local memory: the same offset lies elsewhere for each lane.
     fn local_place(&mut self, a: &Access, address: &Val, slow: &str) -> Option<Place> {
         let name = self.spread(address, Class::D);
         let offset = self.splat("i64", &a.offset.to_string());
-        let at = self.ins(format!("add <32 x i64> {name}, {offset}"));
+        let mut at = self.ins(format!("add <32 x i64> {name}, {offset}"));
         let size = self.io_load("i64", io!(local_size));
         self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
         let bytes = a.bytes();
         let lim = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {})", bytes - 1));
-        let most = self.splat("i64", &lim);
-        let mut good = self.ins(format!("icmp ult <32 x i64> {at}, {most}"));
-        if bytes > 1 {
-            let odd = self.ins(format!("and <32 x i64> {at}, splat (i64 {})", bytes - 1));
-            let even = self.ins(format!("icmp eq <32 x i64> {odd}, zeroinitializer"));
-            good = self.ins(format!("and <32 x i1> {good}, {even}"));
+        let joined = self.vector_bits == 256;
+        if joined && !self.all() {
+            let lanes = self.lanes();
+            at = self.ins(format!(
+                "select <32 x i1> {lanes}, <32 x i64> {at}, <32 x i64> zeroinitializer"
+            ));
         }
-        let ok = self.every(&good);
+        let ok = match joined {
+            true => self.all_below(&at, &lim, bytes as i64),
+            false => self.each_below(&at, &lim, bytes as i64),
+        };
         self.expect_inside(&ok, slow);
         let mut local = self.io_load("i64", io!(local));
         let stride = self.io_load("i64", io!(local_stride));
@@ -870,7 +791,7 @@ impl Gen<'_> {
         let at = self.ins(format!("add <32 x i64> {at}, {each}"));
         let local = self.splat("i64", &local);
         let at = self.ins(format!("add <32 x i64> {at}, {local}"));
-        Some(Place::Each { at, good: None })
+        Some(Place::Each { at, good: None, everywhere: joined })
     }
 
     /// One element at lane 0's address.
@@ -1018,8 +939,13 @@ impl Gen<'_> {
         self.ins(format!("phi <32 x {ty}> [ {x}, %{likely} ], [ {y}, %{other} ]"))
     }
 
-    fn gather(&mut self, a: &Access, element: u64, place: &Place) -> String {
+    pub(super) fn gather(&mut self, a: &Access, element: u64, place: &Place) -> String {
         let ty = memory_type(a.size);
+        if a.size == 4
+            && let Some(pointers) = self.indexed_pointers(a, element, place)
+        {
+            return self.load_each(ty, &pointers);
+        }
         let (p, lanes) = self.gathered(a, element, place);
         if a.size < 4 && a.space != Space::Local {
             return self.gather_small(&p, &lanes, a.size);
@@ -1035,22 +961,18 @@ impl Gen<'_> {
 
     /// The pointers of a gather and its lanes. Without mask registers a gather of some lanes is a branch for each;
     /// there those that do not run read what may be read, and nobody looks at it.
-    fn gathered(&mut self, a: &Access, element: u64, place: &Place) -> (String, String) {
+    pub(super) fn gathered(&mut self, a: &Access, element: u64, place: &Place) -> (String, String) {
         let lanes = self.lanes();
         let all = "splat (i1 true)".to_owned();
         let harmless = match place {
-            Place::Index { base, index, scale, good } if self.vector_bits == 256 && !self.all() => {
-                let good = self.splat("i32", good);
-                let index = self.ins(format!(
-                    "select <32 x i1> {lanes}, <32 x i32> {index}, <32 x i32> {good}"
-                ));
-                Place::Index { base: base.clone(), index, scale: *scale, good }
+            Place::Index { everywhere: true, .. } | Place::Each { everywhere: true, .. } => {
+                return (self.pointers(a, element, place), all);
             }
-            Place::Each { at, good: Some(good) } if self.vector_bits == 256 && !self.all() => {
+            Place::Each { at, good: Some(good), .. } if self.vector_bits == 256 && !self.all() => {
                 let good = self.splat("i64", good);
                 let at = self
                     .ins(format!("select <32 x i1> {lanes}, <32 x i64> {at}, <32 x i64> {good}"));
-                Place::Each { at, good: None }
+                Place::Each { at, good: None, everywhere: true }
             }
             place => return (self.pointers(a, element, place), lanes),
         };

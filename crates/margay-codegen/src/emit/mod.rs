@@ -12,6 +12,7 @@
 mod atomic;
 mod blocks;
 mod bounds;
+mod check;
 mod control;
 mod float;
 mod half;
@@ -20,6 +21,7 @@ mod lanes;
 mod leave;
 mod math;
 mod memory;
+mod merge;
 mod prefetch;
 mod private;
 mod scatter;
@@ -92,8 +94,12 @@ pub(crate) struct Gen<'a> {
     live: HashMap<usize, Set>,
     /// Shared accesses that were checked together.
     checked: HashMap<u32, String>,
+    /// What loads of the block will give, by their numbers: an earlier one brought it along.
+    merged: HashMap<usize, String>,
     /// Bits of the processor's vectors.
     vector_bits: u32,
+    /// See [`merge::has_fast_gathers`].
+    fast_gathers: bool,
     /// Exits of the block that end alike, and what is live at any of them.
     left: Vec<usize>,
     leaving: Set,
@@ -150,6 +156,8 @@ pub(crate) fn emit(
         mask_vector: None,
         live: HashMap::new(),
         checked: HashMap::new(),
+        merged: HashMap::new(),
+        fast_gathers: merge::has_fast_gathers(cpu),
         vector_bits: if cpu == "x86-64-v4" || features.contains("+avx512vl") { 512 } else { 256 },
         left: Vec::new(),
         leaving: Set::new(f.regs.len()),
@@ -302,6 +310,7 @@ impl Gen<'_> {
         self.current.iter_mut().for_each(|v| *v = None);
         self.canonical.clear();
         self.checked.clear();
+        self.merged.clear();
     }
 
     fn block(&mut self, b: usize, apart: bool) {
@@ -436,7 +445,7 @@ impl Gen<'_> {
                     return !self.apart;
                 }
             }
-            Op::Vote | Op::Ballot | Op::Shfl | Op::BarWarp | Op::ActiveMask => {
+            Op::Vote | Op::Ballot | Op::Shfl | Op::Redux | Op::BarWarp | Op::ActiveMask => {
                 if self.warp_op(inst) {
                     return true;
                 }

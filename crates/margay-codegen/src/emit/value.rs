@@ -17,6 +17,15 @@ pub struct Addr {
     pub signed: bool,
 }
 
+impl Addr {
+    /// Whether a check of indices says what one of addresses of so many bytes would.
+    pub fn checks(&self, bytes: i64) -> bool {
+        self.scale.count_ones() == 1
+            && (1..=1 << 16).contains(&self.scale)
+            && self.scale % bytes == 0
+    }
+}
+
 /// The value of a register.
 #[derive(Clone, Debug)]
 pub enum Val {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ops across lanes, where all 32 are there: what they give then does not depend on who has arrived.
 
-use margay_ir::{Attr, Class, Inst, Op, ShflMode, Value, VoteMode};
+use margay_ir::{Attr, Class, Inst, Op, ReduxOp, ShflMode, Space, Value, VoteMode};
 
+use super::memory::{Access, Place};
 use super::value::Val;
 use super::{Gen, vector_of};
-use crate::shape::LANES;
+use crate::shape::{LANES, Shape};
 
 impl Gen<'_> {
     /// Whether the op concerns all lanes and all are there.
@@ -13,8 +14,10 @@ impl Gen<'_> {
         self.all()
             && match mask {
                 None => true,
-                Some(Value::Imm(m)) => *m as u32 == u32::MAX,
-                Some(Value::Reg(_)) => false,
+                Some(&m) => match self.facts.operand(m) {
+                    Shape::Lin(lin) => lin.known() == Some([u32::MAX.into(); LANES]),
+                    Shape::None | Shape::Varying => false,
+                },
             }
     }
 
@@ -52,7 +55,10 @@ impl Gen<'_> {
                 self.assign(inst, Val::Vec { name, addr: None });
                 true
             }
-            Op::Shfl if self.whole(inst.srcs.get(3)) => self.shuffle(inst),
+            Op::Shfl if self.whole(inst.srcs.get(3)) => {
+                self.shuffle(inst) || self.shuffle_by_value(inst)
+            }
+            Op::Redux if self.whole(inst.srcs.get(1)) => self.reduce(inst),
             _ => false,
         }
     }
@@ -92,6 +98,81 @@ impl Gen<'_> {
         if let Some(&p) = inst.dsts.get(1) {
             self.put(p, Val::Vec { name: vector_of("i1", inside), addr: None });
         }
+        true
+    }
+
+    /// A shuffle whose source lanes are known when the code runs: by way of the stack.
+    fn shuffle_by_value(&mut self, inst: &Inst) -> bool {
+        let (Attr::Shfl(mode), &[value, b, c, ..], Some(&d)) =
+            (&inst.attr, inst.srcs.as_slice(), inst.dsts.first())
+        else {
+            return false;
+        };
+        let [v, b, c] = [value, b, c].map(|x| {
+            let x = self.bits(x, Class::W);
+            self.spread(&x, Class::W)
+        });
+        let lane = vector_of("i32", 0..LANES as i64);
+        let mut op = |text: &str, a: &str, b: &str| self.ins(format!("{text} <32 x i32> {a}, {b}"));
+        let b = op("and", &b, "splat (i32 31)");
+        let clamp = op("and", &c, "splat (i32 31)");
+        let segment = op("lshr", &c, "splat (i32 8)");
+        let segment = op("and", &segment, "splat (i32 31)");
+        let others = op("xor", &segment, "splat (i32 -1)");
+        let least = op("and", &segment, &lane);
+        let most = op("and", &clamp, &others);
+        let most = op("or", &least, &most);
+        let from = match mode {
+            ShflMode::Up => op("sub", &lane, &b),
+            ShflMode::Down => op("add", &lane, &b),
+            ShflMode::Bfly => op("xor", &lane, &b),
+            ShflMode::Idx => {
+                let b = op("and", &b, &others);
+                op("or", &least, &b)
+            }
+        };
+        let inside = match mode {
+            ShflMode::Up => op("icmp sge", &from, &most),
+            ShflMode::Down | ShflMode::Bfly | ShflMode::Idx => op("icmp sle", &from, &most),
+        };
+        let from =
+            self.ins(format!("select <32 x i1> {inside}, <32 x i32> {from}, <32 x i32> {lane}"));
+        let index = self.ins(format!("and <32 x i32> {from}, splat (i32 31)"));
+        // Volatile, so that LLVM does not take the vector apart instead.
+        self.lane_buffers.insert("lane_v".to_owned());
+        self.line(format!("store volatile <32 x i32> {v}, ptr %lane_v, align 64"));
+        let base = self.ins("ptrtoint ptr %lane_v to i64");
+        let access = Access { space: Space::Local, size: 4, count: 1, offset: 0, write: false };
+        let name =
+            self.gather(&access, 0, &Place::Index { base, index, scale: 4, everywhere: true });
+        self.put(d, Val::Vec { name, addr: None });
+        if let Some(&p) = inst.dsts.get(1) {
+            self.put(p, Val::Vec { name: inside, addr: None });
+        }
+        true
+    }
+
+    /// One number of all lanes'.
+    fn reduce(&mut self, inst: &Inst) -> bool {
+        let Attr::Redux(op) = inst.attr else { return false };
+        let name = match op {
+            ReduxOp::Add => "add",
+            ReduxOp::MinS => "smin",
+            ReduxOp::MinU => "umin",
+            ReduxOp::MaxS => "smax",
+            ReduxOp::MaxU => "umax",
+            ReduxOp::And => "and",
+            ReduxOp::Or => "or",
+            ReduxOp::Xor => "xor",
+            ReduxOp::FMin { .. } | ReduxOp::FMax { .. } => return false,
+        };
+        let v = self.bits(inst.srcs[0], Class::W);
+        let all = self.spread(&v, Class::W);
+        let f = format!("@llvm.vector.reduce.{name}.v32i32");
+        self.declare(format!("declare i32 {f}(<32 x i32>)"));
+        let one = self.ins(format!("call i32 {f}(<32 x i32> {all})"));
+        let name = self.splat("i32", &one);
+        self.assign(inst, Val::Vec { name, addr: None });
         true
     }
 

@@ -153,6 +153,7 @@ impl LaunchCode {
             hold: warps > 1 && env.holds(),
             blocks: false,
             plain: plain(env, accesses),
+            short: short(env, accesses),
             environment: usual_environment(env, accesses),
             watched,
         };
@@ -221,10 +222,24 @@ fn plain(env: &Env<'_>, accesses: &super::hold::Accesses) -> bool {
     });
     small
         && accesses.pointers.iter().all(|&at| {
-            let bytes = env.config.params.get(at as usize..at as usize + 8);
-            let address = bytes.and_then(|b| b.try_into().ok()).map(u64::from_le_bytes);
+            let address = pointer(env, at);
             address.is_none_or(|a| a & 15 == 0 && (a == 0 || env.memory.find(a).is_some()))
         })
+}
+
+/// See [`Options::short`].
+fn short(env: &Env<'_>, accesses: &super::hold::Accesses) -> bool {
+    accesses
+        .pointers
+        .iter()
+        .filter_map(|&at| pointer(env, at))
+        .all(|address| env.memory.find(address).is_none_or(|a| a.size <= u64::from(u32::MAX)))
+}
+
+/// The pointer among the parameters, from some byte on.
+fn pointer(env: &Env<'_>, at: u32) -> Option<u64> {
+    let bytes = env.config.params.get(at as usize..at as usize + 8)?;
+    bytes.try_into().ok().map(u64::from_le_bytes)
 }
 
 /// Which environment registers that the kernel reads have their usual value.
