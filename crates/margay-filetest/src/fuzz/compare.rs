@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use margay_exec::fault::Fault;
+use margay_exec::fault::{Fault, FaultKind};
 use margay_exec::jit::Engine;
 use margay_exec::launch::LaunchFailure;
 use margay_ir as ir;
@@ -82,6 +82,12 @@ pub fn run(
     let shape = shape(kernel, engine, threads);
     match device::run(module.clone(), "k", &arguments(kernel), &shape) {
         Ok(Outcome { buffers, .. }) => Ok(Result::Memory(buffers)),
+        // The clock's verdict, not the engine's: a machine that is busy enough gives it to any kernel.
+        Err(RunError::Failed(LaunchFailure::Fault(f)))
+            if matches!(f.kind, FaultKind::Timeout { .. }) =>
+        {
+            Err(Broken::Run(f.to_string()))
+        }
         Err(RunError::Failed(LaunchFailure::Fault(f))) => Ok(fault(&f)),
         Err(other) => Err(Broken::Run(other.to_string())),
     }
