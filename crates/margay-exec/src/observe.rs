@@ -87,6 +87,39 @@ pub struct AccessEvent<'a> {
     pub compiled: bool,
 }
 
+/// An access of all 32 lanes by groups of eight neighbours, each of which is at one address or at consecutive elements.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupedEvent {
+    pub at: EventPlace,
+    /// The space that is named and accessed: never generic.
+    pub space: Space,
+    pub access: Access,
+    /// Bytes a lane.
+    pub bytes: u32,
+    /// Address in the first lane of each group.
+    pub starts: [u64; 4],
+    /// A bit for each group that is at consecutive elements.
+    pub consecutive: u32,
+}
+
+impl GroupedEvent {
+    /// Address in each lane.
+    pub fn addresses(&self) -> [u64; 32] {
+        std::array::from_fn(|lane| {
+            let step = self.consecutive >> (lane / 8) & 1;
+            self.starts[lane / 8].wrapping_add(u64::from(step * self.bytes) * (lane % 8) as u64)
+        })
+    }
+
+    /// Calls `each` on the same as an event of addresses.
+    pub fn with_addresses<R>(&self, each: impl FnOnce(&AccessEvent<'_>) -> R) -> R {
+        let GroupedEvent { at, space, access, bytes, .. } = *self;
+        let (named, mask, addresses, compiled) = (space, u32::MAX, &self.addresses(), false);
+        let values = None;
+        each(&AccessEvent { at, space, named, access, bytes, mask, addresses, values, compiled })
+    }
+}
+
 /// An access of compiled code whose lanes' addresses are a base and a pattern that an instruction always has.
 #[derive(Clone, Copy, Debug)]
 pub struct PatternedEvent<'a> {
@@ -308,6 +341,10 @@ pub trait Observer: Sync {
 pub trait Watch {
     /// A load, store or atomic of a warp.
     fn access(&mut self, _event: &AccessEvent<'_>) {}
+    /// The same of all lanes in the interpreter, where their addresses are of that form and no values are to be told.
+    fn grouped(&mut self, event: &GroupedEvent) {
+        event.with_addresses(|event| self.access(event));
+    }
     /// A load, store or atomic of a warp in compiled code.
     ///
     /// The answer, if any, allows for more such accesses by all lanes, from a base in this range that differs from this

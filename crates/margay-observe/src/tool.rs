@@ -12,7 +12,8 @@ use margay_exec::launch::{LaunchConfig, LaunchFailure, LaunchStats, Machine};
 use margay_exec::mem::{AddressSpace, AllocationInfo};
 use margay_exec::observe::{
     AccessEvent, ArgumentEvent, BarrierEvent, BarrierRound, BlockEvent, BranchSums, EventPlace,
-    Interest, MarkedLines, Observer, PatternedEvent, TextureEvent, WarpSyncEvent, Watch,
+    GroupedEvent, Interest, MarkedLines, Observer, PatternedEvent, TextureEvent, WarpSyncEvent,
+    Watch,
 };
 use margay_exec::program::Program;
 
@@ -231,6 +232,9 @@ impl Watch for SeveralWatches<'_> {
             true => self.tell_compiled(Interest::ACCESSES, |w| w.access(event)),
             false => self.tell(Interest::ACCESSES, |w| w.access(event)),
         }
+    }
+    fn grouped(&mut self, event: &GroupedEvent) {
+        self.tell(Interest::ACCESSES, |w| w.grouped(event));
     }
     fn patterned(&mut self, event: &PatternedEvent<'_>) -> Option<Range<u64>> {
         // Code can leave the lines of one hash to be told one by one.

@@ -12,7 +12,7 @@ use crate::interp::Cx;
 use crate::jit::AccessSite;
 use crate::lanes::{FULL, Inst, WARP, active};
 use crate::mem::{Extent, LOCAL_WINDOW, SHARED_WINDOW};
-use crate::observe::{AccessEvent, Interest};
+use crate::observe::{AccessEvent, GroupedEvent, Interest};
 use crate::program::Code;
 
 /// Spaces as const parameters.
@@ -311,8 +311,18 @@ pub fn observe(
     let (mask, values, compiled) = (cx.mask, values.as_ref(), cx.in_code);
     let (shared, local) = (cx.env.shared_window, cx.env.local_window);
     let space = named;
-    let event = AccessEvent { at, space, named, access, bytes, mask, addresses, values, compiled };
     let Some(watch) = &mut cx.watch else { return };
+    // Parameters, constants and local memory are mostly at one offset; of the other spaces handlers have looked.
+    let alike = matches!(space, Space::Param | Space::Const | Space::Local)
+        && mask == FULL
+        && values.is_none()
+        && !compiled
+        && addresses.iter().fold(0, |differs, a| differs | a ^ addresses[0]) == 0;
+    if alike {
+        let (starts, consecutive) = ([addresses[0]; 4], 0);
+        return watch.grouped(&GroupedEvent { at, space, access, bytes, starts, consecutive });
+    }
+    let event = AccessEvent { at, space, named, access, bytes, mask, addresses, values, compiled };
     by_space(&event, shared, local, |event| {
         watch.access(event);
         true
@@ -413,21 +423,31 @@ fn stored(cx: &Cx<'_>, i: &Inst, pc: u32, bytes: u32) -> Option<[u64; WARP]> {
     Some(std::array::from_fn(|l| value(l) & keep))
 }
 
-/// Reports an access of all lanes of the plane `a` to a space, as [`observe`] does.
+/// Reports an access of all lanes of the plane `a` to a space, as [`observe`] does: groups of eight neighbours are at one
+/// address, or, with a bit in `consecutive`, at consecutive elements.
 ///
 /// # Safety
 /// `a` is a D plane of the running frame.
 #[cold]
 #[inline(never)]
-pub unsafe fn observe_plane<const SPACE: u8, const ACCESS: u8>(
+pub unsafe fn observe_groups<const SPACE: u8, const ACCESS: u8>(
     cx: &mut Cx<'_>,
     i: &Inst,
     bytes: u64,
+    consecutive: u32,
 ) {
     // SAFETY: by the contract.
     let plane = unsafe { &*(cx.plane(i.a) as *const [u64; WARP]) };
-    let addresses = plane.map(|a| a.wrapping_add(i.imm));
-    observe(cx, i, space_of(SPACE), access_of(ACCESS), bytes as u32, &addresses);
+    let tells_values = ACCESS == access::WRITE && cx.interest.contains(Interest::VALUES);
+    if SPACE == space::GENERIC || tells_values {
+        let addresses = plane.map(|a| a.wrapping_add(i.imm));
+        return observe(cx, i, space_of(SPACE), access_of(ACCESS), bytes as u32, &addresses);
+    }
+    let starts = std::array::from_fn(|group| plane[8 * group].wrapping_add(i.imm));
+    let at = cx.event_at(cx.env.program.pc_of(i));
+    let (space, access, bytes) = (space_of(SPACE), access_of(ACCESS), bytes as u32);
+    let Some(watch) = &mut cx.watch else { return };
+    watch.grouped(&GroupedEvent { at, space, access, bytes, starts, consecutive });
 }
 
 /// Reads bytes from generic memory on behalf of one lane, checked; used by the device run time

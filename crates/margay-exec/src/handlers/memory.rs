@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use margay_ir::{Class, Space, Ty};
 use portable_atomic::AtomicU128;
 
-use super::address::{access, observe_plane, resolve, space};
+use super::address::{access, observe_groups, resolve, space};
 use crate::interp::Cx;
 use crate::lanes::{FULL, Flow, Handler, Inst, Kernel, Lane, WARP, active, hot, plain, wide};
 
@@ -247,7 +247,7 @@ unsafe fn load_groups<const SPACE: u8, E: Element>(cx: &mut Cx<'_>, i: &Inst) ->
         let starts = group_starts::<SPACE, { access::READ }>(cx, i, plane, consecutive, E::BYTES);
         let Some(starts) = starts else { return false };
         if cx.observing {
-            observe_plane::<SPACE, { access::READ }>(cx, i, E::BYTES);
+            observe_groups::<SPACE, { access::READ }>(cx, i, E::BYTES, consecutive);
         }
         cx.counters[(i.slot >> super::address::SLOT_BITS) as usize] += 1;
         let d = cx.plane(i.d) as *mut E::Reg;
@@ -277,7 +277,7 @@ unsafe fn store_groups<const SPACE: u8, E: Element>(cx: &mut Cx<'_>, i: &Inst) -
         let starts = group_starts::<SPACE, { access::WRITE }>(cx, i, plane, consecutive, E::BYTES);
         let Some(starts) = starts else { return false };
         if cx.observing {
-            observe_plane::<SPACE, { access::WRITE }>(cx, i, E::BYTES);
+            observe_groups::<SPACE, { access::WRITE }>(cx, i, E::BYTES, consecutive);
         }
         cx.counters[(i.slot >> super::address::SLOT_BITS) as usize] += 1;
         let s = cx.plane(i.b) as *const E::Reg;

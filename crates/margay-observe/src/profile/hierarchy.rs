@@ -216,7 +216,7 @@ impl LaunchCaches<'_> {
     }
 
     /// Looks an access up, which touches these lines from `base` on. `warp` is the warp in its block.
-    #[inline]
+    #[inline(always)]
     pub fn look(
         &self,
         (route, kind): (Route, Kind),
@@ -298,6 +298,7 @@ impl LaunchCaches<'_> {
         }
     }
 
+    #[inline(always)]
     fn sectors(
         &self,
         (first, touches): (u64, &[Touch]),

@@ -6,6 +6,7 @@
 //! global one by bits up to 16, hence the alignment of the base.
 
 use margay_arch::Space;
+use margay_exec::observe::GroupedEvent;
 
 use super::touches::{Route, Touch, touches};
 
@@ -68,12 +69,9 @@ impl Pattern {
         }
         let lead = addresses[(mask.trailing_zeros() & 31) as usize];
         let base = lead & !(period - 1);
-        let mut differs = 0;
-        for (a, r) in addresses.iter().zip(&self.relative) {
-            differs |= a.wrapping_sub(base) ^ r;
-        }
-        if differs == 0 || mask == u32::MAX {
-            return differs == 0;
+        let alike = are(base, addresses, &self.relative);
+        if alike || mask == u32::MAX {
+            return alike;
         }
         // Inactive lanes mostly have the lead's address, as the pattern has, but need not.
         let mut differs = 0;
@@ -84,6 +82,82 @@ impl Pattern {
         differs == 0
     }
 }
+
+/// Whether addresses are so far from a base.
+#[inline(always)]
+fn are(base: u64, addresses: &[u64; 32], relative: &[u64; 32]) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { wide::are(base, addresses, relative) };
+    }
+    let differs =
+        addresses.iter().zip(relative).fold(0, |all, (a, r)| all | (a.wrapping_sub(base) ^ r));
+    differs == 0
+}
+
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use std::arch::x86_64::*;
+
+    /// [`super::are`]. Compilers make shuffles of its loop.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub fn are(base: u64, addresses: &[u64; 32], relative: &[u64; 32]) -> bool {
+        let base = _mm256_set1_epi64x(base as i64);
+        let mut differs = [_mm256_setzero_si256(); 2];
+        for four in 0..8 {
+            // SAFETY: four values from there on are within the 32.
+            let (a, r) = unsafe {
+                let at = |list: &[u64; 32]| list.as_ptr().add(4 * four).cast();
+                (_mm256_loadu_si256(at(addresses)), _mm256_loadu_si256(at(relative)))
+            };
+            let differ = _mm256_xor_si256(_mm256_sub_epi64(a, base), r);
+            differs[four % 2] = _mm256_or_si256(differs[four % 2], differ);
+        }
+        let differs = _mm256_or_si256(differs[0], differs[1]);
+        _mm256_testz_si256(differs, differs) != 0
+    }
+}
+
+/// Where all lanes went, by groups of eight neighbours ([`GroupedEvent`]): a shorter name of a pattern.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Groups {
+    /// Of the first lane of each, from the pattern's base.
+    starts: [u64; 4],
+    /// A bit for each group of consecutive elements.
+    consecutive: u32,
+}
+
+impl Groups {
+    /// Of no pattern.
+    const NONE: Groups = Groups { starts: [0; 4], consecutive: u32::MAX };
+
+    /// The groups of an access.
+    #[inline]
+    pub fn of(event: &GroupedEvent, period: u64) -> Groups {
+        let base = event.starts[0] & !(period - 1);
+        Groups {
+            starts: event.starts.map(|start| start.wrapping_sub(base)),
+            consecutive: event.consecutive,
+        }
+    }
+
+    /// A place in [`Patterns::by_groups`].
+    #[inline]
+    fn place(&self) -> usize {
+        let sum = self
+            .starts
+            .iter()
+            .zip(&KEYS)
+            .fold(0u64, |sum, (s, k)| sum.wrapping_add(s.wrapping_mul(*k)));
+        let mixed = (sum ^ u64::from(self.consecutive)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> (64 - PLACES.trailing_zeros())) as usize
+    }
+}
+
+/// Places for numbers of patterns by their groups.
+const PLACES: usize = 128;
 
 /// Odd numbers without a pattern.
 const KEYS: [u64; 32] = {
@@ -101,16 +175,18 @@ const KEYS: [u64; 32] = {
 #[repr(C, align(64))]
 pub struct Seen {
     pub count: u64,
+    /// Another name of the pattern, if it has come by that.
+    groups: Groups,
     /// The pattern that came after it last time.
     next: u32,
+    /// Its part of [`Patterns::touches`]: from where, and how many; none as long as nobody asked.
+    listed: Option<(u32, u16)>,
+    pub pattern: Pattern,
     /// How many different 32-byte sectors it touches; 0 if nobody asked yet.
     pub sectors: u32,
-    pub pattern: Pattern,
     /// Address of the base when it came first.
     pub base: u64,
     pub hash: u64,
-    /// Its part of [`Patterns::touches`]: from where, and how many; none as long as nobody asked.
-    listed: Option<(u32, u32)>,
 }
 
 /// Numbers by hash.
@@ -189,6 +265,8 @@ pub struct Patterns {
     touches: Vec<Touch>,
     /// Bits of [`bit_of`] that patterns have, once no more are kept.
     filter: Vec<u64>,
+    /// One more than the number of a pattern whose groups have this place; 0 for none.
+    by_groups: Vec<u16>,
     last: u32,
     /// The pattern that is to be expected: the last one's next.
     expected: u32,
@@ -206,6 +284,7 @@ impl Patterns {
         self.index.clear();
         self.touches.clear();
         self.filter.clear();
+        self.by_groups.clear();
         (self.last, self.expected) = (0, 0);
     }
 
@@ -213,7 +292,7 @@ impl Patterns {
     #[inline]
     pub fn listed(&self, number: usize) -> Option<&[Touch]> {
         let (from, len) = self.seen.get(number)?.listed?;
-        self.touches.get(from as usize..(from + len) as usize)
+        self.touches.get(from as usize..from as usize + usize::from(len))
     }
 
     /// What a pattern looks up in caches.
@@ -230,7 +309,7 @@ impl Patterns {
         let Seen { pattern, listed, .. } = &mut self.seen[number];
         let from = self.touches.len();
         touches(route, pattern.mask, &pattern.relative, &mut self.touches);
-        *listed = Some((from as u32, (self.touches.len() - from) as u32));
+        *listed = Some((from as u32, (self.touches.len() - from) as u16));
     }
 
     /// Counts an access, and gives the number of its pattern; none if there are too many to keep it.
@@ -257,6 +336,34 @@ impl Patterns {
         self.find(mask, addresses, period)
     }
 
+    /// Counts an access, and gives the number of its pattern, if that has come by its groups before.
+    #[inline(always)]
+    pub fn count_groups(&mut self, groups: &Groups) -> Option<usize> {
+        let expected = self.expected as usize;
+        let at = match self.seen.get(expected) {
+            Some(seen) if seen.groups == *groups => expected,
+            Some(_) | None => {
+                let at = usize::from(*self.by_groups.get(groups.place())?).checked_sub(1)?;
+                if self.seen[at].groups != *groups {
+                    return None;
+                }
+                self.seen[self.last as usize].next = at as u32;
+                at
+            }
+        };
+        let seen = &mut self.seen[at];
+        seen.count += 1;
+        (self.last, self.expected) = (at as u32, seen.next);
+        Some(at)
+    }
+
+    /// These are the groups of the pattern that came last.
+    pub fn name_last(&mut self, groups: &Groups) {
+        self.by_groups.resize(PLACES, 0);
+        self.by_groups[groups.place()] = self.last as u16 + 1;
+        self.seen[self.last as usize].groups = *groups;
+    }
+
     #[cold]
     fn make_filter(&mut self, period: u64) {
         self.filter.resize(FILTER / 64, 0);
@@ -279,8 +386,17 @@ impl Patterns {
             None if self.seen.len() >= MOST => return None,
             None => {
                 let at = self.seen.len();
-                let (next, sectors, listed) = (at as u32, 0, None);
-                self.seen.push(Seen { count: 1, next, sectors, pattern, base, hash, listed });
+                let (groups, next, sectors, listed) = (Groups::NONE, at as u32, 0, None);
+                self.seen.push(Seen {
+                    count: 1,
+                    groups,
+                    next,
+                    listed,
+                    pattern,
+                    sectors,
+                    base,
+                    hash,
+                });
                 self.index.push(|n| self.seen[n].hash);
                 at
             }

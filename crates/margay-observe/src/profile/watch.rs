@@ -9,14 +9,14 @@ use std::sync::atomic::Ordering;
 use margay_arch::access::first_of;
 use margay_arch::{MemoryModel, Space, WarpAccess};
 use margay_exec::observe::{
-    AccessEvent, BranchSums, EventPlace, Interest, MarkedLines, Observer, PatternedEvent,
-    TextureEvent, Watch,
+    AccessEvent, BranchSums, EventPlace, GroupedEvent, Interest, MarkedLines, Observer,
+    PatternedEvent, TextureEvent, Watch,
 };
 use parking_lot::Mutex;
 
 use super::collector::Profiler;
 use super::hierarchy::{L2_LINES, LaunchCaches};
-use super::pattern::{Patterns, period};
+use super::pattern::{Groups, Patterns, period};
 use super::raw::{CacheCounts, LaunchCounts, RawBranch, RawVariable, Sums};
 use super::site::{self, Site};
 use super::texture::TextureCounts;
@@ -349,11 +349,61 @@ impl Worker<'_, '_> {
         }
     }
 
-    /// [`Worker::counted`], compiled for wider vectors.
+    /// Counts an access of all lanes by its groups, if its pattern has come by them before.
+    #[inline(always)]
+    fn counted_groups(&mut self, e: &GroupedEvent) {
+        let lead = e.starts[0];
+        let space = site::space(e.space);
+        let entries = &mut self.sites[e.at.pc as usize];
+        let of = |n: &&mut Entry| n.space == space && n.lo <= lead && lead < n.hi;
+        if let Some(entry) = entries.iter_mut().find(of) {
+            let groups = Groups::of(e, entry.period);
+            if let Some(number) = entry.patterns.count_groups(&groups) {
+                entry.executions += 1;
+                entry.lanes += 32;
+                if entry.route != Route::Nowhere {
+                    let way = (entry.route, entry.site.kind);
+                    let touched = entry.patterns.touched(number, entry.route);
+                    let (base, place) = (lead & !(entry.period - 1), (e.at.smid, e.at.warp));
+                    self.launch.caches.look(way, (base, touched), place, &mut entry.caches);
+                }
+                return;
+            }
+        }
+        self.meet_groups(e);
+    }
+
+    /// Counts an access by its lanes' addresses, and remembers its groups.
+    #[cold]
+    fn meet_groups(&mut self, e: &GroupedEvent) {
+        if let Some(at) = e.with_addresses(|event| self.counted_once(event)) {
+            let entry = &mut self.sites[e.at.pc as usize][at];
+            entry.patterns.name_last(&Groups::of(e, entry.period));
+        }
+    }
+
+    /// [`Worker::counted`] for an access told at once.
+    fn counted_once(&mut self, e: &AccessEvent<'_>) -> Option<usize> {
+        #[cfg(target_arch = "x86_64")]
+        if self.wide {
+            // SAFETY: `is_wide` found the features.
+            return unsafe { self.counted_wide(e) };
+        }
+        self.counted(e, 1, false)
+    }
+
+    /// [`Worker::counted_once`], compiled for wider vectors.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    fn counted_wide(&mut self, e: &AccessEvent<'_>) {
-        self.counted(e, 1, false);
+    fn counted_wide(&mut self, e: &AccessEvent<'_>) -> Option<usize> {
+        self.counted(e, 1, false)
+    }
+
+    /// [`Worker::counted_groups`], likewise.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn counted_groups_wide(&mut self, e: &GroupedEvent) {
+        self.counted_groups(e);
     }
 }
 
@@ -371,12 +421,16 @@ fn is_wide() -> bool {
 
 impl Watch for Worker<'_, '_> {
     fn access(&mut self, e: &AccessEvent<'_>) {
+        self.counted_once(e);
+    }
+
+    fn grouped(&mut self, e: &GroupedEvent) {
         #[cfg(target_arch = "x86_64")]
         if self.wide {
             // SAFETY: `is_wide` found the features.
-            return unsafe { self.counted_wide(e) };
+            return unsafe { self.counted_groups_wide(e) };
         }
-        self.counted(e, 1, false);
+        self.counted_groups(e);
     }
 
     fn patterned(&mut self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
