@@ -71,7 +71,7 @@ pub(crate) fn count(model: &MemoryModel, access: &WarpAccess<'_>, sectors: Optio
     }
     let simple = counts.requests == 1 && segment(model, access).is_some();
     let apart = if simple { counts.transactions } else { 0 };
-    counts.sectors_ideal = ideal_sectors(access, apart).min(counts.sectors);
+    counts.sectors_ideal = ideal_sectors(access, apart, counts.sectors);
     counts
 }
 
@@ -89,15 +89,15 @@ fn segment(model: &MemoryModel, access: &WarpAccess<'_>) -> Option<u32> {
     }
 }
 
-/// The fewest sectors that hold the distinct bytes that are asked for. So many lanes are known to be `apart`: if those are all, each
-/// has an address of its own.
-fn ideal_sectors(access: &WarpAccess<'_>, apart: u32) -> u32 {
-    let lanes = access.mask.count_ones();
-    let places = match apart == lanes {
-        true => lanes,
-        false => distinct(access.mask, access.addresses, 0),
-    };
-    (places * access.width).div_ceil(32)
+/// The fewest sectors that hold the distinct bytes that are asked for, and no more than there are. So many lanes are known to
+/// be `apart`: each has an address of its own.
+fn ideal_sectors(access: &WarpAccess<'_>, apart: u32, sectors: u32) -> u32 {
+    let of = |places: u32| (places * access.width).div_ceil(32).min(sectors);
+    let (least, most) = (of(apart), of(access.mask.count_ones()));
+    match least == most {
+        true => most,
+        false => of(distinct(access.mask, access.addresses, 0)),
+    }
 }
 
 /// The lanes of each request.

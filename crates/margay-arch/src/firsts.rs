@@ -55,57 +55,40 @@ mod wide {
     #[target_feature(enable = "avx2")]
     pub fn first_of(mask: u32, values: &[u64; 32], shift: u32) -> u32 {
         let lead = mask.trailing_zeros() & 31;
-        let first = values[lead as usize];
-        // From the first on; inactive lanes are like the first active one.
-        let mut from = [_mm256_setzero_si256(); 8];
-        let mut least = _mm256_setzero_si256();
-        for (four, from) in from.iter_mut().enumerate() {
+        let shift_by = _mm_cvtsi32_si128(shift as i32);
+        let lead_by = _mm256_set1_epi64x((values[lead as usize] >> shift) as i64);
+        // From the first active one on: that has 0, like what is before lane 0, and so have inactive ones.
+        let from = |four: usize| {
             // SAFETY: four values from there on are within the 32.
             let v = unsafe { _mm256_loadu_si256(values.as_ptr().add(4 * four).cast()) };
-            let v = _mm256_sub_epi64(v, _mm256_set1_epi64x(first as i64));
-            *from = _mm256_and_si256(v, lanes(mask >> (4 * four)));
-            least = smaller(least, *from);
-        }
-        least = smaller(least, _mm256_permute4x64_epi64::<0b01_00_11_10>(least));
-        least = smaller(least, _mm256_shuffle_epi32::<0b01_00_11_10>(least));
-        // From where the least one is, rounded down: the first is that far from there.
-        let least = first.wrapping_add(_mm_cvtsi128_si64(_mm256_castsi256_si128(least)) as u64);
-        let first = first.wrapping_sub(least >> shift << shift);
-        let first_by = _mm256_set1_epi64x(first as i64);
-        let (shift_by, lead_by) =
-            (_mm_cvtsi32_si128(shift as i32), _mm256_set1_epi64x((first >> shift) as i64));
-        let mut own = [_mm256_setzero_si256(); 4];
-        let mut any = _mm256_setzero_si256();
+            let v = _mm256_sub_epi64(_mm256_srl_epi64(v, shift_by), lead_by);
+            _mm256_castsi256_ps(_mm256_and_si256(v, lanes(mask >> (4 * four))))
+        };
+        let zero = _mm256_setzero_si256();
+        let (mut own, mut beyond) = ([zero; 4], zero);
+        // Bits that are set if numbers are not within 7 or 15 bits, and a sign.
+        let (mut byte, mut half) = (zero, zero);
         for (eight, own) in own.iter_mut().enumerate() {
-            let four = |n: usize| {
-                let v = _mm256_add_epi64(from[2 * eight + n], first_by);
-                // The first one's value is 0, like what is before lane 0.
-                _mm256_xor_si256(_mm256_srl_epi64(v, shift_by), lead_by)
-            };
-            let (low, high) = (four(0), four(1));
-            any = _mm256_or_si256(any, _mm256_or_si256(low, high));
-            let (low, high) = (_mm256_castsi256_ps(low), _mm256_castsi256_ps(high));
-            let halves = _mm256_castps_si256(_mm256_shuffle_ps::<0x88>(low, high));
-            *own = _mm256_permute4x64_epi64::<0xd8>(halves);
+            let (a, b) = (from(2 * eight), from(2 * eight + 1));
+            let lower = _mm256_castps_si256(_mm256_shuffle_ps::<0x88>(a, b));
+            let upper = _mm256_castps_si256(_mm256_shuffle_ps::<0xdd>(a, b));
+            let signs = _mm256_srai_epi32::<31>(lower);
+            beyond = _mm256_or_si256(beyond, _mm256_xor_si256(upper, signs));
+            byte = _mm256_or_si256(byte, _mm256_add_epi32(lower, _mm256_set1_epi32(1 << 7)));
+            half = _mm256_or_si256(half, _mm256_add_epi32(lower, _mm256_set1_epi32(1 << 15)));
+            *own = _mm256_permute4x64_epi64::<0xd8>(lower);
         }
-        let beyond = |bits: i64| _mm256_testz_si256(any, _mm256_set1_epi64x(bits)) == 0;
-        let repeated = if !beyond(!0xff) {
-            bytes(own)
-        } else if !beyond(!0xffff) {
-            halves(own)
-        } else if !beyond(!0xffff_ffff) {
-            words(own)
-        } else {
+        let has = |v: __m256i, bits: i32| _mm256_testz_si256(v, _mm256_set1_epi32(bits)) == 0;
+        let repeated = if has(beyond, !0) {
             return super::far(mask, values, shift);
+        } else if !has(byte, !0xff) {
+            bytes(own)
+        } else if !has(half, !0xffff) {
+            halves(own)
+        } else {
+            words(own)
         };
         mask & !repeated | 1 << lead
-    }
-
-    /// The smaller of two signed numbers.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn smaller(a: __m256i, b: __m256i) -> __m256i {
-        _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b))
     }
 
     /// [`super::places_of`].
@@ -133,18 +116,23 @@ mod wide {
         _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(mask.into()), bit), bit)
     }
 
-    /// Two vectors of words as one of halves of words, in order.
+    /// The lower halves of two vectors of words, in order.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn narrow(low: __m256i, high: __m256i) -> __m256i {
-        _mm256_permute4x64_epi64::<0xd8>(_mm256_packus_epi32(low, high))
+        let half = _mm256_set1_epi32(0xffff);
+        let both = _mm256_packus_epi32(_mm256_and_si256(low, half), _mm256_and_si256(high, half));
+        _mm256_permute4x64_epi64::<0xd8>(both)
     }
 
-    /// Values of 8 bits: the lanes that have a value of a lane before them, or that of the zeros before them all.
+    /// Values that differ in their lowest 8 bits, or not at all: the lanes that have a value of a lane before them, or that of
+    /// the zeros before them all.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn bytes(own: [__m256i; 4]) -> u32 {
-        let (low, high) = (narrow(own[0], own[1]), narrow(own[2], own[3]));
+        let byte = _mm256_set1_epi16(0xff);
+        let low = _mm256_and_si256(narrow(own[0], own[1]), byte);
+        let high = _mm256_and_si256(narrow(own[2], own[3]), byte);
         let own = _mm256_permute4x64_epi64::<0xd8>(_mm256_packus_epi16(low, high));
         let mut all = [_mm256_setzero_si256(); 2];
         all[1] = own;
@@ -157,7 +145,7 @@ mod wide {
         _mm256_movemask_epi8(any) as u32
     }
 
-    /// [`bytes`] for values of 16 bits.
+    /// [`bytes`] for 16 bits.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn halves(own: [__m256i; 4]) -> u32 {
@@ -176,7 +164,7 @@ mod wide {
         _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0xd8>(both)) as u32
     }
 
-    /// [`bytes`] for values of 32 bits.
+    /// [`bytes`] for 32 bits.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn words(own: [__m256i; 4]) -> u32 {

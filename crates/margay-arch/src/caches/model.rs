@@ -137,6 +137,57 @@ impl Cache {
         (hit, all - hit)
     }
 
+    /// [`Cache::read`] of the address in each of some lanes, one after the other; `missed` gets lines and the bits of sectors
+    /// that were absent. Tells how many hit and how many missed.
+    #[inline(always)]
+    pub fn read_lanes(
+        &mut self,
+        addresses: &[u64; 32],
+        lanes: u32,
+        mut missed: impl FnMut(u64, u32),
+    ) -> (u32, u32) {
+        // Where each goes, and the entry that its line has there with this one sector, first of all lanes: that is vector code.
+        let (mut first, mut wanted) = ([0; 32], [0; 32]);
+        let by = [self.by_line, self.by_sector, self.by_sets];
+        if by.iter().all(|divisor| divisor.shift < 64) {
+            let sets = self.by_sets.by - 1;
+            for (lane, &address) in addresses.iter().enumerate() {
+                let line = address >> self.by_line.shift;
+                let sector = address >> self.by_sector.shift & u64::from(self.sectors - 1);
+                first[lane] = (line & sets) * self.ways as u64;
+                wanted[lane] = (line + 1) << self.sectors | 1 << sector;
+            }
+        } else {
+            for (lane, &address) in addresses.iter().enumerate() {
+                let (line, sector) = self.place(address);
+                first[lane] = self.by_sets.remainder(line) * self.ways as u64;
+                wanted[lane] = (line + 1) << self.sectors | u64::from(sector);
+            }
+        }
+        let (mut rest, mut hit) = (lanes, 0);
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize & 31;
+            rest &= rest - 1;
+            let (first, wanted) = (first[lane] as usize, wanted[lane]);
+            // Mostly it is its set's last used line and has the sector, so that nothing changes.
+            let differs = |&entry: &u64| (entry ^ wanted) >> self.sectors | wanted & !entry;
+            if self.entries.get(first).map(differs) == Some(0) {
+                hit += 1;
+                continue;
+            }
+            let line = (wanted >> self.sectors) - 1;
+            let sector = wanted as u32 & ((1 << self.sectors) - 1);
+            match self.touch(line, sector, true) {
+                0 => missed(line, sector),
+                _ => hit += 1,
+            }
+        }
+        let absent = lanes.count_ones() - hit;
+        self.counts.hits += u64::from(hit);
+        self.counts.misses += u64::from(absent);
+        (hit, absent)
+    }
+
     /// Whether a line is the last used one of its set and has these sectors, so that reading them changes nothing.
     #[inline(always)]
     fn is_at_hand(&self, line: u64, sectors: u32) -> bool {
@@ -316,8 +367,9 @@ mod tests {
                     assert_eq!(cache.write_through(address), hit);
                     list.extend(known);
                 } else {
-                    let found = match n / 2 % 2 {
+                    let found = match n / 2 % 3 {
                         0 => cache.read(address),
+                        1 => cache.read_lanes(&[address; 32], 1 << (n % 32), |_, _| ()).0 != 0,
                         _ => cache.read_lines([(number, bit as u32)].into_iter(), |_, _| ()).0 != 0,
                     };
                     assert_eq!(found, hit, "{address:#x} of {shape:?}");
@@ -327,6 +379,37 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn lanes_are_read_one_after_the_other() {
+        for (bytes, line, sector) in
+            [(8 << 10, 128, 32), (7 << 10, 128, 32), (0, 128, 32), (4 << 10, 64, 64)]
+        {
+            let shape = CacheShape { bytes, line, sector, ways: 4, source: Source::Modelled };
+            let (mut each, mut all) = (Cache::new(shape), Cache::new(shape));
+            let mut state = 1u64;
+            let mut next = || {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                state >> 33
+            };
+            for _ in 0..2000 {
+                let (from, range, mask) = (next() % 64 << 7, 1 << (next() % 14), next() as u32);
+                let addresses: [u64; 32] = std::array::from_fn(|_| from + next() % range);
+                let (mut expected, mut missed) = (Vec::new(), Vec::new());
+                for lane in (0..32).filter(|l| mask >> l & 1 != 0) {
+                    if !each.read(addresses[lane]) {
+                        let bit = 1 << (addresses[lane] % u64::from(line) / u64::from(sector));
+                        expected.push((addresses[lane] / u64::from(line), bit));
+                    }
+                }
+                let found = all.read_lanes(&addresses, mask, |line, bit| missed.push((line, bit)));
+                assert_eq!(missed, expected, "{shape:?}");
+                assert_eq!(found, (mask.count_ones() - missed.len() as u32, missed.len() as u32));
+            }
+            assert_eq!(each.counts, all.counts);
+            assert_eq!(each.entries, all.entries);
         }
     }
 }

@@ -17,7 +17,8 @@ use margay_exec::program::{Code, Program};
 use parking_lot::Mutex;
 
 use super::hierarchy::Hierarchy;
-use super::pattern::{Index, Pattern, Patterns};
+use super::pattern::Pattern;
+use super::patterns::{Index, Patterns};
 use super::raw::*;
 use super::site::{Site, cache_name, kind_name, places, space_name};
 use super::texture::TextureCounts;
@@ -36,8 +37,8 @@ const MOST_VARIABLES: usize = 256;
 /// Most patterns of a site that are kept for pictures and cures.
 const MOST_PATTERNS: usize = 256;
 
-/// Most sites whose room for patterns is kept for later launches, of up to half a megabyte each.
-const MOST_SPARE: usize = 64;
+/// Most bytes of room for patterns that is kept for later launches.
+const MOST_SPARE: usize = 32 << 20;
 
 /// Counts the accesses of all launches of this process.
 pub struct Profiler {
@@ -53,9 +54,16 @@ pub struct Profiler {
     changed: AtomicBool,
     constants: Arc<ConstantCache>,
     state: Mutex<State>,
-    /// Of launches that have ended, for others: they are too large to be allocated for each.
-    spare: Mutex<Vec<Patterns>>,
+    spare: Mutex<Spare>,
     owner: u32,
+}
+
+/// Room for patterns from launches that have ended: it is too large to be allocated for each.
+#[derive(Default)]
+struct Spare {
+    /// By kernel and instruction, since the next launch of a kernel mostly takes as much as the last.
+    sites: HashMap<(usize, u32), Vec<Patterns>>,
+    bytes: usize,
 }
 
 #[derive(Default)]
@@ -108,7 +116,6 @@ struct KernelSite {
 
 struct Kept {
     pattern: Pattern,
-    hash: u64,
     count: u64,
     /// Where it came first: the base's address, and the variable's.
     base: u64,
@@ -158,19 +165,24 @@ impl Profiler {
         view.bank_mode == BankMode::EightByte && self.wide_models.iter().any(heeds)
     }
 
-    /// Patterns of a site that has none yet.
-    pub(super) fn empty_patterns(&self) -> Patterns {
-        self.spare.lock().pop().unwrap_or_default()
+    /// Patterns of a site that has none yet: an instruction of a kernel.
+    pub(super) fn empty_patterns(&self, kernel: usize, pc: u32) -> Patterns {
+        let mut spare = self.spare.lock();
+        let patterns = spare.sites.get_mut(&(kernel, pc)).and_then(Vec::pop).unwrap_or_default();
+        spare.bytes -= patterns.bytes();
+        patterns
     }
 
-    /// Takes patterns back that were handed in.
-    pub(super) fn reuse(&self, done: impl Iterator<Item = Patterns>) {
+    /// Takes patterns of a kernel's instructions back that were handed in.
+    pub(super) fn reuse(&self, kernel: usize, done: impl Iterator<Item = (u32, Patterns)>) {
         let mut spare = self.spare.lock();
-        for mut patterns in done {
-            if spare.len() < MOST_SPARE {
-                patterns.clear();
-                spare.push(patterns);
+        for (pc, mut patterns) in done {
+            if spare.bytes + patterns.bytes() > MOST_SPARE {
+                *spare = Spare::default();
             }
+            patterns.clear();
+            spare.bytes += patterns.bytes();
+            spare.sites.entry((kernel, pc)).or_default().push(patterns);
         }
     }
 
@@ -343,8 +355,9 @@ impl KernelSite {
             to.merge(from);
         }
         for seen in &entry.patterns.seen {
-            let (times, hash, pattern) = (seen.count, seen.hash, &seen.pattern);
-            let is = |n: usize| self.kept[n].hash == hash && self.kept[n].pattern == *pattern;
+            let (times, pattern) = (seen.count, &seen.pattern);
+            let hash = pattern.hash();
+            let is = |n: usize| self.kept[n].pattern == *pattern;
             if let Some(known) = self.index.find(hash, is) {
                 let kept = &mut self.kept[known];
                 kept.count += times;
@@ -353,8 +366,9 @@ impl KernelSite {
                 }
                 continue;
             }
-            let lanes = (pattern.mask, &pattern.relative);
-            let (site, place, sectors) = (&entry.site, (entry.space, entry.width), seen.sectors);
+            let lanes = (pattern.mask, &pattern.relative());
+            let (site, place) = (&entry.site, (entry.space, entry.width));
+            let sectors = seen.sectors.into();
             let room = self.kept.len() < MOST_PATTERNS;
             let mut costs = Vec::with_capacity(if room { models.len() } else { 0 });
             for (sums, model) in self.counts.iter_mut().zip(models) {
@@ -366,8 +380,8 @@ impl KernelSite {
             }
             if room {
                 let (pattern, base, variable) = (pattern.clone(), seen.base, entry.lo);
-                self.kept.push(Kept { pattern, hash, count: times, base, variable, costs });
-                self.index.push(|n| self.kept[n].hash);
+                self.kept.push(Kept { pattern, count: times, base, variable, costs });
+                self.index.push(hash, |n| self.kept[n].pattern.hash());
             } else {
                 self.unkept += times;
             }
@@ -402,14 +416,15 @@ impl Kept {
     fn raw(&self) -> RawPattern {
         let pattern = &self.pattern;
         let lead = (pattern.mask.trailing_zeros() & 31) as usize;
-        let first = pattern.relative[lead];
+        let relative = pattern.relative();
+        let first = relative[lead];
         let lanes = (0..32).filter(|l| pattern.mask >> l & 1 != 0);
         RawPattern {
             count: self.count,
             mask: pattern.mask,
             first: self.base.wrapping_add(first).wrapping_sub(self.variable) as i64,
             alignment: (self.base.wrapping_add(first) & 0x1_ffff) as u32,
-            distances: lanes.map(|l| pattern.relative[l].wrapping_sub(first) as i64).collect(),
+            distances: lanes.map(|l| relative[l].wrapping_sub(first) as i64).collect(),
         }
     }
 }

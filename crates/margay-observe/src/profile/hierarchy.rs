@@ -273,28 +273,19 @@ impl LaunchCaches<'_> {
         }
     }
 
-    /// [`LaunchCaches::look`] for an access to global memory by lanes that are this far from `base`; those of `firsts` are the
-    /// first at their sectors. No list of what they touch is needed.
+    /// [`LaunchCaches::look`] for an access to global memory by lanes of which those of `firsts` are the first at their
+    /// sectors. No list of what they touch is needed.
     #[inline(always)]
     pub fn look_at_lanes(
         &self,
         (kind, cached): (Kind, bool),
-        (base, relative, firsts): (u64, &[u64; 32], u32),
+        (addresses, firsts): (&[u64; 32], u32),
         smid: u32,
         counts: &mut CacheCounts,
     ) {
-        const EACH: u64 = (LINE / SECTOR) as u64;
-        let sector = |lane: usize| base.wrapping_add(relative[lane & 31]) / u64::from(SECTOR);
-        let touch = |lane| (sector(lane) / EACH, 1 << (sector(lane) % EACH));
-        if self.models(smid) {
-            return self.through((kind, cached), smid, lanes(firsts).map(touch), counts);
-        }
-        let mut marked = 0u32;
-        for lane in 0..32 {
-            marked |= u32::from(sampled(sector(lane) / EACH)) << lane;
-        }
-        for (line, bit) in lanes(firsts & marked).map(touch) {
-            self.hierarchy.l2.lock().read_line(line, bit);
+        match self.models(smid) {
+            true => self.through((kind, cached), smid, Lanes(addresses, firsts), counts),
+            false => self.look_by_lane(firsts, addresses),
         }
     }
 
@@ -306,11 +297,10 @@ impl LaunchCaches<'_> {
         smid: u32,
         counts: &mut CacheCounts,
     ) {
-        if !self.models(smid) {
-            return self.below(first, touches);
+        match self.models(smid) {
+            true => self.through((kind, cached), smid, Listed(first, touches), counts),
+            false => self.below(first, touches),
         }
-        let lines = touches.iter().map(|t| (first.wrapping_add_signed(t.line), t.sectors.into()));
-        self.through((kind, cached), smid, lines, counts);
     }
 
     /// Looks sectors of lines up, one after the other, on a multiprocessor that has an L1.
@@ -319,7 +309,7 @@ impl LaunchCaches<'_> {
         &self,
         (kind, cached): (Kind, bool),
         smid: u32,
-        lines: impl Iterator<Item = (u64, u32)>,
+        lookups: impl Lookups,
         counts: &mut CacheCounts,
     ) {
         let loads = kind == Kind::Load;
@@ -338,22 +328,67 @@ impl LaunchCaches<'_> {
                 let mut l1 = l1.lock();
                 let l1 = l1.get_or_insert_with(|| self.hierarchy.empty(self.shape));
                 if loads {
-                    let (hits, misses) = l1.read_lines(lines, below);
+                    let (hits, misses) = lookups.read(l1, below);
                     counts.l1_hits += u64::from(hits);
                     counts.l1_misses += u64::from(misses);
                 } else {
-                    for (line, sectors) in lines {
+                    lookups.each(|line, sectors| {
                         l1.write_line(line, sectors);
                         below(line, sectors);
-                    }
+                    });
                 }
             }
-            None => lines.for_each(|(line, sectors)| below(line, sectors)),
+            None => lookups.each(below),
         }
-        if loads {
+        // Mostly no line was of the sample.
+        if loads && l2.is_some() {
             counts.l2_hits += found.l2_hits;
             counts.l2_misses += found.l2_misses;
         }
+    }
+}
+
+/// What an access looks up: sectors of a line, one line after the other.
+trait Lookups {
+    fn each(self, each: impl FnMut(u64, u32));
+    /// Reads them. `missed` gets what was absent. Tells how many sectors hit and missed.
+    fn read(self, cache: &mut Cache, missed: impl FnMut(u64, u32)) -> (u32, u32);
+}
+
+/// A list of touches, and the line that they are from.
+struct Listed<'a>(u64, &'a [Touch]);
+
+impl Listed<'_> {
+    #[inline(always)]
+    fn lines(&self) -> impl Iterator<Item = (u64, u32)> {
+        self.1.iter().map(|t| (self.0.wrapping_add_signed(t.line), t.sectors.into()))
+    }
+}
+
+impl Lookups for Listed<'_> {
+    #[inline(always)]
+    fn each(self, mut each: impl FnMut(u64, u32)) {
+        self.lines().for_each(|(line, sectors)| each(line, sectors));
+    }
+    #[inline(always)]
+    fn read(self, cache: &mut Cache, missed: impl FnMut(u64, u32)) -> (u32, u32) {
+        cache.read_lines(self.lines(), missed)
+    }
+}
+
+/// Addresses, and the lanes that are the first at their sectors.
+struct Lanes<'a>(&'a [u64; 32], u32);
+
+impl Lookups for Lanes<'_> {
+    #[inline(always)]
+    fn each(self, mut each: impl FnMut(u64, u32)) {
+        for at in lanes(self.1).map(|lane| self.0[lane]) {
+            each(at / u64::from(LINE), 1 << (at / u64::from(SECTOR) % u64::from(LINE / SECTOR)));
+        }
+    }
+    #[inline(always)]
+    fn read(self, cache: &mut Cache, missed: impl FnMut(u64, u32)) -> (u32, u32) {
+        cache.read_lanes(self.0, self.1, missed)
     }
 }
 

@@ -10,6 +10,7 @@
 mod collector;
 pub mod hierarchy;
 mod pattern;
+mod patterns;
 pub mod raw;
 pub(crate) mod site;
 mod texture;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Patterns of addresses, recognised when they come again.
+//! Where lanes went, so that it can be recognised when it comes again.
 //!
 //! Invariant: two accesses of one pattern cost the same on every GPU. Banks repeat every 256 bytes,
 //! the largest segment has 128, the lock of a shared atomic is chosen by bits 2 to 9, and the tag bank of a
@@ -7,8 +7,6 @@
 
 use margay_arch::Space;
 use margay_exec::observe::GroupedEvent;
-
-use super::touches::{Route, Touch, touches};
 
 /// A multiple of the base that two accesses of one pattern may be apart.
 pub fn period(space: Space, is_atomic: bool) -> u64 {
@@ -20,147 +18,67 @@ pub fn period(space: Space, is_atomic: bool) -> u64 {
     }
 }
 
-/// Most patterns that a worker keeps of one site before it counts each access by itself.
-const MOST: usize = 512;
-
-/// Lanes and where they went.
-#[derive(Clone, PartialEq, Eq)]
+/// Lanes and where they went, relative to the lowest active lane's address rounded down to the period.
+#[derive(Clone)]
 #[repr(C)]
 pub struct Pattern {
+    /// The distances, where not all are below 2 GB; `near` is zero then.
+    far: Option<Box<[u64; 32]>>,
     pub mask: u32,
-    /// Relative to the lowest active lane's address rounded down to the period; that lane's own value in
-    /// inactive lanes.
-    pub relative: [u64; 32],
+    /// The distances; in inactive lanes the lowest active one's.
+    near: [i32; 32],
+}
+
+impl PartialEq for Pattern {
+    #[inline(always)]
+    fn eq(&self, other: &Pattern) -> bool {
+        self.mask == other.mask && alike(&self.near, &other.near) && self.far == other.far
+    }
 }
 
 impl Pattern {
-    /// A number for finding it.
-    #[inline(always)]
-    fn hash(&self) -> u64 {
-        // NH: sums of products of halves, which are vector code.
-        let mut sum = 0u64;
-        for (r, k) in self.relative.iter().zip(&KEYS) {
-            let low = (*r as u32).wrapping_add(*k as u32);
-            let high = ((*r >> 32) as u32).wrapping_add((*k >> 32) as u32);
-            sum = sum.wrapping_add(u64::from(low) * u64::from(high));
-        }
-        let mixed = (sum ^ u64::from(self.mask)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        mixed ^ mixed >> 32
-    }
-
     /// The pattern of an access, and the base that it is relative to.
     #[inline(always)]
     pub fn of(mask: u32, addresses: &[u64; 32], period: u64) -> (Pattern, u64) {
         let lead = addresses[(mask.trailing_zeros() & 31) as usize];
         let base = lead & !(period - 1);
-        let mut relative = [0; 32];
-        for (l, r) in relative.iter_mut().enumerate() {
-            let address = if mask >> l & 1 != 0 { addresses[l] } else { lead };
-            *r = address.wrapping_sub(base);
-        }
-        (Pattern { mask, relative }, base)
+        let pattern = match distances(mask, addresses, lead, base) {
+            Some(near) => Pattern { far: None, mask, near },
+            None => Pattern::of_far(mask, addresses, lead, base),
+        };
+        (pattern, base)
     }
 
-    /// Whether an access is of this pattern.
+    #[cold]
+    fn of_far(mask: u32, addresses: &[u64; 32], lead: u64, base: u64) -> Pattern {
+        let address = |l: usize| if mask >> l & 1 != 0 { addresses[l] } else { lead };
+        let far = std::array::from_fn(|l| address(l).wrapping_sub(base));
+        Pattern { far: Some(Box::new(far)), mask, near: [0; 32] }
+    }
+
+    /// The distances from the base; in inactive lanes the lowest active one's.
+    #[inline]
+    pub fn relative(&self) -> [u64; 32] {
+        match &self.far {
+            None => self.near.map(|distance| i64::from(distance) as u64),
+            Some(far) => **far,
+        }
+    }
+
+    /// A number for finding it.
     #[inline(always)]
-    fn fits(&self, mask: u32, addresses: &[u64; 32], period: u64) -> bool {
-        if mask != self.mask {
-            return false;
-        }
-        let lead = addresses[(mask.trailing_zeros() & 31) as usize];
-        let base = lead & !(period - 1);
-        let alike = are(base, addresses, &self.relative);
-        if alike || mask == u32::MAX {
-            return alike;
-        }
-        // Inactive lanes mostly have the lead's address, as the pattern has, but need not.
-        let mut differs = 0;
-        for (l, (a, r)) in addresses.iter().zip(&self.relative).enumerate() {
-            let lane = ((mask >> l & 1) as u64).wrapping_neg();
-            differs |= (a.wrapping_sub(base) ^ r) & lane;
-        }
-        differs == 0
+    pub fn hash(&self) -> u64 {
+        let sum = self.far.as_ref().map_or_else(
+            || sum_of_products(&self.near),
+            |far| far.iter().zip(&KEYS).fold(0, |sum, (d, k)| (sum ^ d).wrapping_mul(*k)),
+        );
+        let mixed = (sum ^ u64::from(self.mask)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ mixed >> 32
     }
 }
-
-/// Whether addresses are so far from a base.
-#[inline(always)]
-fn are(base: u64, addresses: &[u64; 32], relative: &[u64; 32]) -> bool {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2.
-        return unsafe { wide::are(base, addresses, relative) };
-    }
-    let differs =
-        addresses.iter().zip(relative).fold(0, |all, (a, r)| all | (a.wrapping_sub(base) ^ r));
-    differs == 0
-}
-
-#[cfg(target_arch = "x86_64")]
-mod wide {
-    use std::arch::x86_64::*;
-
-    /// [`super::are`]. Compilers make shuffles of its loop.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub fn are(base: u64, addresses: &[u64; 32], relative: &[u64; 32]) -> bool {
-        let base = _mm256_set1_epi64x(base as i64);
-        let mut differs = [_mm256_setzero_si256(); 2];
-        for four in 0..8 {
-            // SAFETY: four values from there on are within the 32.
-            let (a, r) = unsafe {
-                let at = |list: &[u64; 32]| list.as_ptr().add(4 * four).cast();
-                (_mm256_loadu_si256(at(addresses)), _mm256_loadu_si256(at(relative)))
-            };
-            let differ = _mm256_xor_si256(_mm256_sub_epi64(a, base), r);
-            differs[four % 2] = _mm256_or_si256(differs[four % 2], differ);
-        }
-        let differs = _mm256_or_si256(differs[0], differs[1]);
-        _mm256_testz_si256(differs, differs) != 0
-    }
-}
-
-/// Where all lanes went, by groups of eight neighbours ([`GroupedEvent`]): a shorter name of a pattern.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Groups {
-    /// Of the first lane of each, from the pattern's base.
-    starts: [u64; 4],
-    /// A bit for each group of consecutive elements.
-    consecutive: u32,
-}
-
-impl Groups {
-    /// Of no pattern.
-    const NONE: Groups = Groups { starts: [0; 4], consecutive: u32::MAX };
-
-    /// The groups of an access.
-    #[inline]
-    pub fn of(event: &GroupedEvent, period: u64) -> Groups {
-        let base = event.starts[0] & !(period - 1);
-        Groups {
-            starts: event.starts.map(|start| start.wrapping_sub(base)),
-            consecutive: event.consecutive,
-        }
-    }
-
-    /// A place in [`Patterns::by_groups`].
-    #[inline]
-    fn place(&self) -> usize {
-        let sum = self
-            .starts
-            .iter()
-            .zip(&KEYS)
-            .fold(0u64, |sum, (s, k)| sum.wrapping_add(s.wrapping_mul(*k)));
-        let mixed = (sum ^ u64::from(self.consecutive)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> (64 - PLACES.trailing_zeros())) as usize
-    }
-}
-
-/// Places for numbers of patterns by their groups.
-const PLACES: usize = 128;
 
 /// Odd numbers without a pattern.
-const KEYS: [u64; 32] = {
+pub(super) const KEYS: [u64; 32] = {
     let mut keys = [0; 32];
     let (mut n, mut state) = (0, 0x2545_f491_4f6c_dd1d_u64);
     while n < 32 {
@@ -171,241 +89,165 @@ const KEYS: [u64; 32] = {
     keys
 };
 
-/// A pattern, how often it came, and where first. In this order what an access needs lies together.
-#[repr(C, align(64))]
-pub struct Seen {
-    pub count: u64,
-    /// Another name of the pattern, if it has come by that.
-    groups: Groups,
-    /// The pattern that came after it last time.
-    next: u32,
-    /// Its part of [`Patterns::touches`]: from where, and how many; none as long as nobody asked.
-    listed: Option<(u32, u16)>,
-    pub pattern: Pattern,
-    /// How many different 32-byte sectors it touches; 0 if nobody asked yet.
-    pub sectors: u32,
-    /// Address of the base when it came first.
-    pub base: u64,
-    pub hash: u64,
-}
-
-/// Numbers by hash.
-#[derive(Default)]
-pub struct Index {
-    /// Twice as many as there are numbers at least, and a power of two: half of a hash, and a number plus one. 0 is empty.
-    slots: Vec<u32>,
-    len: usize,
-}
-
-impl Index {
-    /// The number that has this hash, of those that `is` says yes to. Below 2^16.
-    #[inline]
-    pub fn find(&self, hash: u64, is: impl Fn(usize) -> bool) -> Option<usize> {
-        let mask = self.slots.len().wrapping_sub(1);
-        let mut at = hash as usize & mask;
-        while let Some(&slot) = self.slots.get(at)
-            && slot != 0
-        {
-            let number = (slot & 0xffff) as usize - 1;
-            if slot >> 16 == (hash >> 48) as u32 && is(number) {
-                return Some(number);
-            }
-            at = (at + 1) & mask;
-        }
-        None
-    }
-
-    /// Adds the next number. `hash` gives that of each.
-    #[inline]
-    pub fn push(&mut self, hash: impl Fn(usize) -> u64) {
-        self.len += 1;
-        if 2 * self.len > self.slots.len() {
-            self.slots.clear();
-            self.slots.resize((4 * self.len).next_power_of_two(), 0);
-            (0..self.len - 1).for_each(|number| self.put(number, hash(number)));
-        }
-        self.put(self.len - 1, hash(self.len - 1));
-    }
-
-    fn put(&mut self, number: usize, hash: u64) {
-        let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        while self.slots[at] != 0 {
-            at = (at + 1) & mask;
-        }
-        self.slots[at] = (hash >> 48 << 16) as u32 | (number as u32 + 1);
-    }
-
-    fn clear(&mut self) {
-        self.slots.fill(0);
-        self.len = 0;
-    }
-}
-
-/// Bits of a filter.
-const FILTER: usize = 1 << 13;
-
-/// A bit that is the same for all accesses of a pattern, from its first and its last lane.
+/// The distances from `base`, of inactive lanes that of `lead`, if they fit.
 #[inline(always)]
-fn bit_of(mask: u32, addresses: &[u64; 32], period: u64) -> usize {
-    let first = addresses[(mask.trailing_zeros() & 31) as usize];
-    let last = addresses[mask.checked_ilog2().unwrap_or(0) as usize];
-    let place = (first & (period - 1)) ^ u64::from(mask) << 32;
-    let mixed = place.wrapping_mul(KEYS[0] | 1).wrapping_add(last.wrapping_sub(first));
-    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - FILTER.trailing_zeros())) as usize
+fn distances(mask: u32, addresses: &[u64; 32], lead: u64, base: u64) -> Option<[i32; 32]> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { wide::distances(mask, addresses, lead, base) };
+    }
+    let (mut near, mut all_fit) = ([0; 32], true);
+    for (l, near) in near.iter_mut().enumerate() {
+        let address = if mask >> l & 1 != 0 { addresses[l] } else { lead };
+        let distance = address.wrapping_sub(base) as i64;
+        *near = distance as i32;
+        all_fit &= i64::from(*near) == distance;
+    }
+    all_fit.then_some(near)
 }
 
-/// The patterns of one site.
-#[derive(Default)]
-pub struct Patterns {
-    pub seen: Vec<Seen>,
-    /// Of two patterns with one hash, the second is not kept.
-    index: Index,
-    /// What patterns look up in caches, one after the other.
-    touches: Vec<Touch>,
-    /// Bits of [`bit_of`] that patterns have, once no more are kept.
-    filter: Vec<u64>,
-    /// One more than the number of a pattern whose groups have this place; 0 for none.
-    by_groups: Vec<u16>,
-    last: u32,
-    /// The pattern that is to be expected: the last one's next.
-    expected: u32,
+#[inline(always)]
+fn alike(a: &[i32; 32], b: &[i32; 32]) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { wide::alike(a, b) };
+    }
+    a == b
 }
 
-impl Patterns {
-    /// The number of the pattern that came last, of those that are kept.
-    pub fn last(&self) -> usize {
-        self.last as usize
+/// The sum of the products of neighbours, each with a key of its own added.
+#[inline(always)]
+fn sum_of_products(near: &[i32; 32]) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { wide::sum_of_products(near) };
     }
+    sum_of_products_plain(near)
+}
 
-    /// Forgets all patterns, but keeps the room for others.
-    pub fn clear(&mut self) {
-        self.seen.clear();
-        self.index.clear();
-        self.touches.clear();
-        self.filter.clear();
-        self.by_groups.clear();
-        (self.last, self.expected) = (0, 0);
+fn sum_of_products_plain(near: &[i32; 32]) -> u64 {
+    let keyed = |n: usize| u64::from((near[n] as u32).wrapping_add(WORD_KEYS[n] as u32));
+    (0..16).fold(0u64, |sum, n| sum.wrapping_add(keyed(2 * n) * keyed(2 * n + 1)))
+}
+
+/// The upper halves of the keys.
+const WORD_KEYS: [i32; 32] = {
+    let mut keys = [0; 32];
+    let mut n = 0;
+    while n < 32 {
+        keys[n] = (KEYS[n] >> 32) as i32;
+        n += 1;
     }
+    keys
+};
 
-    /// What a pattern looks up in caches, if that was listed.
+/// The same in vectors: of plain loops compilers make shuffles.
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use std::arch::x86_64::*;
+
+    /// Eight distances.
     #[inline]
-    pub fn listed(&self, number: usize) -> Option<&[Touch]> {
-        let (from, len) = self.seen.get(number)?.listed?;
-        self.touches.get(from as usize..from as usize + usize::from(len))
+    #[target_feature(enable = "avx2")]
+    fn eight(list: &[i32; 32], n: usize) -> __m256i {
+        let eight: &[i32; 8] = list[8 * n..8 * n + 8].try_into().expect("eight of them");
+        // SAFETY: these are 32 bytes.
+        unsafe { _mm256_loadu_si256(eight.as_ptr().cast()) }
     }
 
-    /// What a pattern looks up in caches.
+    /// [`super::distances`].
     #[inline]
-    pub fn touched(&mut self, number: usize, route: Route) -> &[Touch] {
-        if self.seen[number].listed.is_none() {
-            self.list(number, route);
-        }
-        self.listed(number).unwrap_or_default()
-    }
-
-    #[cold]
-    fn list(&mut self, number: usize, route: Route) {
-        let Seen { pattern, listed, .. } = &mut self.seen[number];
-        let from = self.touches.len();
-        touches(route, pattern.mask, &pattern.relative, &mut self.touches);
-        *listed = Some((from as u32, (self.touches.len() - from) as u16));
-    }
-
-    /// Counts an access, and gives the number of its pattern; none if there are too many to keep it.
-    #[inline(always)]
-    pub fn count(&mut self, mask: u32, addresses: &[u64; 32], period: u64) -> Option<usize> {
-        if self.seen.len() >= MOST {
-            let bit = bit_of(mask, addresses, period);
-            if self.filter.is_empty() {
-                self.make_filter(period);
-            }
-            if self.filter[bit / 64] >> (bit % 64) & 1 == 0 {
-                return None;
-            }
-        }
-        // In a loop the patterns mostly come in the same order again.
-        let expected = self.expected as usize;
-        if let Some(seen) = self.seen.get_mut(expected)
-            && seen.pattern.fits(mask, addresses, period)
-        {
-            seen.count += 1;
-            (self.last, self.expected) = (expected as u32, seen.next);
-            return Some(expected);
-        }
-        self.find(mask, addresses, period)
-    }
-
-    /// Counts an access, and gives the number of its pattern, if that has come by its groups before.
-    #[inline(always)]
-    pub fn count_groups(&mut self, groups: &Groups) -> Option<usize> {
-        let expected = self.expected as usize;
-        let at = match self.seen.get(expected) {
-            Some(seen) if seen.groups == *groups => expected,
-            Some(_) | None => {
-                let at = usize::from(*self.by_groups.get(groups.place())?).checked_sub(1)?;
-                if self.seen[at].groups != *groups {
-                    return None;
-                }
-                self.seen[self.last as usize].next = at as u32;
-                at
-            }
+    #[target_feature(enable = "avx2")]
+    pub fn distances(mask: u32, addresses: &[u64; 32], lead: u64, base: u64) -> Option<[i32; 32]> {
+        let (lead, base) = (_mm256_set1_epi64x(lead as i64), _mm256_set1_epi64x(base as i64));
+        let four = |n: usize| {
+            // SAFETY: four addresses from there on are within the 32.
+            let all = unsafe { _mm256_loadu_si256(addresses.as_ptr().add(4 * n).cast()) };
+            let bit = _mm256_setr_epi64x(1, 2, 4, 8);
+            let bits = _mm256_and_si256(_mm256_set1_epi64x((mask >> (4 * n)).into()), bit);
+            let active = _mm256_cmpeq_epi64(bits, bit);
+            _mm256_sub_epi64(_mm256_blendv_epi8(lead, all, active), base)
         };
-        let seen = &mut self.seen[at];
-        seen.count += 1;
-        (self.last, self.expected) = (at as u32, seen.next);
-        Some(at)
-    }
-
-    /// These are the groups of the pattern that came last.
-    pub fn name_last(&mut self, groups: &Groups) {
-        self.by_groups.resize(PLACES, 0);
-        self.by_groups[groups.place()] = self.last as u16 + 1;
-        self.seen[self.last as usize].groups = *groups;
-    }
-
-    #[cold]
-    fn make_filter(&mut self, period: u64) {
-        self.filter.resize(FILTER / 64, 0);
-        for seen in &self.seen {
-            let bit = bit_of(seen.pattern.mask, &seen.pattern.relative, period);
-            self.filter[bit / 64] |= 1 << (bit % 64);
+        let mut near = [0; 32];
+        let mut beyond = _mm256_setzero_si256();
+        for (n, near) in near.chunks_exact_mut(8).enumerate() {
+            let (low, high) =
+                (_mm256_castsi256_ps(four(2 * n)), _mm256_castsi256_ps(four(2 * n + 1)));
+            let lower = _mm256_castps_si256(_mm256_shuffle_ps::<0x88>(low, high));
+            let upper = _mm256_castps_si256(_mm256_shuffle_ps::<0xdd>(low, high));
+            let signs = _mm256_srai_epi32::<31>(lower);
+            beyond = _mm256_or_si256(beyond, _mm256_xor_si256(upper, signs));
+            let ordered = _mm256_permute4x64_epi64::<0xd8>(lower);
+            // SAFETY: the chunk has 32 bytes.
+            unsafe { _mm256_storeu_si256(near.as_mut_ptr().cast(), ordered) };
         }
+        (_mm256_testz_si256(beyond, beyond) != 0).then_some(near)
     }
 
-    #[inline(always)]
-    fn find(&mut self, mask: u32, addresses: &[u64; 32], period: u64) -> Option<usize> {
-        let (pattern, base) = Pattern::of(mask, addresses, period);
-        let hash = Pattern::hash(&pattern);
-        let at = match self.index.find(hash, |n| self.seen[n].hash == hash) {
-            Some(at) if self.seen[at].pattern == pattern => {
-                self.seen[at].count += 1;
-                at
-            }
-            Some(_) => return None,
-            None if self.seen.len() >= MOST => return None,
-            None => {
-                let at = self.seen.len();
-                let (groups, next, sectors, listed) = (Groups::NONE, at as u32, 0, None);
-                self.seen.push(Seen {
-                    count: 1,
-                    groups,
-                    next,
-                    listed,
-                    pattern,
-                    sectors,
-                    base,
-                    hash,
-                });
-                self.index.push(|n| self.seen[n].hash);
-                at
-            }
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub fn alike(a: &[i32; 32], b: &[i32; 32]) -> bool {
+        let differ = |n| _mm256_xor_si256(eight(a, n), eight(b, n));
+        let halves = [_mm256_or_si256(differ(0), differ(1)), _mm256_or_si256(differ(2), differ(3))];
+        let all = _mm256_or_si256(halves[0], halves[1]);
+        _mm256_testz_si256(all, all) != 0
+    }
+
+    /// [`super::sum_of_products`].
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub fn sum_of_products(near: &[i32; 32]) -> u64 {
+        let products = |n| {
+            let keyed = _mm256_add_epi32(eight(near, n), eight(&super::WORD_KEYS, n));
+            _mm256_mul_epu32(keyed, _mm256_srli_epi64::<32>(keyed))
         };
-        if let Some(last) = self.seen.get_mut(self.last as usize) {
-            last.next = at as u32;
-        }
-        (self.last, self.expected) = (at as u32, self.seen[at].next);
-        Some(at)
+        let sums = [
+            _mm256_add_epi64(products(0), products(1)),
+            _mm256_add_epi64(products(2), products(3)),
+        ];
+        let sum = _mm256_add_epi64(sums[0], sums[1]);
+        let sum = _mm_add_epi64(_mm256_castsi256_si128(sum), _mm256_extracti128_si256::<1>(sum));
+        (_mm_cvtsi128_si64(sum) as u64).wrapping_add(_mm_extract_epi64::<1>(sum) as u64)
+    }
+}
+
+/// Where all lanes went, by groups of eight neighbours ([`GroupedEvent`]): a shorter name of a pattern.
+///
+/// Four numbers of 32 bits: the distances of the groups' first lanes from the base. The first is below the period; in its
+/// upper byte are the bits of the groups of consecutive elements.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Groups([u64; 2]);
+
+impl Groups {
+    /// Of no pattern.
+    pub const NONE: Groups = Groups([u64::MAX; 2]);
+
+    /// The groups of an access; none if they are far apart.
+    #[inline(always)]
+    pub fn of(event: &GroupedEvent, period: u64) -> Option<Groups> {
+        let base = event.starts[0] & !(period - 1);
+        let mut fits = true;
+        let mut start = |n: usize| {
+            // SAFETY: it is a reference. Volatile, as a vector of all would wait for the stores of each.
+            let start = unsafe { std::ptr::from_ref(&event.starts[n]).read_volatile() };
+            let distance = start.wrapping_sub(base) as i64;
+            fits &= i64::from(distance as i32) == distance;
+            u64::from(distance as u32)
+        };
+        let first = start(0) | u64::from(event.consecutive) << 24;
+        let groups = Groups([first | start(1) << 32, start(2) | start(3) << 32]);
+        fits.then_some(groups)
+    }
+
+    /// A number for finding the pattern, in the upper bits.
+    #[inline(always)]
+    pub fn hash(&self) -> u64 {
+        let [a, b] = self.0;
+        let sum = a.wrapping_mul(KEYS[0]).wrapping_add(b.wrapping_mul(KEYS[1]));
+        sum.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 }
 
@@ -413,40 +255,38 @@ impl Patterns {
 mod tests {
     use super::*;
 
-    fn lanes(f: impl Fn(u64) -> u64) -> [u64; 32] {
-        std::array::from_fn(|l| f(l as u64))
-    }
-
+    /// Of random lanes, near and far, with and without inactive ones.
     #[test]
-    fn shifted_by_the_period_it_is_the_same() {
-        let mut patterns = Patterns::default();
-        for n in 0..100 {
-            for step in [4, 128, 8] {
-                let at = lanes(|l| 0x1000 + n * 256 + l * step);
-                assert_eq!(
-                    patterns.count(!0, &at, 256),
-                    Some([4, 128, 8].iter().position(|s| *s == step).unwrap())
-                );
-            }
+    fn it_keeps_the_distances_of_active_lanes() {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state >> 20
+        };
+        for n in 0..5000 {
+            let mask = if n % 3 == 0 { u32::MAX } else { next() as u32 | 1 << (next() % 32) };
+            let bits = 1 + next() % 44;
+            let from = next().wrapping_sub(next());
+            let addresses: [u64; 32] =
+                std::array::from_fn(|_| from.wrapping_add(next() & ((1 << bits) - 1)));
+            let (pattern, base) = Pattern::of(mask, &addresses, 256);
+            let lead = addresses[mask.trailing_zeros() as usize];
+            assert_eq!(base, lead & !255);
+            let expected: [u64; 32] = std::array::from_fn(|l| {
+                (if mask >> l & 1 != 0 { addresses[l] } else { lead }).wrapping_sub(base)
+            });
+            assert_eq!(pattern.relative(), expected);
+            let is_far = expected.iter().any(|d| i64::from(*d as i32) != *d as i64);
+            assert_eq!(pattern.far.is_some(), is_far);
+            assert_eq!(sum_of_products(&pattern.near), sum_of_products_plain(&pattern.near));
+            let junk =
+                std::array::from_fn(|l| if mask >> l & 1 != 0 { addresses[l] } else { next() });
+            let (same, _) = Pattern::of(mask, &junk, 256);
+            assert!(same == pattern && same.hash() == pattern.hash());
+            let mut other = addresses;
+            other[31 - mask.leading_zeros() as usize] ^= 1 << (next() % 60);
+            let (other, moved) = Pattern::of(mask, &other, 256);
+            assert!(other != pattern || moved != base);
         }
-        let counts: Vec<u64> = patterns.seen.iter().map(|s| s.count).collect();
-        assert_eq!(counts, [100, 100, 100]);
-    }
-
-    #[test]
-    fn inactive_lanes_do_not_matter() {
-        let mut patterns = Patterns::default();
-        for junk in [0, 5, 1 << 40] {
-            let at = lanes(|l| if l < 4 { 64 + l * 4 } else { junk * l });
-            assert_eq!(patterns.count(0xf, &at, 256), Some(0));
-        }
-        assert_eq!((patterns.seen.len(), patterns.seen[0].count), (1, 3));
-    }
-
-    #[test]
-    fn beyond_the_bound_accesses_come_back() {
-        let mut patterns = Patterns::default();
-        let back = (0..600).filter(|n| patterns.count(!0, &lanes(|l| l * l * n), 256).is_none());
-        assert_eq!(back.count(), 600 - MOST);
     }
 }

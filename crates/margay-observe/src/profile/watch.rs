@@ -16,7 +16,8 @@ use parking_lot::Mutex;
 
 use super::collector::Profiler;
 use super::hierarchy::{L2_LINES, LaunchCaches};
-use super::pattern::{Groups, Patterns, period};
+use super::pattern::{Groups, Pattern, period};
+use super::patterns::Patterns;
 use super::raw::{CacheCounts, LaunchCounts, RawBranch, RawVariable, Sums};
 use super::site::{self, Site};
 use super::texture::TextureCounts;
@@ -75,6 +76,7 @@ impl Observer for LaunchObserver<'_> {
             memos: (0..n).map(|_| None).collect(),
             textures: HashMap::new(),
             touched: Vec::new(),
+            recent: (Pattern::of(0, &[0; 32], PERIOD).0, 0),
             wide: is_wide(),
             runs: 0,
             epoch: self.profiler.epoch.load(Ordering::Relaxed),
@@ -158,6 +160,8 @@ pub struct Worker<'w, 'a> {
     pub textures: HashMap<(u32, u64), TextureEntry>,
     /// What an access whose pattern is not kept touches.
     touched: Vec<Touch>,
+    /// The last pattern of global memory that was new, and the lanes that are the first at their sectors.
+    recent: (Pattern, u32),
     wide: bool,
     runs: u32,
     epoch: u64,
@@ -193,7 +197,7 @@ impl Worker<'_, '_> {
             route: own.map_or(Route::Nowhere, |own| self.launch.caches.route(own, &access)),
             lanes: 0,
             executions: 0,
-            patterns: self.launch.profiler.empty_patterns(),
+            patterns: self.launch.profiler.empty_patterns(self.launch.kernel, e.at.pc),
             unkept: 0,
             unkept_counts: vec![Sums::default(); self.models.len()],
             caches: CacheCounts::default(),
@@ -219,8 +223,12 @@ impl Worker<'_, '_> {
         self.warps.fill(0);
         self.threads.fill(0);
         self.branches.fill(None);
-        let done = self.sites.iter_mut().flat_map(|entries| entries.drain(..));
-        self.launch.profiler.reuse(done.map(|entry| entry.patterns));
+        let done = self
+            .sites
+            .iter_mut()
+            .zip(0..)
+            .flat_map(|(entries, pc)| entries.drain(..).map(move |entry| (pc, entry.patterns)));
+        self.launch.profiler.reuse(self.launch.kernel, done);
         self.textures.clear();
         self.memos.fill_with(|| None);
     }
@@ -273,10 +281,13 @@ impl Worker<'_, '_> {
                 _ if late => {}
                 // Most patterns that data decide come once: no list is made before they come again.
                 Route::Global { cached } if fresh => {
-                    let relative = &seen.pattern.relative;
-                    let firsts = first_of(relative);
-                    seen.sectors = firsts.count_ones();
-                    let lanes = (base, relative, firsts);
+                    // Arrays of one index are read one after the other.
+                    if self.recent.0 != seen.pattern {
+                        self.recent = (seen.pattern.clone(), first_of(e.addresses));
+                    }
+                    let firsts = self.recent.1;
+                    seen.sectors = firsts.count_ones() as u8;
+                    let lanes = (e.addresses, firsts);
                     caches.look_at_lanes((way.1, cached), lanes, place.0, &mut entry.caches);
                 }
                 Route::Global { .. } | Route::Local { .. } | Route::Constant => {
@@ -296,7 +307,7 @@ impl Worker<'_, '_> {
             Route::Global { cached } => {
                 let firsts = first_of(e.addresses);
                 sectors = firsts.count_ones();
-                let lanes = (0, e.addresses, firsts);
+                let lanes = (e.addresses, firsts);
                 caches.look_at_lanes((way.1, cached), lanes, place.0, &mut entry.caches);
             }
             Route::Local { .. } | Route::Constant if !caches.models(e.at.smid) => {}
@@ -358,7 +369,7 @@ impl Worker<'_, '_> {
         let of = |n: &&mut Entry| n.space == space && n.lo <= lead && lead < n.hi;
         if let Some(entry) = entries.iter_mut().find(of) {
             let groups = Groups::of(e, entry.period);
-            if let Some(number) = entry.patterns.count_groups(&groups) {
+            if let Some(number) = groups.and_then(|groups| entry.patterns.count_groups(&groups)) {
                 entry.executions += 1;
                 entry.lanes += 32;
                 if entry.route != Route::Nowhere {
@@ -378,7 +389,9 @@ impl Worker<'_, '_> {
     fn meet_groups(&mut self, e: &GroupedEvent) {
         if let Some(at) = e.with_addresses(|event| self.counted_once(event)) {
             let entry = &mut self.sites[e.at.pc as usize][at];
-            entry.patterns.name_last(&Groups::of(e, entry.period));
+            if let Some(groups) = Groups::of(e, entry.period) {
+                entry.patterns.name_last(&groups);
+            }
         }
     }
 
