@@ -56,12 +56,17 @@ mod wide {
     pub fn first_of(mask: u32, values: &[u64; 32], shift: u32) -> u32 {
         let lead = mask.trailing_zeros() & 31;
         let shift_by = _mm_cvtsi32_si128(shift as i32);
-        let lead_by = _mm256_set1_epi64x((values[lead as usize] >> shift) as i64);
+        // Values may be a little below the first active one's, and shifts are of numbers without a sign.
+        const BEFORE: u64 = 1 << 48;
+        let start = (values[lead as usize] >> shift << shift).wrapping_sub(BEFORE);
+        let start_by = _mm256_set1_epi64x(start as i64);
+        let before_by = _mm256_set1_epi64x((BEFORE >> shift) as i64);
         // From the first active one on: that has 0, like what is before lane 0, and so have inactive ones.
         let from = |four: usize| {
             // SAFETY: four values from there on are within the 32.
             let v = unsafe { _mm256_loadu_si256(values.as_ptr().add(4 * four).cast()) };
-            let v = _mm256_sub_epi64(_mm256_srl_epi64(v, shift_by), lead_by);
+            let v = _mm256_srl_epi64(_mm256_sub_epi64(v, start_by), shift_by);
+            let v = _mm256_sub_epi64(v, before_by);
             _mm256_castsi256_ps(_mm256_and_si256(v, lanes(mask >> (4 * four))))
         };
         let zero = _mm256_setzero_si256();

@@ -395,7 +395,7 @@ mod tests {
                 state >> 33
             };
             for _ in 0..2000 {
-                let (from, range, mask) = (next() % 64 << 7, 1 << (next() % 14), next() as u32);
+                let (from, range, mask) = ((next() % 64) << 7, 1 << (next() % 14), next() as u32);
                 let addresses: [u64; 32] = std::array::from_fn(|_| from + next() % range);
                 let (mut expected, mut missed) = (Vec::new(), Vec::new());
                 for lane in (0..32).filter(|l| mask >> l & 1 != 0) {

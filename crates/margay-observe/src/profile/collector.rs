@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 
 use super::hierarchy::Hierarchy;
 use super::pattern::Pattern;
-use super::patterns::{Index, Patterns};
+use super::patterns::{Index, Patterns, UNKEPT};
 use super::raw::*;
 use super::site::{Site, cache_name, kind_name, places, space_name};
 use super::texture::TextureCounts;
@@ -37,7 +37,7 @@ const MOST_VARIABLES: usize = 256;
 /// Most patterns of a site that are kept for pictures and cures.
 const MOST_PATTERNS: usize = 256;
 
-/// Most bytes of room for patterns that is kept for later launches.
+/// Most bytes of patterns that are kept for later launches.
 const MOST_SPARE: usize = 32 << 20;
 
 /// Counts the accesses of all launches of this process.
@@ -58,13 +58,16 @@ pub struct Profiler {
     owner: u32,
 }
 
-/// Room for patterns from launches that have ended: it is too large to be allocated for each.
+/// Patterns from launches that have ended.
 #[derive(Default)]
 struct Spare {
-    /// By kernel and instruction, since the next launch of a kernel mostly takes as much as the last.
-    sites: HashMap<(usize, u32), Vec<Patterns>>,
+    /// By kernel and site: the next launch of a kernel mostly makes the same accesses.
+    sites: HashMap<(usize, SiteKey), Vec<Patterns>>,
     bytes: usize,
 }
+
+/// An instruction, and the space and the variable of its accesses.
+pub type SiteKey = (u32, Space, u32);
 
 #[derive(Default)]
 struct State {
@@ -96,7 +99,7 @@ struct Kernel {
     threads: Vec<u64>,
     branches: HashMap<u32, RawBranch>,
     variables: Vec<RawVariable>,
-    sites: HashMap<(u32, Space, u32), KernelSite>,
+    sites: HashMap<SiteKey, KernelSite>,
     /// By instruction and variable.
     textures: HashMap<(u32, u32), TextureCounts>,
 }
@@ -165,24 +168,24 @@ impl Profiler {
         view.bank_mode == BankMode::EightByte && self.wide_models.iter().any(heeds)
     }
 
-    /// Patterns of a site that has none yet: an instruction of a kernel.
-    pub(super) fn empty_patterns(&self, kernel: usize, pc: u32) -> Patterns {
+    /// Patterns of a kernel's site of which none has come yet.
+    pub(super) fn empty_patterns(&self, kernel: usize, site: SiteKey) -> Patterns {
         let mut spare = self.spare.lock();
-        let patterns = spare.sites.get_mut(&(kernel, pc)).and_then(Vec::pop).unwrap_or_default();
+        let patterns = spare.sites.get_mut(&(kernel, site)).and_then(Vec::pop).unwrap_or_default();
         spare.bytes -= patterns.bytes();
         patterns
     }
 
-    /// Takes patterns of a kernel's instructions back that were handed in.
-    pub(super) fn reuse(&self, kernel: usize, done: impl Iterator<Item = (u32, Patterns)>) {
+    /// Takes patterns of a kernel's sites back that were handed in.
+    pub(super) fn reuse(&self, kernel: usize, done: impl Iterator<Item = (SiteKey, Patterns)>) {
         let mut spare = self.spare.lock();
-        for (pc, mut patterns) in done {
+        for (site, mut patterns) in done {
             if spare.bytes + patterns.bytes() > MOST_SPARE {
                 *spare = Spare::default();
             }
             patterns.clear();
             spare.bytes += patterns.bytes();
-            spare.sites.entry((kernel, pc)).or_default().push(patterns);
+            spare.sites.entry((kernel, site)).or_default().push(patterns);
         }
     }
 
@@ -206,7 +209,7 @@ impl Profiler {
     }
 
     /// Takes a worker's counts in.
-    pub(super) fn take(&self, launch: &LaunchObserver<'_>, worker: &Worker<'_, '_>) {
+    pub(super) fn take(&self, launch: &LaunchObserver<'_>, worker: &mut Worker<'_, '_>) {
         let program = launch.view.program;
         let mut state = self.state.lock();
         let state = &mut *state;
@@ -231,7 +234,7 @@ impl Profiler {
                 to.lanes += from.lanes;
                 to.taken += from.taken;
             }
-            for entry in &worker.sites[pc] {
+            for entry in &mut worker.sites[pc] {
                 let key = (pc as u32, entry.space, entry.variable);
                 let site = kernel.sites.entry(key).or_insert_with(|| KernelSite {
                     site: entry.site,
@@ -346,7 +349,7 @@ fn texture_site(pc: u32, variable: u32, counts: &TextureCounts, models: usize) -
 }
 
 impl KernelSite {
-    fn take(&mut self, models: &[MemoryModel], entry: &super::watch::Entry) {
+    fn take(&mut self, models: &[MemoryModel], entry: &mut super::watch::Entry) {
         self.executions += entry.executions;
         self.lanes += entry.lanes;
         self.unkept += entry.unkept;
@@ -354,12 +357,16 @@ impl KernelSite {
         for (to, from) in self.counts.iter_mut().zip(&entry.unkept_counts) {
             to.merge(from);
         }
-        for seen in &entry.patterns.seen {
+        for &number in &entry.patterns.came {
+            let seen = &mut entry.patterns.seen[usize::from(number)];
             let (times, pattern) = (seen.count, &seen.pattern);
-            let hash = pattern.hash();
-            let is = |n: usize| self.kept[n].pattern == *pattern;
-            if let Some(known) = self.index.find(hash, is) {
-                let kept = &mut self.kept[known];
+            let mut hash = None;
+            if seen.kept == UNKEPT {
+                let is = |n: usize| self.kept[n].pattern == *pattern;
+                let known = self.index.find(*hash.insert(pattern.hash()), is);
+                seen.kept = known.map_or(UNKEPT, |n| n as u16);
+            }
+            if let Some(kept) = self.kept.get_mut(usize::from(seen.kept)) {
                 kept.count += times;
                 for (sums, cost) in self.counts.iter_mut().zip(&kept.costs) {
                     sums.add(cost, times);
@@ -381,6 +388,8 @@ impl KernelSite {
             if room {
                 let (pattern, base, variable) = (pattern.clone(), seen.base, entry.lo);
                 self.kept.push(Kept { pattern, count: times, base, variable, costs });
+                let hash = hash.unwrap_or_default();
+                seen.kept = self.kept.len() as u16 - 1;
                 self.index.push(hash, |n| self.kept[n].pattern.hash());
             } else {
                 self.unkept += times;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The patterns of one site, each with how often it came.
+//! The patterns of one site, each with how often it came in a launch.
+//!
+//! They are known from launch to launch, with what they look up in caches: programs repeat launches. What is counted does
+//! not depend on that.
 
 use super::pattern::{Groups, KEYS, Pattern};
 use super::touches::{Route, Touch, touches};
@@ -13,6 +16,7 @@ const PLACES: usize = 128;
 /// A pattern, how often it came, and where first. In this order it takes three lines of the processor's cache.
 #[repr(C, align(64))]
 pub struct Seen {
+    /// 0 if it has not come in this launch.
     pub count: u64,
     /// Another name of the pattern, if it has come by that.
     groups: Groups,
@@ -23,6 +27,8 @@ pub struct Seen {
     from: u32,
     /// The pattern that came after it last time.
     next: u16,
+    /// Its number among those that are kept of all launches; [`UNKEPT`] if it is none or nobody looked.
+    pub kept: u16,
     /// Address of the base when it came first.
     pub base: u64,
     pub pattern: Pattern,
@@ -32,6 +38,21 @@ const _: () = assert!(size_of::<Seen>() == 192);
 
 /// More than any pattern touches: a line for each lane and word.
 const UNLISTED: u16 = u16::MAX;
+/// See [`Seen::kept`].
+pub const UNKEPT: u16 = u16::MAX;
+
+impl Seen {
+    fn new(pattern: Pattern) -> Seen {
+        let (groups, sectors, touches, from) = (Groups::NONE, 0, UNLISTED, 0);
+        Seen { count: 0, groups, sectors, touches, from, next: 0, kept: UNKEPT, base: 0, pattern }
+    }
+
+    /// Whether it comes for the first time ever.
+    #[inline(always)]
+    pub fn is_fresh(&self) -> bool {
+        self.count == 1 && self.sectors == 0 && self.touches == UNLISTED
+    }
+}
 
 /// Numbers by hash.
 #[derive(Default)]
@@ -109,6 +130,8 @@ fn bit_of(mask: u32, addresses: &[u64; 32], period: u64) -> usize {
 #[derive(Default)]
 pub struct Patterns {
     pub seen: Vec<Seen>,
+    /// Numbers of those that have come in this launch, in order of the first time.
+    pub came: Vec<u16>,
     index: Index,
     /// What patterns look up in caches, one after the other.
     touches: Vec<Touch>,
@@ -116,6 +139,8 @@ pub struct Patterns {
     filter: Vec<u64>,
     /// One more than the number of a pattern whose groups have this place; 0 for none.
     by_groups: Vec<u16>,
+    /// How many patterns are known from launches before.
+    known: u16,
     last: u16,
     /// The pattern that is to be expected: the last one's next.
     expected: u16,
@@ -130,20 +155,34 @@ impl Patterns {
     /// Bytes of its room.
     pub fn bytes(&self) -> usize {
         self.seen.capacity() * size_of::<Seen>()
+            + self.came.capacity() * size_of::<u16>()
             + self.touches.capacity() * size_of::<Touch>()
             + self.index.slots.capacity() * size_of::<u32>()
             + self.filter.capacity() * size_of::<u64>()
             + self.by_groups.capacity() * size_of::<u16>()
     }
 
-    /// Forgets all patterns, but keeps the room for others.
+    /// Forgets what came, for another launch; and all patterns if they are too many, or most of those that came were new
+    /// beside others that were known.
     pub fn clear(&mut self) {
-        self.seen.clear();
-        self.index.clear();
-        self.touches.clear();
+        let known = self.came.iter().filter(|&&number| number < self.known).count();
+        let repeats = self.known == 0 || 2 * known >= self.came.len();
+        for &number in &self.came {
+            self.seen[usize::from(number)].count = 0;
+        }
+        // Another launch mostly begins like this one.
+        self.expected = self.came.first().copied().unwrap_or(0);
+        self.last = self.expected;
+        self.came.clear();
         self.filter.clear();
-        self.by_groups.clear();
-        (self.last, self.expected) = (0, 0);
+        if self.seen.len() > MOST || !repeats {
+            self.seen.clear();
+            self.index.clear();
+            self.touches.clear();
+            self.by_groups.clear();
+            (self.last, self.expected) = (0, 0);
+        }
+        self.known = self.seen.len() as u16;
     }
 
     /// What a pattern looks up in caches.
@@ -168,7 +207,7 @@ impl Patterns {
     /// Counts an access, and gives the number of its pattern; none if there are too many to keep it.
     #[inline(always)]
     pub fn count(&mut self, mask: u32, addresses: &[u64; 32], period: u64) -> Option<usize> {
-        if self.seen.len() >= MOST {
+        if self.came.len() >= MOST {
             let bit = bit_of(mask, addresses, period);
             if self.filter.is_empty() {
                 self.make_filter(period);
@@ -180,35 +219,47 @@ impl Patterns {
         // In a loop the patterns mostly come in the same order again.
         let expected = usize::from(self.expected);
         let (pattern, base) = Pattern::of(mask, addresses, period);
-        if let Some(seen) = self.seen.get_mut(expected)
-            && seen.pattern == pattern
-        {
-            seen.count += 1;
-            (self.last, self.expected) = (expected as u16, seen.next);
-            return Some(expected);
+        match self.seen.get(expected) {
+            Some(seen) if seen.pattern == pattern => self.add(expected, base),
+            Some(_) | None => {
+                let number = self.find(pattern)?;
+                self.add(number, base)
+            }
         }
-        self.find(pattern, base)
+    }
+
+    /// Counts an access of a pattern, unless too many others have come before.
+    #[inline(always)]
+    fn add(&mut self, number: usize, base: u64) -> Option<usize> {
+        let seen = &mut self.seen[number];
+        if seen.count == 0 {
+            if self.came.len() >= MOST {
+                return None;
+            }
+            seen.base = base;
+            self.came.push(number as u16);
+        }
+        seen.count += 1;
+        (self.last, self.expected) = (number as u16, seen.next);
+        Some(number)
     }
 
     /// Counts an access, and gives the number of its pattern, if that has come by its groups before.
     #[inline(always)]
-    pub fn count_groups(&mut self, groups: &Groups) -> Option<usize> {
+    pub fn count_groups(&mut self, groups: &Groups, base: u64) -> Option<usize> {
         let expected = usize::from(self.expected);
-        let at = match self.seen.get(expected) {
+        let number = match self.seen.get(expected) {
             Some(seen) if seen.groups == *groups => expected,
             Some(_) | None => {
-                let at = usize::from(*self.by_groups.get(place(groups))?).checked_sub(1)?;
-                if self.seen[at].groups != *groups {
+                let number = usize::from(*self.by_groups.get(place(groups))?).checked_sub(1)?;
+                if self.seen[number].groups != *groups {
                     return None;
                 }
-                self.seen[usize::from(self.last)].next = at as u16;
-                at
+                self.seen[usize::from(self.last)].next = number as u16;
+                number
             }
         };
-        let seen = &mut self.seen[at];
-        seen.count += 1;
-        (self.last, self.expected) = (at as u16, seen.next);
-        Some(at)
+        self.add(number, base)
     }
 
     /// These are the groups of the pattern that came last.
@@ -221,42 +272,27 @@ impl Patterns {
     #[cold]
     fn make_filter(&mut self, period: u64) {
         self.filter.resize(FILTER / 64, 0);
-        for seen in &self.seen {
+        for seen in self.came.iter().map(|&number| &self.seen[usize::from(number)]) {
             let bit = bit_of(seen.pattern.mask, &seen.pattern.relative(), period);
             self.filter[bit / 64] |= 1 << (bit % 64);
         }
     }
 
+    /// The number of a pattern, which is new or known; none if there are too many to keep it.
     #[inline(always)]
-    fn find(&mut self, pattern: Pattern, base: u64) -> Option<usize> {
+    fn find(&mut self, pattern: Pattern) -> Option<usize> {
         let hash = pattern.hash();
-        let at = match self.index.find(hash, |n| self.seen[n].pattern == pattern) {
-            Some(at) => {
-                self.seen[at].count += 1;
-                at
-            }
-            None if self.seen.len() >= MOST => return None,
+        let number = match self.index.find(hash, |n| self.seen[n].pattern == pattern) {
+            Some(number) => number,
+            None if self.came.len() >= MOST => return None,
             None => {
-                let at = self.seen.len();
-                self.seen.push(Seen {
-                    count: 1,
-                    groups: Groups::NONE,
-                    sectors: 0,
-                    touches: UNLISTED,
-                    from: 0,
-                    next: at as u16,
-                    base,
-                    pattern,
-                });
+                self.seen.push(Seen::new(pattern));
                 self.index.push(hash, |n| self.seen[n].pattern.hash());
-                at
+                self.seen.len() - 1
             }
         };
-        if let Some(last) = self.seen.get_mut(usize::from(self.last)) {
-            last.next = at as u16;
-        }
-        (self.last, self.expected) = (at as u16, self.seen[at].next);
-        Some(at)
+        self.seen[usize::from(self.last)].next = number as u16;
+        Some(number)
     }
 }
 
@@ -297,7 +333,31 @@ mod tests {
     #[test]
     fn beyond_the_bound_accesses_come_back() {
         let mut patterns = Patterns::default();
-        let back = (0..600).filter(|n| patterns.count(!0, &lanes(|l| l * l * n), 256).is_none());
-        assert_eq!(back.count(), 600 - MOST);
+        let mut back = |n| patterns.count(!0, &lanes(|l| l * l * n), 256).is_none();
+        assert_eq!((0..600).filter(|n| back(*n)).count(), 600 - MOST);
+    }
+
+    /// What is known from launches before does not change what is counted.
+    #[test]
+    fn launches_count_apart() {
+        let mut kept = Patterns::default();
+        let mut state = 1u64;
+        for launch in 0..40 {
+            let mut fresh = Patterns::default();
+            let range = [3, 40, 700, 2000][launch % 4];
+            for _ in 0..1500 {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let n = (state >> 33) % range;
+                let at = lanes(|l| (launch as u64) << 12 | (l * l * n));
+                let expected = fresh.count(!0, &at, 256).map(|n| fresh.seen[n].count);
+                assert_eq!(kept.count(!0, &at, 256).map(|n| kept.seen[n].count), expected);
+            }
+            let all = |patterns: &Patterns| -> Vec<(u64, u64, [u64; 32])> {
+                let seen = patterns.came.iter().map(|&n| &patterns.seen[usize::from(n)]);
+                seen.map(|s| (s.count, s.base, s.pattern.relative())).collect()
+            };
+            assert_eq!(all(&kept), all(&fresh));
+            kept.clear();
+        }
     }
 }

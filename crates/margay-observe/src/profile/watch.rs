@@ -197,7 +197,10 @@ impl Worker<'_, '_> {
             route: own.map_or(Route::Nowhere, |own| self.launch.caches.route(own, &access)),
             lanes: 0,
             executions: 0,
-            patterns: self.launch.profiler.empty_patterns(self.launch.kernel, e.at.pc),
+            patterns: self
+                .launch
+                .profiler
+                .empty_patterns(self.launch.kernel, (e.at.pc, space, variable)),
             unkept: 0,
             unkept_counts: vec![Sums::default(); self.models.len()],
             caches: CacheCounts::default(),
@@ -219,15 +222,15 @@ impl Worker<'_, '_> {
     }
 
     fn hand_in(&mut self) {
-        self.launch.profiler.take(self.launch, self);
+        let launch = self.launch;
+        launch.profiler.take(launch, self);
         self.warps.fill(0);
         self.threads.fill(0);
         self.branches.fill(None);
-        let done = self
-            .sites
-            .iter_mut()
-            .zip(0..)
-            .flat_map(|(entries, pc)| entries.drain(..).map(move |entry| (pc, entry.patterns)));
+        let done = self.sites.iter_mut().zip(0..).flat_map(|(entries, pc)| {
+            let key = move |entry: &Entry| (pc, entry.space, entry.variable);
+            entries.drain(..).map(move |entry| (key(&entry), entry.patterns))
+        });
         self.launch.profiler.reuse(self.launch.kernel, done);
         self.textures.clear();
         self.memos.fill_with(|| None);
@@ -274,7 +277,7 @@ impl Worker<'_, '_> {
         let first_of = |addresses| first_of(e.mask, addresses, SECTOR.trailing_zeros());
         if let Some(n) = entry.patterns.count(e.mask, e.addresses, entry.period) {
             let seen = &mut entry.patterns.seen[n];
-            let fresh = seen.count == 1;
+            let fresh = seen.is_fresh();
             seen.count += times - 1;
             match route {
                 Route::Nowhere => {}
@@ -368,14 +371,16 @@ impl Worker<'_, '_> {
         let entries = &mut self.sites[e.at.pc as usize];
         let of = |n: &&mut Entry| n.space == space && n.lo <= lead && lead < n.hi;
         if let Some(entry) = entries.iter_mut().find(of) {
-            let groups = Groups::of(e, entry.period);
-            if let Some(number) = groups.and_then(|groups| entry.patterns.count_groups(&groups)) {
+            let base = lead & !(entry.period - 1);
+            if let Some(groups) = Groups::of(e, entry.period)
+                && let Some(number) = entry.patterns.count_groups(&groups, base)
+            {
                 entry.executions += 1;
                 entry.lanes += 32;
                 if entry.route != Route::Nowhere {
                     let way = (entry.route, entry.site.kind);
                     let touched = entry.patterns.touched(number, entry.route);
-                    let (base, place) = (lead & !(entry.period - 1), (e.at.smid, e.at.warp));
+                    let place = (e.at.smid, e.at.warp);
                     self.launch.caches.look(way, (base, touched), place, &mut entry.caches);
                 }
                 return;
