@@ -286,7 +286,7 @@ pub struct CacheCounts {
     /// Sectors of loads.
     pub l1_hits: u64,
     pub l1_misses: u64,
-    /// The same, of one line in eight.
+    /// The same in L2, of the lines that it is modelled on.
     pub l2_hits: u64,
     pub l2_misses: u64,
     /// Constant loads: one for each different address.
