@@ -34,6 +34,16 @@ fn kernel(body: &str) -> String {
 
 /// What is found, and what the buffers hold at the end.
 fn run(text: &str, engine: Engine, threads: u32, wanted: &[Check]) -> (String, Vec<u8>) {
+    run_with(text, engine, threads, wanted, |_| {})
+}
+
+fn run_with(
+    text: &str,
+    engine: Engine,
+    threads: u32,
+    wanted: &[Check],
+    set_up: impl FnOnce(&Checks),
+) -> (String, Vec<u8>) {
     let mut bench = Bench::new(&["h200"]);
     (bench.engine, bench.seed) = (Some(engine), None);
     let module = bench.load_text(text);
@@ -45,6 +55,7 @@ fn run(text: &str, engine: Engine, threads: u32, wanted: &[Check]) -> (String, V
     ));
     std::fs::create_dir_all(&directory).unwrap();
     let checks = Checks::start(&directory, wanted, Filter::default());
+    set_up(&checks);
     let bytes: Vec<u8> = (0..BYTES as u32).map(|i| ((i * 7) >> 3) as u8).collect();
     let buffers: Vec<u64> = (0..3).map(|_| bench.buffer(&bytes)).collect();
     for (n, &to) in buffers.iter().enumerate() {
@@ -85,10 +96,29 @@ fn both(body: &str, threads: u32) -> String {
             "{threads} threads: {body}\n--- interpreted\n{interpreted}\n--- compiled\n{compiled}"
         );
         if wanted == ALL {
+            let (single, three) =
+                run_with(&text, Engine::Jit, threads, wanted, Checks::look_one_by_one);
+            assert!(
+                two == three && pairs(&compiled) == pairs(&single),
+                "{threads} threads: {body}\n--- by rounds\n{compiled}\n--- one by one\n{single}"
+            );
             return compiled;
         }
     }
     unreachable!("all checks are the last")
+}
+
+/// Each finding's code, with the lines that it names: which of many threads stands for all may differ.
+fn pairs(findings: &str) -> BTreeSet<(String, Vec<u64>)> {
+    let list: Vec<serde_json::Value> = serde_json::from_str(findings).unwrap();
+    let pair = |finding: &serde_json::Value| {
+        let line = |actor: &serde_json::Value| actor["source"]["ptx_line"].as_u64().unwrap_or(0);
+        let mut lines: Vec<u64> =
+            finding["actors"].as_array().into_iter().flatten().map(line).collect();
+        lines.sort_unstable();
+        (finding["code"].to_string(), lines)
+    };
+    list.iter().map(pair).collect()
 }
 
 fn found(findings: &str, code: &str) -> bool {
@@ -194,6 +224,7 @@ impl Random {
 /// A body of accesses in one form or another, with barriers between some.
 fn random_body(random: &mut Random) -> String {
     let mut body = String::from("mov.u32 %r20, 1; mov.u64 %rd20, 2; mov.u32 %r40, 0;\n");
+    let bytes = random.below(4) == 0;
     for n in 0..3 + random.below(8) {
         let index = match random.below(7) {
             0 => "mov.u32 %r30, %r1;".to_owned(),
@@ -206,7 +237,16 @@ fn random_body(random: &mut Random) -> String {
         };
         let (width, value) =
             [("u32", "%r20"), ("u32", "%r20"), ("u64", "%rd20")][random.below(3) as usize];
-        let size = if width == "u64" { 8 } else { 4 };
+        // Some kernels have smaller accesses, too.
+        let width =
+            if bytes && random.below(3) == 0 { ["u8", "u16"][n as usize % 2] } else { width };
+        let value = if width == "u8" || width == "u16" { "%r20" } else { value };
+        let size = match width {
+            "u8" => 1,
+            "u16" => 2,
+            "u32" => 4,
+            _ => 8,
+        };
         let (space, address) = match random.below(4) {
             0 => ("global", "%rd1"),
             1 => ("global", "%rd2"),
@@ -226,13 +266,14 @@ fn random_body(random: &mut Random) -> String {
         let access = match random.below(7) {
             0..=2 => format!("{guard}ld.{space}.{width} {value}, [{at}];"),
             3..=4 => format!("{guard}st.{space}.{width} [{at}], {value};"),
-            5 => format!("red.{space}.add.u32 [{at}], 1;"),
+            5 if size >= 4 => format!("red.{space}.add.u32 [{at}], 1;"),
             _ => format!("st.{space}.{width} [{at}], {value};"),
         };
         let _ =
             writeln!(body, "{index} {place} setp.lt.u32 %p2, %r1, {}; {access}", random.below(70));
         match random.below(9) {
             0..=2 => body.push_str("bar.sync 0;\n"),
+            8 => body.push_str("bar.warp.sync 0xffffffff;\n"),
             3 => body.push_str("mov.u32 %r20, %r1; mov.u64 %rd20, 3;\n"),
             4 => {
                 let _ = writeln!(

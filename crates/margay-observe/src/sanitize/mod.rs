@@ -21,7 +21,7 @@ pub mod view;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use margay_exec::launch::{LaunchFailure, LaunchStats};
 use margay_exec::mem::AllocationInfo;
@@ -110,6 +110,8 @@ pub struct Checks {
     /// Which bytes of global memory were ever written.
     globals: init::memory::Globals,
     owner: u32,
+    /// See [`Checks::look_one_by_one`].
+    one_by_one: AtomicBool,
 }
 
 impl Checks {
@@ -130,7 +132,13 @@ impl Checks {
             streams: Streams::default(),
             globals: init::memory::Globals::default(),
             owner: std::process::id(),
+            one_by_one: AtomicBool::new(false),
         })
+    }
+
+    /// From now on looks for races at each access of shared memory by itself: slower, with the same findings. For tests.
+    pub fn look_one_by_one(&self) {
+        self.one_by_one.store(true, Ordering::Relaxed);
     }
 
     /// What was found so far.
@@ -187,11 +195,9 @@ impl Tool for Checks {
             let view = || View::new(launch, &self.sink);
             match check {
                 Check::Race => {
-                    observers.push(Box::new(race::RaceObserver::new(
-                        view(),
-                        written.clone(),
-                        launch.memory,
-                    )));
+                    let mut race = race::RaceObserver::new(view(), written.clone(), launch.memory);
+                    race.one_by_one = self.one_by_one.load(Ordering::Relaxed);
+                    observers.push(Box::new(race));
                     observers.extend(self.streams.observer(launch, view()));
                 }
                 Check::Sync => observers.push(Box::new(sync::SyncObserver::new(view()))),

@@ -105,7 +105,8 @@ impl Look<'_, '_, '_> {
         let joined = std::mem::take(&mut self.quick.joined);
         if joined != 0 {
             let Looker { me, .. } = self.looker;
-            state.note(me.warp, joined, state.clock.stamp(me.warp), false);
+            // That of the access, which may be one of the past.
+            state.note(me.warp, joined, self.mark.stamp, false);
         }
         self.last = None;
     }

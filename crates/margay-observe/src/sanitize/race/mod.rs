@@ -15,11 +15,12 @@ pub mod order;
 mod packed;
 mod page;
 mod quick;
-mod reads;
 mod report;
+mod round;
 pub mod shadow;
 mod short;
 mod state;
+mod table;
 mod unordered;
 mod watch;
 

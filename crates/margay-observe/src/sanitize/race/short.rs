@@ -9,15 +9,13 @@ use margay_ir::Space;
 use super::look;
 use super::order::{Thread, Tick};
 use super::page::{LINE, Page, Row};
-use super::reads::{Place, Steps};
+use super::round::Place;
 use super::shadow::{Cell, Kind, Mark, PAGE, Width};
 use super::state::State;
+use super::table::Effect;
 use super::unordered::Looker;
 use super::watch::{RaceObserver, RaceWatch};
 use crate::sanitize::form::Order;
-
-/// Instructions whose steps a worker knows to be known.
-pub const NEAR_SITES: usize = 64;
 
 impl RaceObserver<'_> {
     /// As [`RaceObserver::ordered`], for all lanes of a warp that knows of others by barriers alone; `None` if it is not
@@ -75,34 +73,38 @@ impl RaceObserver<'_> {
 }
 
 impl RaceWatch<'_, '_> {
-    /// Looks at the reads that were kept.
+    /// Looks at what was kept of the round.
     #[cold]
     pub(super) fn look_back(&mut self, state: &mut State) {
-        if state.reads.is_empty() {
-            return;
+        let past = state.round.take();
+        if past.list.is_empty() {
+            return state.round.give_back(past);
         }
         let before = state.is_of_shared();
-        let kept = std::mem::take(&mut state.reads);
-        let ctaid = self.all.view.ctaid(state.clock.id);
-        for read in kept.list() {
-            let addresses = match read.place {
-                Place::Spread(number) => kept.spread(number),
+        for kept in &past.list {
+            let addresses = match kept.place {
+                Place::Spread(number) => past.spread(number),
                 Place::Steps { site, base, factor } => {
-                    self.all.steps.read().get(&site).map(|s| s.addresses(base, factor))
+                    self.all.steps_of(site).map(|s| s.addresses(base, factor))
                 }
             };
             // Each has one.
             let Some(addresses) = &addresses else { continue };
-            let (access, space, named) = (Access::Read, Space::Shared, Space::Shared);
-            let at = EventPlace { ctaid, warp: read.warp, pc: read.pc, smid: 0 };
-            let (bytes, mask) = (read.bytes, read.mask);
-            let (values, compiled) = (None, true);
+            let (access, space, named) = (kept.access, Space::Shared, Space::Shared);
+            let warp = u32::from(kept.party.warp);
+            let at = EventPlace {
+                ctaid: self.all.view.ctaid(state.clock.id),
+                warp,
+                pc: kept.pc,
+                smid: 0,
+            };
+            let (bytes, mask) = (kept.party.bytes, kept.party.mask);
+            let (values, compiled) = (past.values(kept), true);
             let event =
                 AccessEvent { at, space, named, access, bytes, mask, addresses, values, compiled };
-            self.look(state, &event, Some(read.stamp));
+            self.look(state, &event, Some(kept.stamp));
         }
-        state.reads = kept;
-        state.reads.forget();
+        state.round.give_back(past);
         state.turn_to(before);
     }
 
@@ -152,17 +154,13 @@ impl RaceWatch<'_, '_> {
         let stamp = state.clock.stamp(warp);
         let reads = event.access == Access::Read;
         let shared = event.space == Space::Shared;
-        if shared && reads && event.base < 1 << 24 && !state.wrote {
-            let near = &mut self.sites[(event.site >> 4 ^ event.site >> 10) as usize % NEAR_SITES];
-            if *near != event.site {
-                all.steps.write().entry(event.site).or_insert_with(|| Steps::of(event));
-                *near = event.site;
+        if shared && event.base < 1 << 24 {
+            let effect = if reads { Effect::Read } else { Effect::Write };
+            if state.round.keep(event, effect, stamp, self.steps(event), |site| all.steps_of(site))
+            {
+                return true;
             }
-            if !state.reads.keep(event, stamp) {
-                self.look_back(state);
-                state.reads.keep(event, stamp);
-            }
-            return true;
+            self.look_back(state);
         }
         let Some((low, form)) = self.forms.find(event) else { return false };
         if !shared && self.is_quiet(event.access, low, form.span) {
@@ -179,7 +177,7 @@ impl RaceWatch<'_, '_> {
             return true;
         }
         let whole = form.order == Order::Row && low.is_multiple_of(LINE) && simple && uniform;
-        if !whole || shared && (low + form.span > PAGE * 64 || !state.reads.is_empty()) {
+        if !whole || shared && (low + form.span > PAGE * 64 || !state.round.is_empty()) {
             return false;
         }
         let block = state.clock.id;
@@ -208,8 +206,8 @@ impl RaceWatch<'_, '_> {
                 return false;
             }
         }
-        if shared && !reads {
-            state.wrote = true;
+        if shared {
+            state.round.pass(!reads);
         }
         true
     }

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::order::{Block, Stamps, Tick, Time};
 use super::page::Page;
-use super::reads::Reads;
+use super::round::Round;
 use super::shadow;
 use super::unordered::Unordered;
 
@@ -19,10 +19,8 @@ pub type Used = Arc<RwLock<Vec<[Stamps; 2]>>>;
 pub struct State {
     pub clock: Block,
     pub shared: Page,
-    /// Whether shared memory was written since all threads of the block met, and reads since that are still to be
-    /// looked at.
-    pub wrote: bool,
-    pub reads: Reads,
+    /// What was done to shared memory since all threads of the block met.
+    pub round: Round,
     pub used: Used,
     pub unordered: Unordered,
     /// What the clock of the other memory is, where barriers order one kind of memory alone; and which that is.
@@ -54,8 +52,14 @@ fn unused(clock: &Block) -> Used {
 }
 
 impl State {
-    /// A block that begins; `apart`: with an order for each kind of memory.
-    pub fn new(id: u32, threads: u32, shared_bytes: u32, time: &Time, apart: bool) -> State {
+    /// A block that begins, with so much shared memory; `apart`: with an order for each kind of memory.
+    pub fn new(
+        id: u32,
+        threads: u32,
+        (shared_bytes, round): (u32, Round),
+        time: &Time,
+        apart: bool,
+    ) -> State {
         let clock = Block::new(id, threads, time);
         let used = unused(&clock);
         let other = apart.then(|| {
@@ -67,8 +71,7 @@ impl State {
         State {
             clock,
             shared: shadow::of_shared(shared_bytes),
-            wrote: false,
-            reads: Reads::default(),
+            round,
             used,
             unordered: Unordered::default(),
             other,
@@ -121,8 +124,8 @@ impl State {
         self.other.is_some()
     }
 
-    /// For another block.
-    pub fn renew(&mut self, id: u32, time: &Time) {
+    /// For another block; `open`: see [`Round::begin`].
+    pub fn renew(&mut self, id: u32, time: &Time, open: bool) {
         self.turn_to(false);
         self.clock.renew(id, time);
         if let Some(other) = &mut self.other {
@@ -131,8 +134,7 @@ impl State {
             other.floors.version = None;
         }
         self.shared.forget();
-        self.wrote = false;
-        self.reads.forget();
+        self.round.begin(open);
         // Where stamps of widened marks are kept on, marks of the block may be looked at still.
         let kept = |used: &Used| used.read().iter().flatten().any(|used| !used.is_empty());
         if Arc::strong_count(&self.used) > 1 || kept(&self.used) {

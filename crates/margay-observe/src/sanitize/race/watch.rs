@@ -23,11 +23,11 @@ use super::look::Look;
 use super::order::{Block, Knowledge, Stamps, Strong, SyncVariable, Thread, Tick, Time};
 use super::page::Page;
 use super::quick::Quick;
-use super::reads::Steps;
 use super::report::Pair;
+use super::round::{Round, Steps};
 use super::shadow::{self, Cell, Kind, Mark, PAGE, Shadow, Width};
-use super::short::NEAR_SITES;
 use super::state::{State, Used};
+use super::table::Effect;
 use super::unordered::Looker;
 use crate::sanitize::form::Forms;
 use crate::sanitize::view::View;
@@ -59,9 +59,19 @@ fn barrier_order(program: &Program, pc: u32) -> BarOrder {
     }
 }
 
+/// Bytes of an access of shared memory, as a shift, as far as that is up to 4.
+fn shared_unit(program: &Program, pc: u32) -> Option<u32> {
+    let Code::Inst(inst) = program.instruction(pc)?.code else { return None };
+    let (Attr::Mem(mem) | Attr::Atom { mem, .. }) = &inst.attr else { return None };
+    let shared = matches!(mem.space, Space::Shared | Space::Generic);
+    shared.then(|| (inst.ty.bits() / 8).clamp(1, 4).ilog2())
+}
+
 const SYNC_SHARDS: usize = 64;
 /// Pages that a worker finds again without a lock.
 const NEAR_PAGES: usize = 512;
+/// Instructions whose steps it finds so.
+const NEAR_SITES: usize = 64;
 
 /// Watches one launch.
 pub struct RaceObserver<'a> {
@@ -87,7 +97,11 @@ pub struct RaceObserver<'a> {
     /// A store left the memory that its pointer points into.
     pub(super) strayed: AtomicBool,
     /// How the lanes' addresses lie to each other, by the numbers of instructions of compiled code.
-    pub(super) steps: RwLock<HashMap<u64, Steps>>,
+    pub(super) steps: RwLock<HashMap<u64, Arc<Steps>>>,
+    /// What no access of shared memory is smaller than: a shift.
+    unit: u32,
+    /// No accesses of shared memory are kept: see [`Round`].
+    pub one_by_one: bool,
 }
 
 impl<'a> RaceObserver<'a> {
@@ -122,6 +136,11 @@ impl<'a> RaceObserver<'a> {
             memory,
             strayed: AtomicBool::new(false),
             steps: RwLock::default(),
+            unit: (0..program.code_len())
+                .filter_map(|pc| shared_unit(program, pc))
+                .min()
+                .unwrap_or(2),
+            one_by_one: false,
         }
     }
 
@@ -130,12 +149,34 @@ impl<'a> RaceObserver<'a> {
         let view = &self.view;
         let make = || {
             let (threads, shared) = (view.threads(), view.shared_bytes);
-            let mut state = State::new(block, threads, shared, &self.time, self.apart);
-            // Other blocks may write there at any time.
-            state.wrote = view.has_clusters();
+            let bytes = u64::from(shared).next_multiple_of(4);
+            let mut round = Round::new(bytes, self.unit, !self.independent);
+            round.begin(self.is_open());
+            let state = State::new(block, threads, (shared, round), &self.time, self.apart);
             Arc::new(Mutex::new(state))
         };
         blocks.entry(block).or_insert_with(make).clone()
+    }
+
+    /// Whether other blocks may access a block's shared memory at any time, or it is to be so.
+    fn is_open(&self) -> bool {
+        self.one_by_one || self.view.has_clusters()
+    }
+
+    /// What an access does to shared memory where that is all there is to it: nobody learns anything by it.
+    fn effect(&self, state: &State, event: &AccessEvent<'_>) -> Option<Effect> {
+        let role = self.roles[event.at.pc as usize]?;
+        if !role.atomic && role.sem == Sem::Weak {
+            return match event.access {
+                Access::Read => Some(Effect::Read),
+                Access::Write => Some(Effect::Write),
+                Access::Atomic => None,
+            };
+        }
+        let before_model = !self.independent && role.sem == Sem::Volatile;
+        let quiet = !self.synchronises.load(Ordering::Relaxed)
+            && !state.clock.any_may_release(event.at.warp as u16, role.sem);
+        (event.access != Access::Read && !before_model && quiet).then_some(Effect::Strong)
     }
 
     /// Whether what `mark` stands for happens before what the looker does now.
@@ -170,6 +211,10 @@ impl<'a> RaceObserver<'a> {
             state.unordered.add(&state.clock, me.warp, mark);
         }
         known
+    }
+
+    pub(super) fn steps_of(&self, site: u64) -> Option<Arc<Steps>> {
+        self.steps.read().get(&site).cloned()
     }
 
     fn knows(&self, clock: &Block, me: Thread, mark: Mark) -> bool {
@@ -311,7 +356,7 @@ impl Observer for RaceObserver<'_> {
             pages: vec![None; NEAR_PAGES],
             spare: None,
             forms: Forms::default(),
-            sites: [0; NEAR_SITES],
+            steps: vec![(0, None); NEAR_SITES],
         })
     }
 }
@@ -326,8 +371,8 @@ pub(super) struct RaceWatch<'w, 'a> {
     /// Of a block that has ended, to be used again.
     spare: Option<Arc<Mutex<State>>>,
     pub(super) forms: Forms,
-    /// Instructions whose steps are known to all.
-    pub(super) sites: [u64; NEAR_SITES],
+    /// Steps of instructions that were executed lately, each at its number's place.
+    steps: Vec<(u64, Option<Arc<Steps>>)>,
 }
 
 impl RaceWatch<'_, '_> {
@@ -340,6 +385,20 @@ impl RaceWatch<'_, '_> {
                 state
             }
         }
+    }
+
+    /// How the lanes' addresses lie to each other.
+    #[inline]
+    pub(super) fn steps(&mut self, event: &PatternedEvent<'_>) -> &Arc<Steps> {
+        let (site, all) = (event.site, self.all);
+        let (of, near) = &mut self.steps[(site >> 4 ^ site >> 10) as usize % NEAR_SITES];
+        if *of != site {
+            (*of, *near) = (site, None);
+        }
+        near.get_or_insert_with(|| {
+            let mut steps = all.steps.write();
+            steps.entry(site).or_insert_with(|| Arc::new(Steps::of(event))).clone()
+        })
     }
 
     /// The shadow of a page, if there is room for it.
@@ -432,12 +491,13 @@ impl RaceWatch<'_, '_> {
             .map(|r| if r.sem == Sem::Volatile { Scope::Sys } else { r.scope });
         let mut flags = 0u32;
         let lanes = (0..32usize).filter(|l| event.mask >> l & 1 != 0);
-        if shared && kind.writes() {
-            state.wrote = true;
+        if shared && then.is_none() {
+            state.round.pass(kind.writes());
         }
         // Reading lanes acquire before the access counts; a release stands before it too, as the
-        // strong write itself is not released.
+        // strong write itself is not released. By those of the past nobody learnt anything.
         if let Some(role) = strong
+            && then.is_none()
             && (all.synchronises.load(Ordering::Relaxed)
                 || event.access != Access::Read && state.clock.any_may_release(warp, role.sem))
         {
@@ -603,9 +663,7 @@ impl RaceWatch<'_, '_> {
 
     /// Every thread of the block comes after all that was done to its shared memory.
     fn all_met(&self, state: &mut State) {
-        state.reads.forget();
-        // Other blocks may write there at any time.
-        state.wrote = self.all.view.has_clusters();
+        state.round.begin(self.all.is_open());
     }
 }
 
@@ -629,15 +687,22 @@ impl Watch for RaceWatch<'_, '_> {
         let state = &mut *state.lock();
         self.cluster(state, event.at.warp as u16);
         state.turn_to(shared);
-        let (warp, weak) = (event.at.warp as u16, self.all.is_weak(event.at.pc));
-        if shared && weak && event.access == Access::Read {
-            let stamp = state.clock.stamp(warp);
-            if !state.wrote && state.reads.keep_spread(event, stamp) {
+        let (warp, all) = (event.at.warp as u16, self.all);
+        if shared
+            && let Some(effect) = all.effect(state, event)
+            && all
+                .view
+                .shared_owner(state.clock.id, event.addresses[event.mask.trailing_zeros() as usize])
+                .0
+                == state.clock.id
+        {
+            let (stamp, known) = (state.clock.stamp(warp), |site| all.steps_of(site));
+            if state.round.keep_spread(event, effect, stamp, known) {
                 return;
             }
         }
         // By strong accesses threads learn of each other.
-        if shared || !weak {
+        if shared || !all.is_weak(event.at.pc) {
             self.look_back(state);
         }
         self.look(state, event, None);
@@ -719,8 +784,7 @@ impl Watch for RaceWatch<'_, '_> {
         let id = self.all.view.linear(block.ctaid);
         if let Some(spare) = self.spare.take() {
             let mut state = spare.lock();
-            state.renew(id, &self.all.time);
-            state.wrote = self.all.view.has_clusters();
+            state.renew(id, &self.all.time, self.all.is_open());
             drop(state);
             self.all.blocks.lock().insert(id, spare);
         }

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Who accessed each unit of a block's shared memory since all of its threads met last: enough to say that an access
+//! surely races with nothing of that time, not what it races with.
+
+use std::ops::Range;
+
+/// What an access does to a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    Read,
+    Write,
+    /// A strong write, or an atomic: none races with another.
+    Strong,
+}
+
+/// Several threads read it.
+const MANY: u16 = u16::MAX;
+/// It was accessed strongly.
+const STRONG: u16 = u16::MAX - 1;
+
+/// Lanes of a warp whose addresses follow from lane to lane.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    pub first: u8,
+    pub lanes: u8,
+}
+
+/// Who accesses, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Party {
+    pub warp: u16,
+    pub mask: u32,
+    /// Bytes a lane.
+    pub bytes: u32,
+    pub effect: Effect,
+}
+
+/// See the module's header.
+#[derive(Debug)]
+pub struct Table {
+    /// Bytes of a unit, as a shift: no access of the kernel is smaller.
+    unit: u32,
+    /// Lanes of a warp are ordered by being in one.
+    lockstep: bool,
+    /// A thread's number and 1; 0 for nobody. What one lane of a warp in lockstep does, the warp does.
+    writers: Vec<u16>,
+    readers: Vec<u16>,
+    /// Units that were accessed.
+    used: Range<usize>,
+}
+
+/// Applies an access to a unit. Whether it may race.
+#[inline(always)]
+fn visit(writer: &mut u16, reader: &mut u16, me: u16, effect: Effect) -> bool {
+    let (w, r) = (*writer, *reader);
+    let others_wrote = (w != 0) & (w != me);
+    match effect {
+        Effect::Read => {
+            *reader = if (r == 0) | (r == me) { me } else { MANY };
+            others_wrote
+        }
+        Effect::Write => {
+            *writer = me;
+            others_wrote | (r != 0) & (r != me)
+        }
+        Effect::Strong => {
+            *writer = STRONG;
+            (w != 0) & (w != STRONG) | (r != 0)
+        }
+    }
+}
+
+impl Table {
+    /// A table of `bytes` bytes, no part of which smaller than `1 << unit` bytes is accessed.
+    pub fn new(bytes: u64, unit: u32, lockstep: bool) -> Table {
+        let units = (bytes as usize).div_ceil(1 << unit);
+        Table { unit, lockstep, writers: vec![0; units], readers: vec![0; units], used: 0..0 }
+    }
+
+    /// Forgets all accesses.
+    pub fn clear(&mut self) {
+        let used = std::mem::take(&mut self.used);
+        self.writers[used.clone()].fill(0);
+        self.readers[used].fill(0);
+    }
+
+    /// The number of a thread, and the step from that of one lane to the next.
+    fn number(&self, warp: u16, lane: u8) -> (u16, u16) {
+        match self.lockstep {
+            true => (warp + 1, 0),
+            false => (warp * 32 + u16::from(lane) + 1, 1),
+        }
+    }
+
+    /// The units of `bytes` bytes from an address on, if that is what they are.
+    #[inline]
+    fn units(&mut self, at: u64, bytes: u64) -> Option<Range<usize>> {
+        let within = (1 << self.unit) - 1;
+        let (from, end) =
+            ((at >> self.unit) as usize, (at.checked_add(bytes)? >> self.unit) as usize);
+        if (at | bytes) & within != 0 || end > self.writers.len() {
+            return None;
+        }
+        self.used = match self.used.is_empty() {
+            true => from..end,
+            false => self.used.start.min(from)..self.used.end.max(end),
+        };
+        Some(from..end)
+    }
+
+    /// Lanes, the first of which has its bytes at `at`, access what lies in a row. False if that may race.
+    #[inline]
+    pub fn run(&mut self, at: u64, run: Run, party: &Party) -> bool {
+        let Run { first, lanes } = run;
+        let here = u32::MAX >> (32 - u32::from(lanes));
+        let on = party.mask >> first & here;
+        let Some(units) = self.units(at, u64::from(lanes) * u64::from(party.bytes)) else {
+            return false;
+        };
+        let (me, step) = self.number(party.warp, first);
+        let (writers, readers) = (&mut self.writers[units.clone()], &mut self.readers[units]);
+        let (effect, each_units) = (party.effect, party.bytes >> self.unit);
+        if !each_units.is_power_of_two() {
+            return false;
+        }
+        if each_units != 1 {
+            let shift = each_units.trailing_zeros();
+            return each(writers, readers, effect, |i| {
+                let lane = i as u16 >> shift;
+                (me + lane * step, on >> lane & 1 != 0)
+            });
+        }
+        match (<&mut [u16; 32]>::try_from(&mut *writers), <&mut [u16; 32]>::try_from(&mut *readers))
+        {
+            (Ok(writers), Ok(readers)) if on == u32::MAX => {
+                each(writers, readers, effect, |i| (me + i as u16 * step, true))
+            }
+            (Ok(writers), Ok(readers)) => {
+                let on: [u16; 32] = std::array::from_fn(|i| (on >> i & 1) as u16);
+                each(writers, readers, effect, |i| (me + i as u16 * step, on[i] != 0))
+            }
+            _ => each(writers, readers, effect, |i| (me + i as u16 * step, on >> i & 1 != 0)),
+        }
+    }
+
+    /// All lanes access the same bytes. False if that may race.
+    pub fn same(&mut self, at: u64, party: &Party) -> bool {
+        let lane = party.mask.trailing_zeros() as u8;
+        let alone = self.lockstep || party.mask.is_power_of_two();
+        let Some(units) = self.units(at, u64::from(party.bytes)) else { return false };
+        let (me, _) = self.number(party.warp, lane);
+        // Several lanes read as one that is none of them, and do not write alike.
+        let me = match (alone, party.effect) {
+            (true, _) | (_, Effect::Strong) => me,
+            (false, Effect::Read) => MANY,
+            (false, Effect::Write) => return false,
+        };
+        let (writers, readers) = (&mut self.writers[units.clone()], &mut self.readers[units]);
+        each(writers, readers, party.effect, |_| (me, true))
+    }
+
+    /// Each lane of the mask accesses the bytes at its address. False if that may race.
+    pub fn spread(&mut self, addresses: &[u64; 32], party: &Party) -> bool {
+        let mut left = party.mask;
+        let mut raced = false;
+        while left != 0 {
+            let lane = left.trailing_zeros();
+            left &= left - 1;
+            let Some(units) = self.units(addresses[lane as usize], u64::from(party.bytes)) else {
+                return false;
+            };
+            let (me, _) = self.number(party.warp, lane as u8);
+            for unit in units {
+                let (writer, reader) = (&mut self.writers[unit], &mut self.readers[unit]);
+                raced |= visit(writer, reader, me, party.effect);
+            }
+        }
+        !raced
+    }
+}
+
+/// Applies an access to units: by whom each, and whether at all. False if that may race.
+#[inline(always)]
+fn each(
+    writers: &mut [u16],
+    readers: &mut [u16],
+    effect: Effect,
+    who: impl Fn(usize) -> (u16, bool),
+) -> bool {
+    // A loop for each effect, without branches.
+    macro_rules! all {
+        ($effect:expr) => {{
+            let mut raced = 0u16;
+            for (i, (writer, reader)) in writers.iter_mut().zip(readers).enumerate() {
+                let (me, on) = who(i);
+                let (mut w, mut r) = (*writer, *reader);
+                let races = visit(&mut w, &mut r, me, $effect);
+                *writer = if on { w } else { *writer };
+                *reader = if on { r } else { *reader };
+                raced |= u16::from(races & on);
+            }
+            raced == 0
+        }};
+    }
+    match effect {
+        Effect::Read => all!(Effect::Read),
+        Effect::Write => all!(Effect::Write),
+        Effect::Strong => all!(Effect::Strong),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a table must say, unit by unit: of every access so far, who and how.
+    fn races(units: &[Vec<(u16, Effect)>], unit: usize, me: u16, effect: Effect) -> bool {
+        units[unit].iter().any(|&(other, before)| {
+            let strong = (before, effect) == (Effect::Strong, Effect::Strong);
+            let reads = (before, effect) == (Effect::Read, Effect::Read);
+            other != me && !strong && !reads
+        })
+    }
+
+    #[test]
+    fn a_table_never_misses_a_race() {
+        let mut seed = 5u64;
+        let mut next = move |below: u64| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) % below
+        };
+        let (mut missed, mut said, mut all) = (0, 0, 0);
+        for round in 0..4000 {
+            let lockstep = round % 4 == 0;
+            let mut table = Table::new(1024, 2, lockstep);
+            let mut units = vec![Vec::new(); 256];
+            for _ in 0..1 + next(6) {
+                let effect = [Effect::Read, Effect::Write, Effect::Strong][next(3) as usize];
+                let mask = if next(2) == 0 { u32::MAX } else { next(1 << 32) as u32 | 1 };
+                let party = Party { warp: next(2) as u16, mask, bytes: 4, effect };
+                let (shape, base) = (next(4), next(190) * 4);
+                let addresses: [u64; 32] = std::array::from_fn(|l| match shape {
+                    0 | 1 => base + 4 * l as u64,
+                    2 => base,
+                    _ => next(250) * 4,
+                });
+                let kept = match shape {
+                    0 => table.run(base, Run { first: 0, lanes: 32 }, &party),
+                    1 => {
+                        let halves = [(0, base), (16, base + 64)];
+                        let run = |(first, at)| table.run(at, Run { first, lanes: 16 }, &party);
+                        halves.map(run).iter().all(|kept| *kept)
+                    }
+                    2 => table.same(base, &party),
+                    _ => table.spread(&addresses, &party),
+                };
+                let mut raced = false;
+                for lane in (0..32u16).filter(|l| mask >> l & 1 != 0) {
+                    let me = if lockstep { party.warp } else { party.warp * 32 + lane };
+                    let unit = addresses[lane as usize] as usize / 4;
+                    raced |= races(&units, unit, me, effect);
+                    units[unit].push((me, effect));
+                }
+                (missed, said, all) =
+                    (missed + u32::from(raced && kept), said + u32::from(kept), all + 1);
+                if !kept {
+                    break;
+                }
+            }
+        }
+        assert_eq!(missed, 0, "{said} of {all} accesses race with nothing");
+        assert!(said > all / 4 && said < all, "{said} of {all}");
+    }
+
+    #[test]
+    fn wide_lanes_and_cleared_units() {
+        let mut table = Table::new(4096, 2, false);
+        let row = Run { first: 0, lanes: 32 };
+        let wide = Party { warp: 0, mask: u32::MAX, bytes: 16, effect: Effect::Write };
+        assert!(table.run(512, row, &wide) && table.run(512, row, &wide));
+        let narrow = Party { warp: 0, mask: 0b1111, bytes: 4, effect: Effect::Read };
+        // Lane 1 reads what lane 0 wrote.
+        assert!(!table.run(512, row, &narrow));
+        table.clear();
+        assert!(table.run(512, row, &Party { warp: 3, ..narrow }));
+        // Beyond the end, and not a unit.
+        assert!(!table.run(4096 - 64, row, &narrow) && !table.run(2, row, &narrow));
+    }
+}
