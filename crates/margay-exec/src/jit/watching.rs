@@ -341,8 +341,70 @@ pub(super) unsafe extern "C" fn watch(
         let cx = &mut *context.cast::<Cx<'_>>();
         super::run::find_running(cx);
         cx.mask = mask;
-        u32::from(!observe_compiled(cx, pc, &*addresses, values.as_ref()))
+        let (addresses, values) = (&*addresses, values.as_ref());
+        match in_row(cx, pc, addresses, values) {
+            Some(event) => u32::from(!tell_patterned(cx, &event).0),
+            None => u32::from(!observe_compiled(cx, pc, addresses, values)),
+        }
     }
+}
+
+/// Steps from lane to lane that accesses have whose addresses the code does not know to follow from one.
+const ROW_STEPS: [i64; 5] = [1, 2, 4, 8, 16];
+static ROWS: [[i64; LANES]; ROW_STEPS.len()] = {
+    let mut rows = [[0; LANES]; ROW_STEPS.len()];
+    let mut n = 0;
+    while n < ROW_STEPS.len() {
+        let mut lane = 0;
+        while lane < LANES {
+            rows[n][lane] = ROW_STEPS[n] * lane as i64;
+            lane += 1;
+        }
+        n += 1;
+    }
+    rows
+};
+
+/// The access of a whole warp as one of a pattern, if each lane's bytes begin where those of the lane before end.
+fn in_row<'a>(
+    cx: &Cx<'_>,
+    pc: u32,
+    addresses: &[u64; LANES],
+    values: Option<&'a [u64; LANES]>,
+) -> Option<PatternedEvent<'a>> {
+    let AccessSite { space, access, bytes } = cx.tallies.site(pc)?;
+    let (base, step) = (addresses[0], u64::from(bytes));
+    if cx.mask != u32::MAX || space == Space::Generic || addresses[1] != base.wrapping_add(step) {
+        return None;
+    }
+    let rows = addresses.windows(2).fold(true, |all, a| all & (a[1].wrapping_sub(a[0]) == step));
+    let n = ROW_STEPS.iter().position(|s| *s as u64 == step).filter(|_| rows)?;
+    // No address is such a number.
+    let site = 1 << 63 | u64::from(pc) << 4 | n as u64;
+    Some(PatternedEvent {
+        at: cx.event_at(pc),
+        site,
+        space,
+        access,
+        bytes,
+        mask: cx.mask,
+        base,
+        pattern: &ROWS[n],
+        second: None,
+        times: 1,
+        values,
+        late: false,
+    })
+}
+
+/// Asks about an access and tells it, if it is admitted. Whether it is, and which others may be counted in the code.
+#[inline]
+fn tell_patterned(cx: &mut Cx<'_>, event: &PatternedEvent<'_>) -> (bool, Option<Range<u64>>) {
+    let Some(watch) = &mut cx.watch else { return (true, None) };
+    if cx.interest.contains(Interest::ADMISSIONS) && !watch.admits_patterned(event) {
+        return (false, None);
+    }
+    (true, watch.patterned(event))
 }
 
 /// Reports an access of compiled code by its number.
@@ -368,18 +430,15 @@ pub(super) unsafe extern "C" fn watch_linear(
             cx.mask = mask;
             return u32::from(!observe_compiled(cx, access.pc, &event.addresses(), values));
         }
-        let Some(watch) = &mut cx.watch else { return 0 };
-        if cx.interest.contains(Interest::ADMISSIONS) && !watch.admits_patterned(&event) {
-            return 1;
-        }
-        let range = watch.patterned(&event);
+        let (admitted, range) = tell_patterned(cx, &event);
         if access.cells
             && let Some(range) = range
+            && let Some(watch) = &mut cx.watch
         {
             cx.tallies.arm(&mut **watch, place, (number, access), (base, u), range);
         }
+        u32::from(!admitted)
     }
-    0
 }
 
 /// An access of compiled code, once.

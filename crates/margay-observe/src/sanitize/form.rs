@@ -54,7 +54,17 @@ impl Forms {
     /// two numbers.
     #[inline]
     pub fn find(&mut self, event: &PatternedEvent<'_>) -> Option<(u64, Form)> {
-        if event.mask != u32::MAX || event.second.is_some() {
+        if event.mask != u32::MAX {
+            return None;
+        }
+        let form = self.of(event)?;
+        Some((event.base.wrapping_add_signed(form.low), form))
+    }
+
+    /// The form of an access if all lanes made it. `None` if addresses follow from two numbers.
+    #[inline]
+    pub fn of(&mut self, event: &PatternedEvent<'_>) -> Option<Form> {
+        if event.second.is_some() {
             return None;
         }
         // Sites are addresses of large structures.
@@ -62,8 +72,7 @@ impl Forms {
         if kept.0 != event.site {
             *kept = (event.site, Form::of(event.pattern, event.bytes));
         }
-        let form = kept.1;
-        Some((event.base.wrapping_add_signed(form.low), form))
+        Some(kept.1)
     }
 }
 

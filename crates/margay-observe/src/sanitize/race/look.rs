@@ -4,13 +4,21 @@
 use margay_exec::observe::AccessEvent;
 use smallvec::SmallVec;
 
-use super::order::Thread;
+use super::order::{Thread, Tick};
 use super::page::Page;
 use super::quick::{Quick, Way};
 use super::shadow::{Kind, Mark};
 use super::state::State;
 use super::unordered::Looker;
 use super::watch::{RaceObserver, Volatile};
+
+/// What there is to know of an access of the past, beside its event.
+#[derive(Clone, Copy)]
+pub struct Then<'k> {
+    pub stamp: Tick,
+    /// What each lane stored, as a [`hash`].
+    pub values: Option<&'k [u16; 32]>,
+}
 
 /// One access of a warp, as it goes through the shadow lane by lane.
 pub struct Look<'e, 'w, 'a> {
@@ -24,6 +32,8 @@ pub struct Look<'e, 'w, 'a> {
     pub before_model: bool,
     /// Lanes that access a flag.
     pub flags: u32,
+    /// Of an access of the past: see [`Then`].
+    pub values: Option<&'e [u16; 32]>,
     /// The lane before: where, and how.
     pub last: Option<(u64, usize, Way)>,
     /// The last lane read the words of the one before, and joined its mark.
@@ -45,8 +55,9 @@ impl Look<'_, '_, '_> {
             return;
         }
         self.joins = false;
-        if let Some(values) = self.event.values {
-            mark = mark.with_value(hash(values[lane]));
+        let now = self.event.values.map(|values| hash(values[lane]));
+        if let Some(value) = now.or(self.values.map(|values| values[lane])) {
+            mark = mark.with_value(value);
         }
         let volatile = match (self.before_model, self.flags >> lane & 1 != 0) {
             (false, _) => Volatile::No,

@@ -13,11 +13,14 @@ use super::shadow::{Cell, Mark, PAGE};
 pub const LINE: u64 = 128;
 const WORDS: usize = (LINE / 4) as usize;
 
-/// A line that a warp accesses whole, and before it others did, each lane the same words. Marks name lane 0 and stand
-/// for the lane of each word.
+/// A line that lanes of a warp access, each the same words as those of others before. Marks name lane 0 and stand for the
+/// lane of each word.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     pub marks: Cell,
+    /// The lanes whose words have these marks; others have none.
+    pub wrote: u32,
+    pub read: u32,
     /// The lane of the first word, and how many words each has: a power of two.
     pub first: u8,
     pub shift: u8,
@@ -43,15 +46,22 @@ impl Row {
 
     fn cell(&self, word: usize) -> Cell {
         let lane = self.lane(word);
-        let of = |mark: Mark| if mark.is_empty() { mark } else { mark.of_lane(lane) };
-        let Cell { write, read } = self.marks;
-        Cell { write: of(write).with_value(self.values[lane as usize]), read: of(read) }
+        let of = |mark: Mark, lanes: u32| match lanes >> lane & 1 != 0 {
+            true => mark.of_lane(lane),
+            false => Mark::default(),
+        };
+        let (write, read) = (of(self.marks.write, self.wrote), of(self.marks.read, self.read));
+        let write = match write.is_empty() {
+            true => write,
+            false => write.with_value(self.values[lane as usize]),
+        };
+        Cell { write, read }
     }
 }
 
 impl Default for Row {
     fn default() -> Row {
-        Row { marks: Cell::default(), first: 0, shift: 0, values: [0; WORDS] }
+        Row { marks: Cell::default(), wrote: 0, read: 0, first: 0, shift: 0, values: [0; WORDS] }
     }
 }
 
@@ -107,7 +117,7 @@ impl Page {
             }
         }
         for row in self.rows.iter_mut().filter(|row| !row.is_empty()) {
-            row.marks = Cell::default();
+            *row = Row::default();
         }
         self.marks.clear();
     }
@@ -351,7 +361,7 @@ mod tests {
         for (size, first, shift) in [(4, 0, 0), (1, 0, 0), (4, 16, 1)] {
             let mut page = Page::new(PAGE, false);
             let row = page.row(128, first, shift).unwrap();
-            row.marks.write = mark(3).of_lane(0);
+            (row.marks.write, row.wrote) = (mark(3).of_lane(0), u32::MAX);
             row.values = std::array::from_fn(|lane| lane as u16 + 1);
             assert!(page.row(128, first, shift).is_some());
             let mut cells = Vec::new();

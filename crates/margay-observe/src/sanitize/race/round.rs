@@ -11,37 +11,56 @@ use std::sync::Arc;
 use margay_exec::fault::Access;
 use margay_exec::observe::{AccessEvent, PatternedEvent};
 
+use super::look::hash;
 use super::order::Tick;
 use super::table::{Effect, Party, Run, Table};
 
-/// Accesses that are kept of a block, and those of them that have no pattern, and those that bring values.
+/// Accesses that are kept of a block; those of them that have no pattern, and those that bring values.
 const MOST: usize = 1 << 14;
-const MOST_SPREAD: usize = 1 << 11;
-const MOST_VALUES: usize = 1 << 12;
+const MOST_SPREAD: usize = 1 << 9;
+const MOST_VALUES: usize = 1 << 10;
 
 /// Where the lanes access.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
     /// From a base on, after the steps of an instruction of compiled code, whose number this is.
-    Steps { site: u64, base: u64, factor: u64 },
-    /// At these addresses.
-    Spread(u32),
+    Steps { site: u64, base: u64 },
+    /// At addresses of a list.
+    Spread(u64),
 }
 
-/// One warp's access.
+/// One warp's access. There may be many.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
-    pub place: Place,
+    /// 0: at the addresses whose number `base` is.
+    site: u64,
+    base: u64,
     pub pc: u32,
-    pub party: Party,
-    pub access: Access,
     pub stamp: Tick,
+    pub mask: u32,
+    pub bytes: u32,
     /// What it stores, by number.
-    values: u32,
+    values: u16,
+    pub warp: u16,
+    effect: Effect,
+    pub access: Access,
+}
+
+impl Kept {
+    pub fn place(&self) -> Place {
+        match self.site {
+            0 => Place::Spread(self.base),
+            site => Place::Steps { site, base: self.base },
+        }
+    }
+
+    fn party(&self) -> Party {
+        Party { warp: self.warp, mask: self.mask, bytes: self.bytes, effect: self.effect }
+    }
 }
 
 /// No values.
-const NONE: u32 = u32::MAX;
+const NONE: u16 = u16::MAX;
 
 /// How far the accesses of a round were looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,8 +78,8 @@ enum Looked {
 #[derive(Debug)]
 pub struct Round {
     list: Vec<Kept>,
-    spread: Vec<[u64; 32]>,
-    values: Vec<[u64; 32]>,
+    spread: Vec<[u32; 32]>,
+    values: Vec<[u16; 32]>,
     looked: Looked,
     /// Something that is kept writes, and the table has all that is kept.
     writes: bool,
@@ -74,19 +93,19 @@ pub struct Round {
 /// Accesses that were kept and are to be looked at.
 pub struct Past {
     pub list: Vec<Kept>,
-    spread: Vec<[u64; 32]>,
-    values: Vec<[u64; 32]>,
+    spread: Vec<[u32; 32]>,
+    values: Vec<[u16; 32]>,
 }
 
 impl Past {
     /// Where each lane accesses, if that is not by steps.
-    pub fn spread(&self, number: u32) -> Option<[u64; 32]> {
-        self.spread.get(number as usize).copied()
+    pub fn spread(&self, number: u64) -> Option<[u64; 32]> {
+        self.spread.get(number as usize).map(|all| all.map(u64::from))
     }
 
-    /// What each lane stores, if that is known.
-    pub fn values(&self, kept: &Kept) -> Option<&[u64; 32]> {
-        self.values.get(kept.values as usize)
+    /// What each lane stores, as marks have it, if that is known.
+    pub fn values(&self, kept: &Kept) -> Option<&[u16; 32]> {
+        self.values.get(usize::from(kept.values))
     }
 }
 
@@ -136,6 +155,10 @@ impl Round {
 
     /// Hands over what is kept, to be looked at.
     pub fn take(&mut self) -> Past {
+        // A round that is too long for a list is none for a table: its memory is wanted for the look.
+        let long = self.list.len() >= MOST
+            || self.spread.len() >= MOST_SPREAD
+            || self.values.len() >= MOST_VALUES;
         let list = std::mem::take(&mut self.list);
         let (spread, values) = (std::mem::take(&mut self.spread), std::mem::take(&mut self.values));
         if !list.is_empty() {
@@ -170,21 +193,15 @@ impl Round {
         steps: &Steps,
         known: impl Fn(u64) -> Option<Arc<Steps>>,
     ) -> bool {
-        if !self.has_room(effect, event.values.is_some()) {
+        let PatternedEvent { at, site, base, bytes, mask, access, values, .. } = *event;
+        let (pc, warp) = (at.pc, at.warp as u16);
+        let kept = Kept { site, base, pc, stamp, mask, bytes, values: NONE, warp, effect, access };
+        let enter = |table: &mut Table| steps.enter(table, base, &kept.party());
+        if event.second.is_some() || !self.admits(&kept, values.is_some(), enter, known) {
             return false;
         }
-        let PatternedEvent { at, site, base, bytes, mask, second, access, .. } = *event;
-        let factor = second.map_or(0, |(_, of)| of);
-        let party = Party { warp: at.warp as u16, mask, bytes, effect };
-        if (effect != Effect::Read || self.writes)
-            && !(self.catch_up(known)
-                && self.table.as_mut().is_some_and(|t| steps.enter(t, base, factor, &party)))
-        {
-            return false;
-        }
-        let values = self.keep_values(event.values);
-        let place = Place::Steps { site, base, factor };
-        self.list.push(Kept { place, pc: at.pc, party, access, stamp, values });
+        let values = self.keep_values(values);
+        self.list.push(Kept { values, ..kept });
         true
     }
 
@@ -196,22 +213,37 @@ impl Round {
         stamp: Tick,
         known: impl Fn(u64) -> Option<Arc<Steps>>,
     ) -> bool {
-        if !self.has_room(effect, event.values.is_some()) || self.spread.len() >= MOST_SPREAD {
+        let AccessEvent { at, bytes, mask, access, addresses, values, .. } = *event;
+        let (pc, warp, base) = (at.pc, at.warp as u16, self.spread.len() as u64);
+        let kept =
+            Kept { site: 0, base, pc, stamp, mask, bytes, values: NONE, warp, effect, access };
+        let enter = |table: &mut Table| table.spread(addresses, &kept.party());
+        if self.spread.len() >= MOST_SPREAD || !self.admits(&kept, values.is_some(), enter, known) {
             return false;
         }
-        let AccessEvent { at, bytes, mask, access, addresses, .. } = *event;
-        let party = Party { warp: at.warp as u16, mask, bytes, effect };
-        if (effect != Effect::Read || self.writes)
-            && !(self.catch_up(known)
-                && self.table.as_mut().is_some_and(|t| t.spread(addresses, &party)))
-        {
-            return false;
-        }
-        let values = self.keep_values(event.values);
-        let place = Place::Spread(self.spread.len() as u32);
-        self.spread.push(*addresses);
-        self.list.push(Kept { place, pc: at.pc, party, access, stamp, values });
+        let values = self.keep_values(values);
+        // The shared memory of a cluster's blocks is that small.
+        self.spread.push(addresses.map(|a| a as u32));
+        self.list.push(Kept { values, ..kept });
         true
+    }
+
+    /// Whether an access may be kept, which `enter` enters in the table.
+    #[inline]
+    fn admits(
+        &mut self,
+        kept: &Kept,
+        values: bool,
+        enter: impl FnOnce(&mut Table) -> bool,
+        known: impl Fn(u64) -> Option<Arc<Steps>>,
+    ) -> bool {
+        if !self.has_room(kept.effect, values) {
+            return false;
+        }
+        if kept.effect == Effect::Read && !self.writes {
+            return true;
+        }
+        (self.writes || self.fill(known)) && self.table.as_mut().is_some_and(enter)
     }
 
     fn has_room(&self, effect: Effect, values: bool) -> bool {
@@ -223,28 +255,25 @@ impl Round {
         open && self.list.len() < MOST && !(values && self.values.len() >= MOST_VALUES)
     }
 
-    fn keep_values(&mut self, values: Option<&[u64; 32]>) -> u32 {
+    fn keep_values(&mut self, values: Option<&[u64; 32]>) -> u16 {
         let Some(values) = values else { return NONE };
-        self.values.push(*values);
-        self.values.len() as u32 - 1
+        self.values.push(values.map(hash));
+        self.values.len() as u16 - 1
     }
 
     /// Has the table know of all that is kept, from now on.
-    #[inline]
-    fn catch_up(&mut self, known: impl Fn(u64) -> Option<Arc<Steps>>) -> bool {
-        self.writes || self.fill(known)
-    }
-
     #[cold]
     fn fill(&mut self, known: impl Fn(u64) -> Option<Arc<Steps>>) -> bool {
         let make = || Table::new(self.bytes, self.unit, self.lockstep);
         let table = self.table.get_or_insert_with(make);
         self.writes = true;
-        self.list.iter().all(|kept| match kept.place {
-            Place::Steps { site, base, factor } => {
-                known(site).is_some_and(|steps| steps.enter(table, base, factor, &kept.party))
+        self.list.iter().all(|kept| match kept.place() {
+            Place::Steps { site, base } => {
+                known(site).is_some_and(|steps| steps.enter(table, base, &kept.party()))
             }
-            Place::Spread(n) => table.spread(&self.spread[n as usize], &kept.party),
+            Place::Spread(n) => {
+                table.spread(&self.spread[n as usize].map(u64::from), &kept.party())
+            }
         })
     }
 }
@@ -253,7 +282,6 @@ impl Round {
 #[derive(Clone, Debug)]
 pub struct Steps {
     pattern: [i64; 32],
-    second: Option<[i64; 32]>,
     shape: Shape,
 }
 
@@ -290,26 +318,19 @@ impl Shape {
 }
 
 impl Steps {
+    /// Those of an access whose addresses follow from one.
     pub fn of(event: &PatternedEvent<'_>) -> Steps {
-        let second = event.second.map(|(factors, _)| *factors);
-        let shape = match second {
-            None => Shape::of(event.pattern, event.bytes),
-            Some(_) => Shape::Other,
-        };
-        Steps { pattern: *event.pattern, second, shape }
+        Steps { pattern: *event.pattern, shape: Shape::of(event.pattern, event.bytes) }
     }
 
     /// Where each lane accesses.
-    pub fn addresses(&self, base: u64, factor: u64) -> [u64; 32] {
-        std::array::from_fn(|l| {
-            let second = self.second.map_or(0, |f| (f[l] as u64).wrapping_mul(factor));
-            base.wrapping_add_signed(self.pattern[l]).wrapping_add(second)
-        })
+    pub fn addresses(&self, base: u64) -> [u64; 32] {
+        self.pattern.map(|step| base.wrapping_add_signed(step))
     }
 
     /// Enters an access. False if it may race.
     #[inline]
-    fn enter(&self, table: &mut Table, base: u64, factor: u64, party: &Party) -> bool {
+    fn enter(&self, table: &mut Table, base: u64, party: &Party) -> bool {
         let at = |lane: u8| base.wrapping_add_signed(self.pattern[usize::from(lane)]);
         match &self.shape {
             Shape::Same => table.same(at(0), party),
@@ -317,7 +338,7 @@ impl Steps {
                 let here = u32::MAX >> (32 - u32::from(run.lanes)) << run.first;
                 party.mask & here == 0 || table.run(at(run.first), run, party)
             }),
-            Shape::Other => table.spread(&self.addresses(base, factor), party),
+            Shape::Other => table.spread(&self.addresses(base), party),
         }
     }
 }

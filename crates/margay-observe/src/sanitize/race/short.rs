@@ -6,7 +6,7 @@ use margay_exec::fault::Access;
 use margay_exec::observe::{AccessEvent, EventPlace, PatternedEvent};
 use margay_ir::Space;
 
-use super::look;
+use super::look::{self, Then};
 use super::order::{Thread, Tick};
 use super::page::{LINE, Page, Row};
 use super::round::Place;
@@ -31,8 +31,8 @@ impl RaceObserver<'_> {
         (self.ordered(state, &last, mark) == first).then_some(first)
     }
 
-    /// As [`RaceObserver::visit`], for the weak access of a whole line by a warp that knows of others by barriers alone.
-    /// False, with nothing done, if something races or each lane is to be looked at.
+    /// As [`RaceObserver::visit`], for the weak access of a line by the lanes `mask` of a warp that knows of others by
+    /// barriers alone. False, with nothing done, if something races or each lane is to be looked at.
     fn visit_row(
         &self,
         state: &mut State,
@@ -41,30 +41,46 @@ impl RaceObserver<'_> {
         mark: Mark,
         event: &PatternedEvent<'_>,
     ) -> bool {
+        let lanes = row.lanes() & event.mask;
+        if lanes == 0 {
+            return true;
+        }
         let Cell { write, read } = row.marks;
-        if !write.is_empty() && self.row_ordered(state, looker, write) != Some(true) {
+        if row.wrote & lanes != 0 && self.row_ordered(state, looker, write) != Some(true) {
             return false;
         }
-        let after_read = match read.is_empty() {
-            true => true,
-            false => match self.row_ordered(state, looker, read) {
+        let after_read = match row.read & lanes {
+            0 => true,
+            _ => match self.row_ordered(state, looker, read) {
                 Some(after) => after,
                 None => return false,
             },
         };
+        // Lanes that are not looked at keep their mark, which must be this one.
+        let joins = |old: Mark, others: u32| others & !lanes == 0 || old == mark;
         if mark.kind().writes() {
-            if !after_read {
+            if !after_read || !joins(write, row.wrote) {
                 return false;
             }
-            row.marks = Cell { write: mark, read: Mark::default() };
-            row.values = match event.values {
-                Some(values) => values.map(look::hash),
-                None => [0; 32],
-            };
+            row.wrote = if write == mark { row.wrote | lanes } else { lanes };
+            row.marks.write = mark;
+            row.read &= !lanes;
+            if row.read == 0 {
+                row.marks.read = Mark::default();
+            }
+            let value = |lane: usize| event.values.map_or(0, |values| look::hash(values[lane]));
+            match lanes {
+                u32::MAX => row.values = std::array::from_fn(value),
+                _ => (0..32).filter(|l| lanes >> l & 1 != 0).for_each(|l| row.values[l] = value(l)),
+            }
         } else if after_read {
+            if !joins(read, row.read) {
+                return false;
+            }
+            row.read = if read == mark { row.read | lanes } else { lanes };
             row.marks.read = mark;
-        } else if read.kind() == Kind::Read && !read.strong() {
-            row.marks.read = self.widened(state, read, mark, row.lanes());
+        } else if read.kind() == Kind::Read && !read.strong() && row.read == lanes {
+            row.marks.read = self.widened(state, read, mark, lanes);
         } else {
             return false;
         }
@@ -82,27 +98,26 @@ impl RaceWatch<'_, '_> {
         }
         let before = state.is_of_shared();
         for kept in &past.list {
-            let addresses = match kept.place {
+            let addresses = match kept.place() {
                 Place::Spread(number) => past.spread(number),
-                Place::Steps { site, base, factor } => {
-                    self.all.steps_of(site).map(|s| s.addresses(base, factor))
-                }
+                Place::Steps { site, base } => self.all.steps_of(site).map(|s| s.addresses(base)),
             };
             // Each has one.
             let Some(addresses) = &addresses else { continue };
-            let (access, space, named) = (kept.access, Space::Shared, Space::Shared);
-            let warp = u32::from(kept.party.warp);
-            let at = EventPlace {
-                ctaid: self.all.view.ctaid(state.clock.id),
-                warp,
-                pc: kept.pc,
-                smid: 0,
+            let (ctaid, warp) = (self.all.view.ctaid(state.clock.id), u32::from(kept.warp));
+            let event = AccessEvent {
+                at: EventPlace { ctaid, warp, pc: kept.pc, smid: 0 },
+                space: Space::Shared,
+                named: Space::Shared,
+                access: kept.access,
+                bytes: kept.bytes,
+                mask: kept.mask,
+                addresses,
+                values: None,
+                compiled: true,
             };
-            let (bytes, mask) = (kept.party.bytes, kept.party.mask);
-            let (values, compiled) = (past.values(kept), true);
-            let event =
-                AccessEvent { at, space, named, access, bytes, mask, addresses, values, compiled };
-            self.look(state, &event, Some(kept.stamp));
+            let then = Then { stamp: kept.stamp, values: past.values(kept) };
+            self.look(state, &event, Some(then));
         }
         state.round.give_back(past);
         state.turn_to(before);
@@ -154,7 +169,7 @@ impl RaceWatch<'_, '_> {
         let stamp = state.clock.stamp(warp);
         let reads = event.access == Access::Read;
         let shared = event.space == Space::Shared;
-        if shared && event.base < 1 << 24 {
+        if shared && event.base < 1 << 24 && event.second.is_none() {
             let effect = if reads { Effect::Read } else { Effect::Write };
             if state.round.keep(event, effect, stamp, self.steps(event), |site| all.steps_of(site))
             {
@@ -162,8 +177,18 @@ impl RaceWatch<'_, '_> {
             }
             self.look_back(state);
         }
-        let Some((low, form)) = self.forms.find(event) else { return false };
-        if !shared && self.is_quiet(event.access, low, form.span) {
+        let Some(form) = self.forms.of(event) else { return false };
+        let low = event.base.wrapping_add_signed(form.low);
+        // What lies between the first lane that is there and the last.
+        let (before, span) = match (event.mask, form.order) {
+            (u32::MAX, _) => (0, form.span),
+            (mask, Order::Row) => {
+                let (first, end) = (mask.trailing_zeros(), 32 - mask.leading_zeros());
+                (u64::from(first * event.bytes), u64::from((end - first) * event.bytes))
+            }
+            (_, Order::Same | Order::Other) => return false,
+        };
+        if !shared && self.is_quiet(event.access, low.wrapping_add(before), span) {
             return true;
         }
         let shift = match event.bytes {

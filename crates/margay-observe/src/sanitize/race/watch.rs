@@ -19,7 +19,7 @@ use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
 
 use super::cluster::Cluster;
-use super::look::Look;
+use super::look::{Look, Then};
 use super::order::{Block, Knowledge, Stamps, Strong, SyncVariable, Thread, Tick, Time};
 use super::page::Page;
 use super::quick::Quick;
@@ -402,19 +402,17 @@ impl RaceWatch<'_, '_> {
     }
 
     /// The shadow of a page, if there is room for it.
-    pub(super) fn page(&mut self, number: u64) -> Option<Arc<Mutex<Page>>> {
+    #[inline]
+    pub(super) fn page(&mut self, number: u64) -> Option<&Arc<Mutex<Page>>> {
         let place = &mut self.pages[number as usize % NEAR_PAGES];
-        match place {
-            Some((n, page)) if *n == number => Some(page.clone()),
-            Some(_) | None => {
-                let page = self.all.shadow.page(number);
-                match &page {
-                    Some(page) => *place = Some((number, page.clone())),
-                    None => self.all.tell_full(),
-                }
-                page
-            }
+        if !place.as_ref().is_some_and(|(n, _)| *n == number) {
+            let Some(page) = self.all.shadow.page(number) else {
+                self.all.tell_full();
+                return None;
+            };
+            *place = Some((number, page));
         }
+        place.as_ref().map(|(_, page)| page)
     }
 
     /// Lets strong accesses acquire and release. Returns whether something is released by the variable.
@@ -463,13 +461,13 @@ impl RaceWatch<'_, '_> {
 }
 
 impl RaceWatch<'_, '_> {
-    /// Looks at an access, lane by lane; at one of the past with the stamp of that time. Whether the last lane only joined
+    /// Looks at an access, lane by lane; at one of the past as it was then. Whether the last lane only joined
     /// the one before it, as any other that reads the same does.
     pub(super) fn look(
         &mut self,
         state: &mut State,
         event: &AccessEvent<'_>,
-        then: Option<Tick>,
+        then: Option<Then<'_>>,
     ) -> bool {
         let shared = event.space == Space::Shared;
         let all = self.all;
@@ -514,7 +512,7 @@ impl RaceWatch<'_, '_> {
                 }
             }
         }
-        let stamp = then.unwrap_or_else(|| state.clock.stamp(warp));
+        let stamp = then.map_or_else(|| state.clock.stamp(warp), |then| then.stamp);
         let me = Thread { block, warp, lane: 0 };
         let (floor, uniform, _) = state.floor(warp);
         let mut look = Look {
@@ -535,6 +533,7 @@ impl RaceWatch<'_, '_> {
             },
             before_model,
             flags,
+            values: then.and_then(|then| then.values),
             last: None,
             joins: false,
             races: SmallVec::new(),
@@ -567,7 +566,7 @@ impl RaceWatch<'_, '_> {
             while left != 0 {
                 let first = left.trailing_zeros() as usize;
                 let number = event.addresses[first] / PAGE;
-                let Some(page) = self.page(number) else {
+                let Some(page) = self.page(number).cloned() else {
                     let here = |l: &usize| event.addresses[*l] / PAGE == number;
                     lanes.clone().filter(here).for_each(|l| left &= !(1 << l));
                     continue;
