@@ -17,7 +17,7 @@ use super::table::{Effect, Party, Run, Table};
 
 /// Accesses that are kept of a block; those of them that have no pattern, and those that bring values.
 const MOST: usize = 1 << 14;
-const MOST_SPREAD: usize = 1 << 9;
+const MOST_SPREAD: usize = 1 << 11;
 const MOST_VALUES: usize = 1 << 10;
 
 /// Where the lanes access.
@@ -78,7 +78,8 @@ enum Looked {
 #[derive(Debug)]
 pub struct Round {
     list: Vec<Kept>,
-    spread: Vec<[u32; 32]>,
+    /// In units.
+    spread: Vec<[u16; 32]>,
     values: Vec<[u16; 32]>,
     looked: Looked,
     /// Something that is kept writes, and the table has all that is kept.
@@ -93,14 +94,15 @@ pub struct Round {
 /// Accesses that were kept and are to be looked at.
 pub struct Past {
     pub list: Vec<Kept>,
-    spread: Vec<[u32; 32]>,
+    spread: Vec<[u16; 32]>,
+    unit: u32,
     values: Vec<[u16; 32]>,
 }
 
 impl Past {
     /// Where each lane accesses, if that is not by steps.
     pub fn spread(&self, number: u64) -> Option<[u64; 32]> {
-        self.spread.get(number as usize).map(|all| all.map(u64::from))
+        self.spread.get(number as usize).map(|all| all.map(|n| u64::from(n) << self.unit))
     }
 
     /// What each lane stores, as marks have it, if that is known.
@@ -170,12 +172,12 @@ impl Round {
             table.clear();
         }
         self.writes = false;
-        Past { list, spread, values }
+        Past { list, spread, unit: self.unit, values }
     }
 
     /// Takes the memory of lists back.
     pub fn give_back(&mut self, past: Past) {
-        let Past { list, spread, values } = past;
+        let Past { list, spread, values, .. } = past;
         if self.list.is_empty() {
             (self.list, self.spread, self.values) = (list, spread, values);
             (self.list.clear(), self.spread.clear(), self.values.clear());
@@ -218,12 +220,15 @@ impl Round {
         let kept =
             Kept { site: 0, base, pc, stamp, mask, bytes, values: NONE, warp, effect, access };
         let enter = |table: &mut Table| table.spread(addresses, &kept.party());
-        if self.spread.len() >= MOST_SPREAD || !self.admits(&kept, values.is_some(), enter, known) {
+        let narrow = self.bytes >> self.unit <= 1 << 16;
+        if !narrow
+            || self.spread.len() >= MOST_SPREAD
+            || !self.admits(&kept, values.is_some(), enter, known)
+        {
             return false;
         }
         let values = self.keep_values(values);
-        // The shared memory of a cluster's blocks is that small.
-        self.spread.push(addresses.map(|a| a as u32));
+        self.spread.push(addresses.map(|a| (a >> self.unit) as u16));
         self.list.push(Kept { values, ..kept });
         true
     }
@@ -272,7 +277,8 @@ impl Round {
                 known(site).is_some_and(|steps| steps.enter(table, base, &kept.party()))
             }
             Place::Spread(n) => {
-                table.spread(&self.spread[n as usize].map(u64::from), &kept.party())
+                let addresses = self.spread[n as usize].map(|n| u64::from(n) << self.unit);
+                table.spread(&addresses, &kept.party())
             }
         })
     }
