@@ -28,7 +28,7 @@ pub use environment::{environment, usual};
 pub use io::{Extent, Io, Parted, Room, RoomGroup, RoomSite, Turn};
 pub use roots::{Root, pointers, roots};
 pub use shape::{LANES, Lin, Pattern, Shape};
-pub use watched::{Cell, Cells, Tally, Watched, WatchedAccess};
+pub use watched::{Cell, Cells, Noted, Tally, Watched, WatchedAccess};
 
 /// Version of the code that is made: part of the key of a cache.
 pub const VERSION: u32 = 10;

@@ -25,6 +25,8 @@ pub struct Watched {
     pub admissions: bool,
     /// Accesses of parameters, too.
     pub parameters: bool,
+    /// Reads of shared memory may be [`Noted`] in place of a report.
+    pub notes: bool,
 }
 
 impl Watched {
@@ -95,6 +97,19 @@ impl Cells {
     pub fn cell(base: u64) -> usize {
         base as usize % Cells::COUNT
     }
+}
+
+/// A read of shared memory that the code has noted by itself, where [`crate::Io::noted`] has room, to be reported later.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Noted {
+    /// Address of lane 0.
+    pub base: u64,
+    /// Its number in [`crate::Code::watched`].
+    pub number: u32,
+    pub mask: u32,
+    /// The warp in its block.
+    pub warp: u32,
 }
 
 impl Default for Cells {

@@ -15,6 +15,7 @@ use margay_ir::texture::TextureAttr;
 use margay_ir::{BarKind, Space};
 
 use crate::fault::Access;
+pub use crate::jit::NotedReads;
 use crate::mem::texture::{Filter, Image};
 
 bitflags::bitflags! {
@@ -353,6 +354,18 @@ pub trait Watch {
     fn patterned(&mut self, event: &PatternedEvent<'_>) -> Option<Range<u64>> {
         event.with_addresses(|event| self.access(event));
         None
+    }
+    /// Reads of shared memory by warps of a block, in their order, told some time after, and before anything else of that
+    /// block.
+    fn noted(&mut self, reads: &NotedReads<'_>) {
+        for event in reads.events() {
+            self.patterned(&event);
+        }
+    }
+    /// Whether all reads of the block's shared memory by compiled code would be [admitted](Watch::admits), until anything
+    /// but a read, a store and a barrier comes of the block.
+    fn admits_shared_reads(&mut self, _ctaid: [u32; 3]) -> bool {
+        false
     }
     /// Asked before compiled code makes an access (of stores that a handler makes: after). If not, the warp leaves the
     /// code: the interpreter makes the access, of which nobody was told yet, and goes on with the warp as long as it is

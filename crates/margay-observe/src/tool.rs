@@ -12,8 +12,8 @@ use margay_exec::launch::{LaunchConfig, LaunchFailure, LaunchStats, Machine};
 use margay_exec::mem::{AddressSpace, AllocationInfo};
 use margay_exec::observe::{
     AccessEvent, ArgumentEvent, BarrierEvent, BarrierRound, BlockEvent, BranchSums, EventPlace,
-    GroupedEvent, Interest, MarkedLines, Observer, PatternedEvent, TextureEvent, WarpSyncEvent,
-    Watch,
+    GroupedEvent, Interest, MarkedLines, NotedReads, Observer, PatternedEvent, TextureEvent,
+    WarpSyncEvent, Watch,
 };
 use margay_exec::program::Program;
 
@@ -237,15 +237,25 @@ impl Watch for SeveralWatches<'_> {
         self.tell(Interest::ACCESSES, |w| w.grouped(event));
     }
     fn patterned(&mut self, event: &PatternedEvent<'_>) -> Option<Range<u64>> {
-        // Code can leave the lines of one hash to be told one by one.
-        let all = self.0.iter().map(|(_, _, w)| w.marked_lines());
-        let alike = all.filter(|m| *m != MarkedLines::default() && *m != self.marked_lines());
-        let mut range = (alike.count() == 0).then_some(0..u64::MAX);
+        let mut range = Some(0..u64::MAX);
         self.tell_compiled(Interest::ACCESSES, |w| {
             let own = w.patterned(event);
             range = range.take().zip(own).map(|(a, b)| a.start.max(b.start)..a.end.min(b.end));
         });
-        range
+        // Code can leave the lines of one hash to be told one by one.
+        let alike = |w: &dyn Watch| {
+            let marked = w.marked_lines();
+            marked == MarkedLines::default() || marked == self.marked_lines()
+        };
+        range.filter(|_| self.0.iter().all(|(_, _, w)| alike(&**w)))
+    }
+    fn noted(&mut self, reads: &NotedReads<'_>) {
+        self.tell_compiled(Interest::ACCESSES, |w| w.noted(reads));
+    }
+    fn admits_shared_reads(&mut self, ctaid: [u32; 3]) -> bool {
+        let mut all = true;
+        self.tell(Interest::ADMISSIONS, |w| all = all && w.admits_shared_reads(ctaid));
+        all
     }
     fn admits(&mut self, event: &AccessEvent<'_>) -> bool {
         let mut all = true;

@@ -12,7 +12,7 @@ use super::memory::Access;
 use super::value::Val;
 use super::{Gen, io};
 use crate::shape::Pattern;
-use crate::{Cells, Reason, Room, Tally, Watched, WatchedAccess};
+use crate::{Cells, Noted, Reason, Room, Tally, Watched, WatchedAccess};
 
 /// Bytes of a line that may be marked.
 const LINE: i64 = 128;
@@ -132,6 +132,18 @@ impl Gen<'_> {
             self.begin(&tell);
             told
         });
+        if let (Kind::Plain, Val::Lin { base, u: None, lin }) = (kind, address)
+            && self.options.watched.notes
+            && a.space == Space::Shared
+            && !a.write
+        {
+            self.note_read(n, a, base, lin.form.clone());
+            if let Some(told) = told {
+                self.line(format!("br label %{told}"));
+                self.begin(&told);
+            }
+            return;
+        }
         let stays = self.report_access(n, a, address, kind, stored);
         if let Some(stays) = stays.filter(|_| self.options.watched.admissions) {
             let exit = self.exit(Reason::Interpret, n, None);
@@ -141,6 +153,67 @@ impl Gen<'_> {
             self.line(format!("br label %{told}"));
             self.begin(&told);
         }
+    }
+
+    /// Notes a read of shared memory, or reports it where there is no room.
+    fn note_read(&mut self, n: usize, a: &Access, base: &str, form: Pattern) {
+        let scope = super::blocks::ENGINE;
+        let base = self.ins(format!("add i64 {base}, {}", a.offset));
+        let site = self.watched_site(WatchedAccess { pc: self.pc(n), form, cells: false });
+        let mask = self.mask.clone();
+        let mut field = |offset: usize, ty: &str| {
+            let p = self.io(offset);
+            (self.ins(format!("load {ty}, ptr {p}, {scope}")), p)
+        };
+        let ((next, own), (end, _)) = (field(io!(noted), "ptr"), field(io!(noted_end), "ptr"));
+        let (warp, _) = field(io!(warp), "i32");
+        let room = self.ins(format!("icmp ne ptr {next}, {end}"));
+        let (slow, join) = (self.label(), self.label());
+        self.expect(&room, &slow);
+        for (offset, value) in [
+            (offset_of!(Noted, base), format!("i64 {base}")),
+            (offset_of!(Noted, number), format!("i32 {site}")),
+            (offset_of!(Noted, mask), format!("i32 {mask}")),
+            (offset_of!(Noted, warp), format!("i32 {warp}")),
+        ] {
+            let p = self.ins(format!("getelementptr i8, ptr {next}, i64 {offset}"));
+            self.line(format!("store {value}, ptr {p}, {scope}"));
+        }
+        let more = self.ins(format!("getelementptr i8, ptr {next}, i64 {}", size_of::<Noted>()));
+        self.line(format!("store ptr {more}, ptr {own}, {scope}"));
+        self.line(format!("br label %{join}"));
+        let exit = self.options.watched.admissions.then(|| self.exit(Reason::Interpret, n, None));
+        let target = join.clone();
+        self.aside(|g| {
+            g.begin(&slow);
+            let context = g.io_load("ptr", io!(context));
+            let answer = g.call_keeping(&context, site, &mask, &base, "0");
+            match exit {
+                Some(exit) => {
+                    let stays = g.ins(format!("icmp eq i32 {answer}, 0"));
+                    g.line(format!("br i1 {stays}, label %{target}, label %{exit}, !prof !0"));
+                }
+                None => g.line(format!("br label %{target}")),
+            }
+        });
+        self.begin(&join);
+    }
+
+    /// Calls the report that keeps registers, which the code around it counts on.
+    fn call_keeping(
+        &mut self,
+        context: &str,
+        site: usize,
+        mask: &str,
+        base: &str,
+        u: &str,
+    ) -> String {
+        let hook = self.io_load("ptr", io!(watch_keeping));
+        self.ins(format!(
+            "call i32 asm sideeffect \"callq *$1\", \"={{eax}},r,{{rdi}},{{esi}},{{edx}},{{rcx}},{{r8}},\
+             {{r9}},~{{memory}},~{{dirflag}},~{{fpsr}},~{{flags}}\"(ptr {hook}, ptr {context}, i32 {site}, \
+             i32 {mask}, i64 {base}, i64 {u}, i64 0)"
+        ))
     }
 
     /// What a store stores, as whoever watches is told: a pointer.
@@ -266,12 +339,7 @@ impl Gen<'_> {
         let (base, u, target) = (base.to_owned(), u.to_owned(), join.clone());
         self.aside(|g| {
             g.begin(&slow);
-            let hook = g.io_load("ptr", io!(watch_keeping));
-            g.ins(format!(
-                "call i32 asm sideeffect \"callq *$1\", \"={{eax}},r,{{rdi}},{{esi}},{{edx}},{{rcx}},{{r8}},\
-                 {{r9}},~{{memory}},~{{dirflag}},~{{fpsr}},~{{flags}}\"(ptr {hook}, ptr {context}, i32 {site}, \
-                 i32 {mask}, i64 {base}, i64 {u}, i64 0)"
-            ));
+            g.call_keeping(&context, site, &mask, &base, &u);
             g.line(format!("br label %{target}"));
         });
         self.begin(&join);

@@ -13,6 +13,7 @@ mod cache;
 mod hold;
 mod kernel;
 mod library;
+mod noted;
 mod object;
 mod run;
 mod saved;
@@ -24,6 +25,7 @@ use std::sync::OnceLock;
 pub(crate) use hold::must_hold;
 pub(crate) use kernel::Kernels;
 pub use kernel::{Counts, counts};
+pub use noted::NotedReads;
 pub(crate) use run::{Arrived, Chunk, ChunkEnd, Fast, LaunchCode, Rooms, enter, entry, new_io};
 pub(crate) use watching::{AccessSite, Tallies, tell};
 

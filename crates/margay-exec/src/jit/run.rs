@@ -258,6 +258,7 @@ pub(super) unsafe extern "C" fn op(context: *mut u8, pc: u32, mask: u32) -> u32 
     unsafe {
         let cx = &mut *context.cast::<Cx<'_>>();
         find_running(cx);
+        super::noted::tell(cx);
         let inst = &*cx.env.program.code.as_ptr().add(pc as usize);
         cx.exec = mask;
         cx.mask = mask & (cx.pred(inst.guard) ^ inst.guard_xor);
@@ -490,6 +491,8 @@ pub fn new_io(env: &Env<'_>) -> Box<Io> {
         watch_keeping: super::saved::watch_keeping(),
         turn: super::watched_blocks::turn,
         cells: std::ptr::null_mut(),
+        noted: std::ptr::null_mut(),
+        noted_end: std::ptr::null_mut(),
         marks: [0; 2],
     })
 }
@@ -554,6 +557,10 @@ pub(super) unsafe fn call(
         cx.in_code = false;
         code
     };
+    if !cx.io.noted_end.is_null() {
+        find_running(cx);
+        super::noted::stop(cx);
+    }
     let used = fuel - cx.io.fuel;
     cx.fuel -= used;
     cx.warp_instructions = cx.warp_instructions.wrapping_add(used as u64);

@@ -34,6 +34,10 @@ pub(super) unsafe extern "C" fn turn(context: *mut u8, what: u32) {
     // SAFETY: the context is the worker's own, which waits for the compiled code to return.
     let cx = unsafe { &mut *context.cast::<Cx<'_>>() };
     find_warp(cx);
+    match Told::of(what) {
+        Some(Told::Opens) => super::noted::tell(cx),
+        Some(Told::Begins | Told::Ends) | None => super::noted::stop(cx),
+    }
     let (ctaid, smid, warps) = (cx.view.ctaid, cx.view.smid, cx.view.warps);
     match Told::of(what) {
         Some(Told::Opens) => tell_opening(cx),

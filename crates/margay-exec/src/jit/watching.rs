@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use margay_codegen::{Cell, Cells, LANES, PENDING, Parted, Tally, Watched, WatchedAccess};
+use margay_codegen::{Cell, Cells, LANES, Noted, PENDING, Parted, Tally, Watched, WatchedAccess};
 use margay_ir::{Attr, Op, Space, Term};
 
 use super::kernel::Kernel;
@@ -40,6 +40,9 @@ pub fn watched(observer: Option<&dyn Observer>) -> Option<Watched> {
         blocks: interest.intersects(Interest::BLOCKS | Interest::BARRIERS),
         admissions: interest.contains(Interest::ADMISSIONS),
         parameters: interest.contains(Interest::PARAMETERS),
+        // Whoever counts has cells; and the watch must know what it is told late from other blocks, or rounds.
+        notes: !counts
+            && interest.contains(Interest::ACCESSES | Interest::BLOCKS | Interest::BARRIERS),
     })
 }
 
@@ -96,6 +99,10 @@ pub struct Tallies {
     follows: bool,
     /// Where compiled code keeps lanes that hold apart, when the scheduler has entered it.
     pub parted: Vec<Parted>,
+    /// Room for what compiled code notes.
+    pub(super) notes: Vec<Noted>,
+    /// Whether it notes anything.
+    pub(super) has_notes: bool,
     calls: u32,
     fuel: i64,
 }
@@ -114,6 +121,8 @@ impl Tallies {
             table: 0,
             follows: true,
             parted: Vec::new(),
+            notes: Vec::new(),
+            has_notes: false,
             calls: 0,
             fuel: 0,
         };
@@ -141,6 +150,7 @@ impl Tallies {
             heads: vec![(0, 0); program.code.len()],
             accesses: (0..program.code.len() as u32).map(|pc| access_site(program, pc)).collect(),
             asks: watched(env.observer).is_some_and(|w| w.admissions),
+            has_notes: watched(env.observer).is_some_and(|w| w.notes),
             parted: vec![Parted { mask: 0, alive: 0, pending: [0; PENDING] }; LANES],
             ..nothing
         }
@@ -340,6 +350,7 @@ pub(super) unsafe extern "C" fn watch(
     unsafe {
         let cx = &mut *context.cast::<Cx<'_>>();
         super::run::find_running(cx);
+        super::noted::tell(cx);
         cx.mask = mask;
         let (addresses, values) = (&*addresses, values.as_ref());
         match in_row(cx, pc, addresses, values) {
@@ -420,6 +431,7 @@ pub(super) unsafe extern "C" fn watch_linear(
     unsafe {
         let cx = &mut *context.cast::<Cx<'_>>();
         super::run::find_running(cx);
+        super::noted::tell(cx);
         let Some(kernel) = cx.rooms[0].kernel().as_ref() else { return 0 };
         let Some(access) = kernel.watched.get(number as usize) else { return 0 };
         let Some(site) = cx.tallies.site(access.pc) else { return 0 };
@@ -437,12 +449,15 @@ pub(super) unsafe extern "C" fn watch_linear(
         {
             cx.tallies.arm(&mut **watch, place, (number, access), (base, u), range);
         }
+        if admitted && (site.space, site.access) == (Space::Shared, Access::Read) {
+            super::noted::start(cx);
+        }
         u32::from(!admitted)
     }
 }
 
 /// An access of compiled code, once.
-fn event<'a>(
+pub(super) fn event<'a>(
     access: &'a WatchedAccess,
     site: AccessSite,
     at: EventPlace,

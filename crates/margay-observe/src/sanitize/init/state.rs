@@ -35,6 +35,8 @@ pub struct State {
     together: Vec<LocalBits>,
     /// By warp; without those that have no undefined register: nearly always none.
     files: Vec<Vec<(FuncId, File)>>,
+    /// How often it was asked whether all shared memory is written.
+    asked: u32,
 }
 
 /// Bytes of a thread's local memory, a bit each: 1 is "never written", and so is what lies beyond.
@@ -76,14 +78,22 @@ impl State {
             local: vec![LocalBits::default(); threads as usize],
             together: vec![LocalBits::default(); threads.div_ceil(32) as usize],
             files: (0..threads.div_ceil(32)).map(|_| Vec::new()).collect(),
+            asked: 0,
         }
     }
 
     /// As new, for another block of the launch.
     pub fn renew(&mut self) {
         self.shared.forget();
+        self.asked = 0;
         self.local.iter_mut().chain(&mut self.together).for_each(|own| own.0.clear());
         self.files.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Whether all of the block's shared memory is known to be written. The look at it comes ever less often.
+    pub fn is_shared_written(&mut self) -> bool {
+        self.asked += 1;
+        self.shared.is_whole() || self.asked.is_power_of_two() && self.shared.look()
     }
 
     /// Bits of up to eight bytes of a thread's local memory: set where a byte was never written.

@@ -702,6 +702,11 @@ impl Watch for InitWatch<'_, '_> {
         admitted
     }
 
+    fn admits_shared_reads(&mut self, ctaid: [u32; 3]) -> bool {
+        let state = self.state(self.all.view.linear(ctaid));
+        state.lock().is_shared_written()
+    }
+
     fn interprets(&mut self, ctaid: [u32; 3], warp: u32) -> bool {
         let state = self.state(self.all.view.linear(ctaid));
         !state.lock().is_defined(warp)

@@ -97,6 +97,7 @@ pub struct Past {
     spread: Vec<[u16; 32]>,
     unit: u32,
     values: Vec<[u16; 32]>,
+    long: bool,
 }
 
 impl Past {
@@ -159,12 +160,15 @@ impl Round {
     pub fn take(&mut self) -> Past {
         // A round that is too long for a list is none for a table: its memory is wanted for the look.
         let long = self.list.len() >= MOST
-            || self.spread.len() >= MOST_SPREAD
+            || self.spread.len() >= self.most_spread()
             || self.values.len() >= MOST_VALUES;
         let list = std::mem::take(&mut self.list);
         let (spread, values) = (std::mem::take(&mut self.spread), std::mem::take(&mut self.values));
         if !list.is_empty() {
             self.pass(self.writes);
+        }
+        if long {
+            self.table = None;
         }
         if self.writes
             && let Some(table) = &mut self.table
@@ -172,15 +176,17 @@ impl Round {
             table.clear();
         }
         self.writes = false;
-        Past { list, spread, unit: self.unit, values }
+        Past { list, spread, unit: self.unit, values, long }
     }
 
-    /// Takes the memory of lists back.
+    /// Takes the memory of lists back, unless they grew long.
     pub fn give_back(&mut self, past: Past) {
-        let Past { list, spread, values, .. } = past;
-        if self.list.is_empty() {
+        let Past { mut list, mut spread, mut values, long, .. } = past;
+        if self.list.is_empty() && !long {
+            list.clear();
+            spread.clear();
+            values.clear();
             (self.list, self.spread, self.values) = (list, spread, values);
-            (self.list.clear(), self.spread.clear(), self.values.clear());
         }
     }
 
@@ -222,7 +228,7 @@ impl Round {
         let enter = |table: &mut Table| table.spread(addresses, &kept.party());
         let narrow = self.bytes >> self.unit <= 1 << 16;
         if !narrow
-            || self.spread.len() >= MOST_SPREAD
+            || self.spread.len() >= self.most_spread()
             || !self.admits(&kept, values.is_some(), enter, known)
         {
             return false;
@@ -258,6 +264,11 @@ impl Round {
             Looked::All => false,
         };
         open && self.list.len() < MOST && !(values && self.values.len() >= MOST_VALUES)
+    }
+
+    /// Accesses without a pattern that are kept: fewer where the table is large.
+    fn most_spread(&self) -> usize {
+        MOST_SPREAD >> (2 - self.unit)
     }
 
     fn keep_values(&mut self, values: Option<&[u64; 32]>) -> u16 {

@@ -9,7 +9,7 @@ use margay_ir::Space;
 use super::look::{self, Then};
 use super::order::{Thread, Tick};
 use super::page::{LINE, Page, Row};
-use super::round::Place;
+use super::round::{Place, Round, Steps};
 use super::shadow::{Cell, Kind, Mark, PAGE, Width};
 use super::state::State;
 use super::table::Effect;
@@ -151,6 +151,25 @@ impl RaceWatch<'_, '_> {
                 self.look(state, &AccessEvent { mask: !FIRST, ..*event }, None);
             }
         }
+    }
+
+    /// Keeps plain reads of shared memory, as far as they surely race with nothing; the first that may not.
+    pub(super) fn keep_reads<'e>(
+        &mut self,
+        state: &mut State,
+        reads: &mut impl Iterator<Item = PatternedEvent<'e>>,
+    ) -> Option<PatternedEvent<'e>> {
+        let all = self.all;
+        state.turn_to(true);
+        reads.find(|event| {
+            let warp = event.at.warp as u16;
+            let plain = all.is_weak(event.at.pc) && state.clock.cluster_due(warp).is_none();
+            let stamp = state.clock.stamp(warp);
+            let keep = |round: &mut Round, steps: &Steps| {
+                round.keep(event, Effect::Read, stamp, steps, |site| all.steps_of(site))
+            };
+            !(plain && event.base < 1 << 24 && keep(&mut state.round, self.steps(event)))
+        })
     }
 
     /// A short way for accesses of whole warps whose addresses follow from one. False if there is none.

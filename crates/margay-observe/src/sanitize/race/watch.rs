@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use margay_exec::fault::Access;
 use margay_exec::mem::AddressSpace;
 use margay_exec::observe::{
-    AccessEvent, BarrierEvent, BarrierRound, BlockEvent, EventPlace, Interest, Observer,
-    PatternedEvent, Watch,
+    AccessEvent, BarrierEvent, BarrierRound, BlockEvent, EventPlace, Interest, NotedReads,
+    Observer, PatternedEvent, Watch,
 };
 use margay_exec::program::{Code, Program};
 use margay_exec::reach::Written;
@@ -723,6 +723,18 @@ impl Watch for RaceWatch<'_, '_> {
             event.with_addresses(|event| self.access(event));
         }
         None
+    }
+
+    fn noted(&mut self, reads: &NotedReads<'_>) {
+        let block = self.all.view.linear(reads.at.ctaid);
+        let state = self.state(block);
+        let mut left = reads.events();
+        let kept = self.keep_reads(&mut state.lock(), &mut left);
+        if let Some(first) = kept {
+            std::iter::once(first).chain(left).for_each(|event| {
+                self.patterned(&event);
+            });
+        }
     }
 
     fn barrier(&mut self, event: &BarrierEvent) {
