@@ -11,7 +11,7 @@ use crate::interp::Cx;
 use crate::observe::{EventPlace, Interest, PatternedEvent};
 
 /// Reads that are noted at most.
-const ROOM: usize = 1 << 10;
+const ROOM: usize = 1 << 9;
 
 /// Reads of a block's shared memory by its warps, in their order. All were admitted.
 pub struct NotedReads<'a> {

@@ -159,9 +159,7 @@ impl Round {
     /// Hands over what is kept, to be looked at.
     pub fn take(&mut self) -> Past {
         // A round that is too long for a list is none for a table: its memory is wanted for the look.
-        let long = self.list.len() >= MOST
-            || self.spread.len() >= self.most_spread()
-            || self.values.len() >= MOST_VALUES;
+        let long = self.is_long();
         let list = std::mem::take(&mut self.list);
         let (spread, values) = (std::mem::take(&mut self.spread), std::mem::take(&mut self.values));
         if !list.is_empty() {
@@ -205,7 +203,7 @@ impl Round {
         let (pc, warp) = (at.pc, at.warp as u16);
         let kept = Kept { site, base, pc, stamp, mask, bytes, values: NONE, warp, effect, access };
         let enter = |table: &mut Table| steps.enter(table, base, &kept.party());
-        if event.second.is_some() || !self.admits(&kept, values.is_some(), enter, known) {
+        if event.second.is_some() || !self.admits(&kept, enter, known) {
             return false;
         }
         let values = self.keep_values(values);
@@ -227,10 +225,7 @@ impl Round {
             Kept { site: 0, base, pc, stamp, mask, bytes, values: NONE, warp, effect, access };
         let enter = |table: &mut Table| table.spread(addresses, &kept.party());
         let narrow = self.bytes >> self.unit <= 1 << 16;
-        if !narrow
-            || self.spread.len() >= self.most_spread()
-            || !self.admits(&kept, values.is_some(), enter, known)
-        {
+        if !narrow || !self.admits(&kept, enter, known) {
             return false;
         }
         let values = self.keep_values(values);
@@ -244,11 +239,10 @@ impl Round {
     fn admits(
         &mut self,
         kept: &Kept,
-        values: bool,
         enter: impl FnOnce(&mut Table) -> bool,
         known: impl Fn(u64) -> Option<Arc<Steps>>,
     ) -> bool {
-        if !self.has_room(kept.effect, values) {
+        if !self.has_room(kept.effect) {
             return false;
         }
         if kept.effect == Effect::Read && !self.writes {
@@ -257,18 +251,26 @@ impl Round {
         (self.writes || self.fill(known)) && self.table.as_mut().is_some_and(enter)
     }
 
-    fn has_room(&self, effect: Effect, values: bool) -> bool {
+    fn has_room(&self, effect: Effect) -> bool {
         let open = match self.looked {
             Looked::Nothing => true,
             Looked::Reads => effect == Effect::Read,
             Looked::All => false,
         };
-        open && self.list.len() < MOST && !(values && self.values.len() >= MOST_VALUES)
+        open && !self.is_long()
     }
 
-    /// Accesses without a pattern that are kept: fewer where the table is large.
-    fn most_spread(&self) -> usize {
-        MOST_SPREAD >> (2 - self.unit)
+    /// How many accesses are kept at most, without a pattern, and with values.
+    fn most(&self) -> [usize; 3] {
+        // Fewer where cells, which they are kept beside while they are looked at, are those of bytes.
+        let fewer = [32, 4, 1][self.unit.min(2) as usize];
+        [MOST, MOST_SPREAD, MOST_VALUES].map(|most| most / fewer)
+    }
+
+    /// Whether a list is full.
+    fn is_long(&self) -> bool {
+        let [all, spread, values] = self.most();
+        self.list.len() >= all || self.spread.len() >= spread || self.values.len() >= values
     }
 
     fn keep_values(&mut self, values: Option<&[u64; 32]>) -> u16 {
