@@ -405,7 +405,7 @@ impl RaceWatch<'_, '_> {
     #[inline]
     pub(super) fn page(&mut self, number: u64) -> Option<&Arc<Mutex<Page>>> {
         let place = &mut self.pages[number as usize % NEAR_PAGES];
-        if !place.as_ref().is_some_and(|(n, _)| *n == number) {
+        if place.as_ref().is_none_or(|(n, _)| *n != number) {
             let Some(page) = self.all.shadow.page(number) else {
                 self.all.tell_full();
                 return None;
