@@ -4,7 +4,7 @@
 use margay_exec::observe::PatternedEvent;
 
 /// Forms that a worker keeps.
-const KEPT: usize = 64;
+const KEPT: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {

@@ -84,6 +84,22 @@ impl Quick {
         Way::Joined
     }
 
+    /// Tries the short ways for a read by all lanes of a warp, which are not ordered by being in it; `mark` is that of
+    /// lane 0. False, with nothing done, if there is none.
+    pub fn visit_alike(&mut self, cell: &mut Cell, mark: Mark) -> bool {
+        // What one lane did before, the others may not know of.
+        let own = |old: Mark| !old.is_empty() && old.is_thread_of(mark);
+        if own(cell.write) || own(cell.read) {
+            return false;
+        }
+        let way = self.visit(cell, mark);
+        if way == Way::Replaced {
+            self.join(cell, mark.of_lane(1));
+        }
+        self.joined = u32::MAX;
+        way != Way::Long
+    }
+
     /// The mark is one more of those that the cell's reader stands for.
     pub fn join(&mut self, cell: &mut Cell, mark: Mark) {
         if cell.read.stamp < mark.stamp || cell.read.width() == Width::Thread {

@@ -9,6 +9,7 @@ use margay_ir::Space;
 use super::look::{self, Then};
 use super::order::{Thread, Tick};
 use super::page::{LINE, Page, Row};
+use super::quick::Quick;
 use super::round::{Place, Round, Steps};
 use super::shadow::{Cell, Kind, Mark, PAGE, Width};
 use super::state::State;
@@ -153,6 +154,40 @@ impl RaceWatch<'_, '_> {
         }
     }
 
+    /// A short way for a weak read of one word of global memory by a whole warp. False, with nothing done, if there is none.
+    fn read_alike(
+        &mut self,
+        state: &mut State,
+        at: u64,
+        floor: Tick,
+        event: &PatternedEvent<'_>,
+    ) -> bool {
+        let (block, warp) = (state.clock.id, event.at.warp as u16);
+        let (me, stamp) = (Thread { block, warp, lane: 0 }, state.clock.stamp(warp));
+        let mark = Mark::new(me, stamp, event.at.pc, Kind::Read, None);
+        let mut quick = Quick {
+            is_on: true,
+            block,
+            stamp,
+            independent: true,
+            floor,
+            warps_from: Tick::MAX,
+            blocks_from: Tick::MAX,
+            joined: 0,
+        };
+        let looker = Looker { me, floor, uniform: true };
+        state.unordered.hint(&state.clock, &looker, &mut quick);
+        let Some(page) = self.page(at / PAGE) else { return true };
+        let mut page = page.lock();
+        let mut done = false;
+        page.cells(at % PAGE, 4, |cell| done = quick.visit_alike(cell, mark));
+        if done {
+            // Before another worker sees a mark that stands for these.
+            state.note(warp, u32::MAX, stamp, false);
+        }
+        done
+    }
+
     /// Keeps plain reads of shared memory, as far as they surely race with nothing; the first that may not.
     pub(super) fn keep_reads<'e>(
         &mut self,
@@ -217,6 +252,9 @@ impl RaceWatch<'_, '_> {
             _ => return false,
         };
         if form.order == Order::Same && reads && all.independent {
+            if !shared && shift == 0 && uniform && self.read_alike(state, low, floor, event) {
+                return true;
+            }
             event.with_addresses(|event| self.look_alike(state, event, stamp));
             return true;
         }
