@@ -133,9 +133,8 @@ pub struct Io {
     pub tallies: *mut u64,
     /// By number in [`crate::Code::watched`].
     pub cells: *mut crate::Cells,
-    /// Where the next read of shared memory is noted, up to the end. There, each is reported.
-    pub noted: *mut crate::Noted,
-    pub noted_end: *mut crate::Noted,
+    /// Where reads of shared memory are noted.
+    pub notes: *mut crate::Notes,
     /// Lines of 128 bytes that are marked: those whose number times the first, modulo 2^64, is below the second.
     pub marks: [u64; 2],
     /// Reports an access: the context, address of the instruction, lanes, the addresses of all 32, and what they store

@@ -28,10 +28,10 @@ pub use environment::{environment, usual};
 pub use io::{Extent, Io, Parted, Room, RoomGroup, RoomSite, Turn};
 pub use roots::{Root, pointers, roots};
 pub use shape::{LANES, Lin, Pattern, Shape};
-pub use watched::{Cell, Cells, Noted, Tally, Watched, WatchedAccess};
+pub use watched::{Cell, Cells, Noted, Notes, Tally, Watched, WatchedAccess};
 
 /// Version of the code that is made: part of the key of a cache.
-pub const VERSION: u32 = 11;
+pub const VERSION: u32 = 12;
 /// Functions with more instructions are left to the interpreter.
 pub const MAX_INSTS: usize = 20_000;
 

@@ -99,7 +99,16 @@ impl Cells {
     }
 }
 
-/// A read of shared memory that the code has noted by itself, where [`crate::Io::noted`] has room, to be reported later.
+/// Where the code notes reads of shared memory. Not a part of [`crate::Io`], which nothing that the code calls may change.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Notes {
+    /// Where the next one goes, up to the end. There, each is reported.
+    pub next: *mut Noted,
+    pub end: *mut Noted,
+}
+
+/// A read of shared memory that the code has noted by itself, where [`Notes`] have room, to be reported later.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Noted {

@@ -487,6 +487,15 @@ impl Gen<'_> {
         }
     }
 
+    /// Exclusive or of lanes' flags in mask registers. LLVM 19 turns the negation of one whose operands come from words
+    /// (`bitcast i32`) into a word's and back without end: see `tests/filetests/run/predicate_xnor.ptx`.
+    fn xor_flags(&mut self, x: &str, y: &str) -> String {
+        let [x, y] = [x, y].map(|v| self.ins(format!("bitcast <32 x i1> {v} to i32")));
+        let word = self.ins(format!("xor i32 {x}, {y}"));
+        let opaque = self.ins(format!("call i32 asm \"\", \"=r,0\"(i32 {word})"));
+        self.flags(&opaque)
+    }
+
     fn has_lowering(&self, inst: &Inst) -> bool {
         match inst.op {
             Op::Mov | Op::Select => true,
@@ -544,6 +553,7 @@ impl Gen<'_> {
             }
             Op::PAnd => self.ins(format!("and {t} {x}, {y}")),
             Op::POr => self.ins(format!("or {t} {x}, {y}")),
+            Op::PXor if wide && self.vector_bits == 512 => self.xor_flags(&x, &y),
             Op::PXor => self.ins(format!("xor {t} {x}, {y}")),
             Op::PNot => {
                 let one = constant("i1", "true", wide);

@@ -12,7 +12,7 @@ use super::memory::Access;
 use super::value::Val;
 use super::{Gen, io};
 use crate::shape::Pattern;
-use crate::{Cells, Noted, Reason, Room, Tally, Watched, WatchedAccess};
+use crate::{Cells, Noted, Notes, Reason, Room, Tally, Watched, WatchedAccess};
 
 /// Bytes of a line that may be marked.
 const LINE: i64 = 128;
@@ -161,12 +161,17 @@ impl Gen<'_> {
         let base = self.ins(format!("add i64 {base}, {}", a.offset));
         let site = self.watched_site(WatchedAccess { pc: self.pc(n), form, cells: false });
         let mask = self.mask.clone();
-        let mut field = |offset: usize, ty: &str| {
-            let p = self.io(offset);
-            (self.ins(format!("load {ty}, ptr {p}, {scope}")), p)
+        let notes = self.io_load("ptr", io!(notes));
+        let mut field = |offset: usize| {
+            let p = self.ins(format!("getelementptr i8, ptr {notes}, i64 {offset}"));
+            (self.ins(format!("load ptr, ptr {p}, {scope}")), p)
         };
-        let ((next, own), (end, _)) = (field(io!(noted), "ptr"), field(io!(noted_end), "ptr"));
-        let (warp, _) = field(io!(warp), "i32");
+        let (next, own) = field(offset_of!(Notes, next));
+        let (end, _) = field(offset_of!(Notes, end));
+        let warp = {
+            let p = self.io(io!(warp));
+            self.ins(format!("load i32, ptr {p}, {scope}"))
+        };
         let room = self.ins(format!("icmp ne ptr {next}, {end}"));
         let (slow, join) = (self.label(), self.label());
         self.expect(&room, &slow);

@@ -35,10 +35,16 @@ impl<'a> NotedReads<'a> {
     }
 }
 
+/// Whether the code notes reads.
+#[inline]
+pub(super) fn is_on(cx: &Cx<'_>) -> bool {
+    !cx.tallies.notes.end.is_null()
+}
+
 /// Lets the code note reads of the block that runs from now on, if the watch agrees.
 #[inline]
 pub(super) fn start(cx: &mut Cx<'_>) {
-    if !cx.io.noted_end.is_null() || !cx.tallies.has_notes {
+    if is_on(cx) || !cx.tallies.has_notes {
         return;
     }
     let ctaid = cx.view.ctaid;
@@ -47,31 +53,31 @@ pub(super) fn start(cx: &mut Cx<'_>) {
     if asks && !watch.admits_shared_reads(ctaid) {
         return;
     }
-    if cx.tallies.notes.is_empty() {
-        cx.tallies.notes = vec![Noted::default(); ROOM];
+    let tallies = &mut cx.tallies;
+    if tallies.noted.is_empty() {
+        tallies.noted = vec![Noted::default(); ROOM];
     }
-    let room = cx.tallies.notes.as_mut_ptr_range();
-    (cx.io.noted, cx.io.noted_end) = (room.start, room.end);
+    let room = tallies.noted.as_mut_ptr_range();
+    (tallies.notes.next, tallies.notes.end) = (room.start, room.end);
 }
 
 /// Tells what is noted.
 #[inline]
 pub(super) fn tell(cx: &mut Cx<'_>) {
-    if cx.io.noted_end.is_null() || std::ptr::eq(cx.io.noted, cx.tallies.notes.as_ptr()) {
-        return;
+    if is_on(cx) && !std::ptr::eq(cx.tallies.notes.next, cx.tallies.noted.as_ptr()) {
+        tell_all(cx);
     }
-    tell_all(cx);
 }
 
 fn tell_all(cx: &mut Cx<'_>) {
-    let start = cx.tallies.notes.as_mut_ptr();
+    let start = cx.tallies.noted.as_mut_ptr();
     // SAFETY: the code goes on from the list's start, and not beyond its end.
-    let count = unsafe { cx.io.noted.offset_from(start) } as usize;
-    cx.io.noted = start;
+    let count = unsafe { cx.tallies.notes.next.offset_from(start) } as usize;
+    cx.tallies.notes.next = start;
     let at = cx.event_at(0);
     // SAFETY: the kernel is the one that has noted these.
     let Some(kernel) = (unsafe { cx.rooms[0].kernel().as_ref() }) else { return };
-    let reads = cx.tallies.notes.get(..count).unwrap_or_default();
+    let reads = cx.tallies.noted.get(..count).unwrap_or_default();
     let (watched, sites) = (&kernel.watched[..], &cx.tallies.accesses[..]);
     if let Some(watch) = &mut cx.watch {
         watch.noted(&NotedReads { at, reads, watched, sites });
@@ -82,5 +88,5 @@ fn tell_all(cx: &mut Cx<'_>) {
 #[inline]
 pub(super) fn stop(cx: &mut Cx<'_>) {
     tell(cx);
-    (cx.io.noted, cx.io.noted_end) = (std::ptr::null_mut(), std::ptr::null_mut());
+    (cx.tallies.notes.next, cx.tallies.notes.end) = (std::ptr::null_mut(), std::ptr::null_mut());
 }

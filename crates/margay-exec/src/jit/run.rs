@@ -491,8 +491,7 @@ pub fn new_io(env: &Env<'_>) -> Box<Io> {
         watch_keeping: super::saved::watch_keeping(),
         turn: super::watched_blocks::turn,
         cells: std::ptr::null_mut(),
-        noted: std::ptr::null_mut(),
-        noted_end: std::ptr::null_mut(),
+        notes: std::ptr::null_mut(),
         marks: [0; 2],
     })
 }
@@ -547,6 +546,7 @@ pub(super) unsafe fn call(
         cx.io.marks = [marks.factor, marks.bound];
         cx.io.tallies = cx.tallies.rows();
         cx.io.cells = cx.tallies.cells(kernel);
+        cx.io.notes = &raw mut *cx.tallies.notes;
         note_entry(cx, kernel, entry, mask);
     }
     let io: *mut Io = &raw mut *cx.io;
@@ -557,7 +557,7 @@ pub(super) unsafe fn call(
         cx.in_code = false;
         code
     };
-    if !cx.io.noted_end.is_null() {
+    if super::noted::is_on(cx) {
         find_running(cx);
         super::noted::stop(cx);
     }

@@ -8,7 +8,9 @@
 
 use std::ops::Range;
 
-use margay_codegen::{Cell, Cells, LANES, Noted, PENDING, Parted, Tally, Watched, WatchedAccess};
+use margay_codegen::{
+    Cell, Cells, LANES, Noted, Notes, PENDING, Parted, Tally, Watched, WatchedAccess,
+};
 use margay_ir::{Attr, Op, Space, Term};
 
 use super::kernel::Kernel;
@@ -99,8 +101,9 @@ pub struct Tallies {
     follows: bool,
     /// Where compiled code keeps lanes that hold apart, when the scheduler has entered it.
     pub parted: Vec<Parted>,
-    /// Room for what compiled code notes.
-    pub(super) notes: Vec<Noted>,
+    /// Room for what compiled code notes, and how far it is used.
+    pub(super) noted: Vec<Noted>,
+    pub(super) notes: Box<Notes>,
     /// Whether it notes anything.
     pub(super) has_notes: bool,
     calls: u32,
@@ -121,7 +124,8 @@ impl Tallies {
             table: 0,
             follows: true,
             parted: Vec::new(),
-            notes: Vec::new(),
+            noted: Vec::new(),
+            notes: Box::new(Notes { next: std::ptr::null_mut(), end: std::ptr::null_mut() }),
             has_notes: false,
             calls: 0,
             fuel: 0,
