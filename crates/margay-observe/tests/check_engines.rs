@@ -381,3 +381,28 @@ fn dead_values_keep_no_warp_out_of_compiled_code() {
     assert_eq!((none, one), (0, 1));
     assert!(dead < 200_000 && alive > 900_000, "{dead} and {alive} instructions were interpreted");
 }
+
+/// A load that its handler makes for compiled code is asked about once, not told as one of the interpreter's too.
+#[test]
+fn what_a_handler_does_for_compiled_code_is_the_codes() {
+    if skipped() {
+        return;
+    }
+    let body = r#"mov.u32 %r20, 1; mov.u64 %rd20, 2; mov.u32 %r40, 0;
+mul.lo.u32 %r30, %r1, 33; and.b32 %r30, %r30, 127; mul.wide.u32 %rd10, %r30, 8; add.u64 %rd10, %rd10, %rd3; setp.lt.u32 %p2, %r1, 32; red.global.add.u32 [%rd10], 1;
+mov.u32 %r20, %r1; mov.u64 %rd20, 3;
+add.u32 %r30, %r1, 33; mul.wide.u32 %rd10, %r30, 4; add.u64 %rd10, %rd10, %rd1; setp.lt.u32 %p2, %r1, 47; st.global.u32 [%rd10], %r20;
+bar.sync 0;
+shl.b32 %r30, %r1, 1; and.b32 %r30, %r30, 255; mul.lo.u32 %r31, %r30, 8; add.u32 %r31, %r31, %r4; setp.lt.u32 %p2, %r1, 15; @%p2 st.shared.u64 [%r31], %rd20;
+mov.u32 %r20, %r1; mov.u64 %rd20, 3;
+mov.u32 %r30, %r3; mul.wide.u32 %rd10, %r30, 4; add.u64 %rd10, %rd10, %rd1; setp.lt.u32 %p2, %r1, 33; @%p2 ld.global.u32 %r20, [%rd10];
+membar.gl;
+xor.b32 %r30, %r1, 2; mul.wide.u32 %rd10, %r30, 4; add.u64 %rd10, %rd10, %rd2; setp.lt.u32 %p2, %r1, 13; @%p2 st.global.u32 [%rd10], %r20;
+mov.u32 %r20, %r1; mov.u64 %rd20, 3;
+xor.b32 %r30, %r1, 1; mul.wide.u32 %rd10, %r30, 4; add.u64 %rd10, %rd10, %rd3; setp.lt.u32 %p2, %r1, 19; ld.global.u32 %r20, [%rd10];
+setp.lt.u32 %p3, %r20, 1000; @%p3 bra S5; add.u32 %r40, %r40, 1; S5:
+mov.u32 %r30, 37; mul.wide.u32 %rd10, %r30, 4; add.u64 %rd10, %rd10, %rd2; setp.lt.u32 %p2, %r1, 50; @%p2 st.global.u32 [%rd10], %r20;
+bar.sync 0;
+"#;
+    assert!(found(&both(body, 128), "init/result"));
+}

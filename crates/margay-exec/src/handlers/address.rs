@@ -439,7 +439,8 @@ pub unsafe fn observe_groups<const SPACE: u8, const ACCESS: u8>(
     // SAFETY: by the contract.
     let plane = unsafe { &*(cx.plane(i.a) as *const [u64; WARP]) };
     let tells_values = ACCESS == access::WRITE && cx.interest.contains(Interest::VALUES);
-    if SPACE == space::GENERIC || tells_values {
+    // What a handler does for compiled code is the code's.
+    if SPACE == space::GENERIC || tells_values || cx.in_code {
         let addresses = plane.map(|a| a.wrapping_add(i.imm));
         return observe(cx, i, space_of(SPACE), access_of(ACCESS), bytes as u32, &addresses);
     }
