@@ -44,6 +44,20 @@ impl Written {
     }
 }
 
+/// The address that a root has in a launch.
+pub(crate) fn root_address(root: Root, program: &Program, config: &LaunchConfig) -> Option<u64> {
+    match root {
+        Root::Param(at) => pointer(at, config),
+        Root::Variable(id) => program.module.addresses.get(id as usize).copied(),
+    }
+}
+
+/// The pointer among a launch's parameters that begins at this byte.
+pub(crate) fn pointer(at: u32, config: &LaunchConfig) -> Option<u64> {
+    let bytes = config.params.get(at as usize..at as usize + 8)?;
+    bytes.try_into().ok().map(u64::from_le_bytes)
+}
+
 fn ranges(
     program: &Program,
     config: &LaunchConfig,
@@ -51,13 +65,7 @@ fn ranges(
 ) -> Option<Vec<Range<u64>>> {
     let mut found = Vec::new();
     for root in program.kernels.accesses(program).stored.as_ref()? {
-        let address = match *root {
-            Root::Param(at) => {
-                let bytes = config.params.get(at as usize..at as usize + 8)?;
-                u64::from_le_bytes(bytes.try_into().ok()?)
-            }
-            Root::Variable(id) => *program.module.addresses.get(id as usize)?,
-        };
+        let address = root_address(*root, program, config)?;
         // Who stores through a pointer to nothing faults.
         let Some(allocation) = memory.find(address) else { continue };
         found.push(allocation.base..allocation.base.saturating_add(allocation.size));

@@ -138,16 +138,12 @@ impl Gen<'_> {
             && !a.write
         {
             self.note_read(n, a, base, lin.form.clone());
-            if let Some(told) = told {
-                self.line(format!("br label %{told}"));
-                self.begin(&told);
+        } else {
+            let stays = self.report_access(n, a, address, kind, stored);
+            if let Some(stays) = stays.filter(|_| self.options.watched.admissions) {
+                let exit = self.exit(Reason::Interpret, n, None);
+                self.expect(&stays, &exit);
             }
-            return;
-        }
-        let stays = self.report_access(n, a, address, kind, stored);
-        if let Some(stays) = stays.filter(|_| self.options.watched.admissions) {
-            let exit = self.exit(Reason::Interpret, n, None);
-            self.expect(&stays, &exit);
         }
         if let Some(told) = told {
             self.line(format!("br label %{told}"));

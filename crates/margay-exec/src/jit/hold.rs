@@ -11,6 +11,7 @@ use margay_ir::{Attr, Function, Inst, Op, Reg, Space, Value};
 
 use crate::interp::Env;
 use crate::program::Program;
+use crate::reach::root_address;
 
 /// A load or store of global memory.
 #[derive(Clone, Copy, PartialEq)]
@@ -165,13 +166,7 @@ pub fn needed(env: &Env<'_>, accesses: &Accesses) -> bool {
         if let Some((_, id)) = known.iter().find(|(r, _)| *r == root) {
             return *id;
         }
-        let address = match root {
-            Root::Param(at) => {
-                let bytes = env.config.params.get(at as usize..at as usize + 8);
-                bytes.and_then(|b| b.try_into().ok()).map(u64::from_le_bytes)
-            }
-            Root::Variable(id) => program.module.addresses.get(id as usize).copied(),
-        };
+        let address = root_address(root, program, env.config);
         let id = address.and_then(|a| env.memory.find(a)).map(|a| a.id);
         known.push((root, id));
         id

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use margay_codegen::{
     AGAIN, AT_BARRIER, AT_DONE, DONE, FAULT, FIRST_EXIT, Io, Options, Parted, Reason, Room,
-    RoomSite, Root,
+    RoomSite,
 };
 
 use margay_ir::Op;
@@ -25,6 +25,7 @@ use crate::interp::{Cx, Env};
 use crate::lanes::{FULL, Flow, LaneFault, WARP};
 use crate::mem::Extent;
 use crate::program::Program;
+use crate::reach::{pointer, root_address};
 use crate::warp::{Adopted, Warp};
 
 /// Instructions of a warp before the block is handed to the scheduler, which sees to fairness.
@@ -222,7 +223,7 @@ fn plain(env: &Env<'_>, accesses: &super::hold::Accesses) -> bool {
     });
     small
         && accesses.pointers.iter().all(|&at| {
-            let address = pointer(env, at);
+            let address = pointer(at, env.config);
             address.is_none_or(|a| a & 15 == 0 && (a == 0 || env.memory.find(a).is_some()))
         })
 }
@@ -232,14 +233,8 @@ fn short(env: &Env<'_>, accesses: &super::hold::Accesses) -> bool {
     accesses
         .pointers
         .iter()
-        .filter_map(|&at| pointer(env, at))
+        .filter_map(|&at| pointer(at, env.config))
         .all(|address| env.memory.find(address).is_none_or(|a| a.size <= u64::from(u32::MAX)))
-}
-
-/// The pointer among the parameters, from some byte on.
-fn pointer(env: &Env<'_>, at: u32) -> Option<u64> {
-    let bytes = env.config.params.get(at as usize..at as usize + 8)?;
-    bytes.try_into().ok().map(u64::from_le_bytes)
 }
 
 /// Which environment registers that the kernel reads have their usual value.
@@ -360,14 +355,7 @@ fn find_rooms(cx: &mut Cx<'_>, kernel: &Kernel) {
             if let Some(e) = known.into_iter().find(|e| e.lo < e.hi) {
                 return as_codegen(e);
             }
-            let address = match group.root {
-                Some(Root::Param(at)) => {
-                    let bytes = env.config.params.get(at as usize..at as usize + 8);
-                    bytes.and_then(|b| b.try_into().ok()).map(u64::from_le_bytes)
-                }
-                Some(Root::Variable(id)) => env.program.module.addresses.get(id as usize).copied(),
-                None => None,
-            };
+            let address = group.root.and_then(|root| root_address(root, env.program, env.config));
             address.map_or_else(Default::default, |a| {
                 as_codegen(&env.memory.extent_for(a, env.machine.reach))
             })

@@ -34,17 +34,14 @@ pub(super) unsafe extern "C" fn turn(context: *mut u8, what: u32) {
     // SAFETY: the context is the worker's own, which waits for the compiled code to return.
     let cx = unsafe { &mut *context.cast::<Cx<'_>>() };
     find_warp(cx);
-    match Told::of(what) {
-        Some(Told::Opens) => super::noted::tell(cx),
-        Some(Told::Begins | Told::Ends) | None => super::noted::stop(cx),
+    let Some(told) = Told::of(what) else { return };
+    if let Told::Opens = told {
+        super::noted::tell(cx);
+        return tell_opening(cx);
     }
+    super::noted::stop(cx);
     let (ctaid, smid, warps) = (cx.view.ctaid, cx.view.smid, cx.view.warps);
-    match Told::of(what) {
-        Some(Told::Opens) => tell_opening(cx),
-        Some(Told::Ends) => report_block(cx, ctaid, smid, warps, false),
-        Some(Told::Begins) => report_block(cx, ctaid, smid, warps, true),
-        None => {}
-    }
+    report_block(cx, ctaid, smid, warps, matches!(told, Told::Begins));
 }
 
 /// Tells of the warps that code for whole blocks has at the barrier, and that it opens.

@@ -130,9 +130,9 @@ impl Tallies {
             calls: 0,
             fuel: 0,
         };
-        if env.observer.is_none() || watched(env.observer).is_none() {
+        let Some(watched) = watched(env.observer).filter(|_| env.observer.is_some()) else {
             return nothing;
-        }
+        };
         let program = env.program;
         let decoded = &program.functions[0];
         let function = &program.module.ir.functions[decoded.id.0 as usize];
@@ -153,8 +153,8 @@ impl Tallies {
             rows: vec![[0; Tally::COUNT]; function.blocks.len()],
             heads: vec![(0, 0); program.code.len()],
             accesses: (0..program.code.len() as u32).map(|pc| access_site(program, pc)).collect(),
-            asks: watched(env.observer).is_some_and(|w| w.admissions),
-            has_notes: watched(env.observer).is_some_and(|w| w.notes),
+            asks: watched.admissions,
+            has_notes: watched.notes,
             parted: vec![Parted { mask: 0, alive: 0, pending: [0; PENDING] }; LANES],
             ..nothing
         }

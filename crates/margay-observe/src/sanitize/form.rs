@@ -39,6 +39,13 @@ impl Form {
     }
 }
 
+/// Where something of a site is kept, of so many places.
+#[inline]
+pub fn place(site: u64, places: usize) -> usize {
+    // Sites are addresses of large structures.
+    (site >> 4 ^ site >> 10) as usize % places
+}
+
 /// The forms of the instructions that a worker met.
 pub struct Forms(Vec<(u64, Form)>);
 
@@ -67,8 +74,7 @@ impl Forms {
         if event.second.is_some() {
             return None;
         }
-        // Sites are addresses of large structures.
-        let kept = &mut self.0[(event.site >> 4 ^ event.site >> 10) as usize % KEPT];
+        let kept = &mut self.0[place(event.site, KEPT)];
         if kept.0 != event.site {
             *kept = (event.site, Form::of(event.pattern, event.bytes));
         }

@@ -523,13 +523,12 @@ impl InitWatch<'_, '_> {
         if let Some((at, Form { order: Order::Same, .. })) = found
             && space == Space::Local
         {
-            let parts =
+            let mut parts =
                 (0..event.bytes).step_by(8).map(|n| (at + u64::from(n), (event.bytes - n).min(8)));
             if !reads {
                 parts.for_each(|(at, bytes)| state.write_local_together(event.at.warp, at, bytes));
                 return true;
             }
-            let mut parts = parts;
             if parts.all(|(at, bytes)| state.local_together(event.at.warp, at, bytes) == 0) {
                 return true;
             }

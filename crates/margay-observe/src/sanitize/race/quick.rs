@@ -39,6 +39,13 @@ pub struct Quick {
 }
 
 impl Quick {
+    /// For an access with this stamp, as long as nothing is known of marks of several warps or blocks.
+    pub fn new(block: u32, stamp: Tick, floor: Tick, independent: bool) -> Quick {
+        let (warps_from, blocks_from) = (Tick::MAX, Tick::MAX);
+        let (is_on, joined) = (true, 0);
+        Quick { is_on, block, stamp, independent, floor, warps_from, blocks_from, joined }
+    }
+
     fn is_before(&self, old: Mark, new: Mark) -> bool {
         old.is_empty()
             || old.block == self.block

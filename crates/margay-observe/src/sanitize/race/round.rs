@@ -135,13 +135,16 @@ impl Round {
         self.list.clear();
         self.spread.clear();
         self.values.clear();
-        if self.writes
+        self.clear_table();
+        self.looked = if open { Looked::All } else { Looked::Nothing };
+    }
+
+    fn clear_table(&mut self) {
+        if std::mem::take(&mut self.writes)
             && let Some(table) = &mut self.table
         {
             table.clear();
         }
-        self.writes = false;
-        self.looked = if open { Looked::All } else { Looked::Nothing };
     }
 
     pub fn is_empty(&self) -> bool {
@@ -168,12 +171,7 @@ impl Round {
         if long {
             self.table = None;
         }
-        if self.writes
-            && let Some(table) = &mut self.table
-        {
-            table.clear();
-        }
-        self.writes = false;
+        self.clear_table();
         Past { list, spread, unit: self.unit, values, long }
     }
 

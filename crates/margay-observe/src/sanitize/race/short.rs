@@ -32,8 +32,8 @@ impl RaceObserver<'_> {
         (self.ordered(state, &last, mark) == first).then_some(first)
     }
 
-    /// As [`RaceObserver::visit`], for the weak access of a line by the lanes `mask` of a warp that knows of others by
-    /// barriers alone. False, with nothing done, if something races or each lane is to be looked at.
+    /// As [`RaceObserver::visit`], for the weak access of a line by lanes of a warp that knows of others by barriers
+    /// alone. False, with nothing done, if something races or each lane is to be looked at.
     fn visit_row(
         &self,
         state: &mut State,
@@ -165,16 +165,7 @@ impl RaceWatch<'_, '_> {
         let (block, warp) = (state.clock.id, event.at.warp as u16);
         let (me, stamp) = (Thread { block, warp, lane: 0 }, state.clock.stamp(warp));
         let mark = Mark::new(me, stamp, event.at.pc, Kind::Read, None);
-        let mut quick = Quick {
-            is_on: true,
-            block,
-            stamp,
-            independent: true,
-            floor,
-            warps_from: Tick::MAX,
-            blocks_from: Tick::MAX,
-            joined: 0,
-        };
+        let mut quick = Quick::new(block, stamp, floor, true);
         let looker = Looker { me, floor, uniform: true };
         state.unordered.hint(&state.clock, &looker, &mut quick);
         let Some(page) = self.page(at / PAGE) else { return true };

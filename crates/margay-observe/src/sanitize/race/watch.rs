@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 
 use super::cluster::Cluster;
 use super::look::{Look, Then};
-use super::order::{Block, Knowledge, Stamps, Strong, SyncVariable, Thread, Tick, Time};
+use super::order::{Block, Knowledge, Stamps, Strong, SyncVariable, Thread, Time};
 use super::page::Page;
 use super::quick::Quick;
 use super::report::Pair;
@@ -29,7 +29,7 @@ use super::shadow::{self, Cell, Kind, Mark, PAGE, Shadow, Width};
 use super::state::{State, Used};
 use super::table::Effect;
 use super::unordered::Looker;
-use crate::sanitize::form::Forms;
+use crate::sanitize::form::{Forms, place};
 use crate::sanitize::view::View;
 
 /// What an instruction at an address of the code does to the order.
@@ -166,7 +166,7 @@ impl<'a> RaceObserver<'a> {
     /// What an access does to shared memory where that is all there is to it: nobody learns anything by it.
     fn effect(&self, state: &State, event: &AccessEvent<'_>) -> Option<Effect> {
         let role = self.roles[event.at.pc as usize]?;
-        if !role.atomic && role.sem == Sem::Weak {
+        if self.is_weak(event.at.pc) {
             return match event.access {
                 Access::Read => Some(Effect::Read),
                 Access::Write => Some(Effect::Write),
@@ -391,7 +391,7 @@ impl RaceWatch<'_, '_> {
     #[inline]
     pub(super) fn steps(&mut self, event: &PatternedEvent<'_>) -> &Arc<Steps> {
         let (site, all) = (event.site, self.all);
-        let (of, near) = &mut self.steps[(site >> 4 ^ site >> 10) as usize % NEAR_SITES];
+        let (of, near) = &mut self.steps[place(site, NEAR_SITES)];
         if *of != site {
             (*of, *near) = (site, None);
         }
@@ -523,13 +523,7 @@ impl RaceWatch<'_, '_> {
             looker: Looker { me, floor, uniform },
             quick: Quick {
                 is_on: scope.is_none() && !before_model,
-                block,
-                stamp,
-                independent: all.independent,
-                floor,
-                warps_from: Tick::MAX,
-                blocks_from: Tick::MAX,
-                joined: 0,
+                ..Quick::new(block, stamp, floor, all.independent)
             },
             before_model,
             flags,
@@ -687,14 +681,7 @@ impl Watch for RaceWatch<'_, '_> {
         self.cluster(state, event.at.warp as u16);
         state.turn_to(shared);
         let (warp, all) = (event.at.warp as u16, self.all);
-        if shared
-            && let Some(effect) = all.effect(state, event)
-            && all
-                .view
-                .shared_owner(state.clock.id, event.addresses[event.mask.trailing_zeros() as usize])
-                .0
-                == state.clock.id
-        {
+        if shared && let Some(effect) = all.effect(state, event) {
             let (stamp, known) = (state.clock.stamp(warp), |site| all.steps_of(site));
             if state.round.keep_spread(event, effect, stamp, known) {
                 return;
