@@ -133,7 +133,7 @@ pub struct Io {
     pub tallies: *mut u64,
     /// By number in [`crate::Code::watched`].
     pub cells: *mut crate::Cells,
-    /// Where reads of shared memory are noted.
+    /// What need not be reported.
     pub notes: *mut crate::Notes,
     /// Lines of 128 bytes that are marked: those whose number times the first, modulo 2^64, is below the second.
     pub marks: [u64; 2],

@@ -12,7 +12,7 @@ use crate::shape::Pattern;
 pub struct Watched {
     /// Accesses to memory.
     pub accesses: bool,
-    /// With each store of one element what it stores.
+    /// With each store of one element to global or shared memory what it stores.
     pub values: bool,
     /// Executions of blocks, and which way branches go.
     pub counts: bool,
@@ -27,6 +27,8 @@ pub struct Watched {
     pub parameters: bool,
     /// Reads of shared memory may be [`Noted`] in place of a report.
     pub notes: bool,
+    /// Accesses of local memory are not reported of warps that are [settled](Notes::settled).
+    pub settles: bool,
 }
 
 impl Watched {
@@ -99,13 +101,15 @@ impl Cells {
     }
 }
 
-/// Where the code notes reads of shared memory. Not a part of [`crate::Io`], which nothing that the code calls may change.
+/// What the code need not report. Not a part of [`crate::Io`], which nothing that the code calls may change.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Notes {
-    /// Where the next one goes, up to the end. There, each is reported.
+    /// Where the next read of shared memory is noted, up to the end. There, each is reported.
     pub next: *mut Noted,
     pub end: *mut Noted,
+    /// Warps of the block of whose local memory nobody needs to know any more what they do there: a bit each.
+    pub settled: u32,
 }
 
 /// A read of shared memory that the code has noted by itself, where [`Notes`] have room, to be reported later.

@@ -367,6 +367,11 @@ pub trait Watch {
     fn admits_shared_reads(&mut self, _ctaid: [u32; 3]) -> bool {
         false
     }
+    /// Whether nothing needs to be known of accesses by this warp to the frame that the kernel itself has in local memory,
+    /// as long as it runs in compiled code.
+    fn is_settled(&mut self, _ctaid: [u32; 3], _warp: u32) -> bool {
+        false
+    }
     /// Asked before compiled code makes an access (of stores that a handler makes: after). If not, the warp leaves the
     /// code: the interpreter makes the access, of which nobody was told yet, and goes on with the warp as long as it is
     /// [to be interpreted](Watch::interprets). Stores are not turned away.

@@ -5,6 +5,7 @@
 //! was decoded, so that handlers may trust them.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use margay_ir as ir;
@@ -207,6 +208,13 @@ impl Program {
                 self.functions.iter().map(|f| &self.module.ir.functions[f.id.0 as usize]);
             functions.map(ir::analysis::registers::estimate).max().unwrap_or(0)
         })
+    }
+
+    /// Where the kernel's own variables are in a thread's local memory.
+    pub fn frame(&self) -> Range<u64> {
+        let entry = &self.functions[0];
+        let start = u64::from(decode::LOCAL_START.next_multiple_of(entry.frame_align));
+        start..start + u64::from(entry.frame_size)
     }
 
     /// The kernel's name.

@@ -13,7 +13,7 @@ use margay_ir::Class;
 
 use crate::barrier::{BarKindExt, BlockBarrier, ClusterBarrier, unpack};
 use crate::buffer::{Buffer, Pool};
-use crate::decode::{CALL_OVERHEAD, LOCAL_START};
+use crate::decode::CALL_OVERHEAD;
 use crate::fault::{FaultKind, Place};
 use crate::handlers::address::resolve_lane;
 use crate::handlers::warp_ops;
@@ -223,13 +223,13 @@ impl Warp {
         let (tid, lanes) = Warp::threads(index, block);
         let entry = &cx.env.program.functions[0];
         let regs = pool.take(entry.lines as usize * 64);
-        let base = LOCAL_START.next_multiple_of(entry.frame_align);
+        let own = cx.env.program.frame();
         // SAFETY: the two planes lie in the new frame.
         unsafe {
             let plane =
                 |operand: u32| &mut *(regs.as_ptr().add(operand as usize) as *mut [u32; WARP]);
-            plane(entry.local_base).fill(base);
-            plane(entry.local_top).fill(base + entry.frame_size);
+            plane(entry.local_base).fill(own.start as u32);
+            plane(entry.local_top).fill(own.end as u32);
         }
         let frame =
             Frame { regs, function: 0, parent: NONE, return_pc: 0, site: 0, depth: 0, live: lanes };

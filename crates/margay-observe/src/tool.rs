@@ -257,6 +257,12 @@ impl Watch for SeveralWatches<'_> {
         self.tell(Interest::ADMISSIONS, |w| all = all && w.admits_shared_reads(ctaid));
         all
     }
+    fn is_settled(&mut self, ctaid: [u32; 3], warp: u32) -> bool {
+        let wants = Interest::ACCESSES | Interest::ADMISSIONS;
+        self.0.iter_mut().all(|(_, compiled, watch)| {
+            !compiled.intersects(wants) || watch.is_settled(ctaid, warp)
+        })
+    }
     fn admits(&mut self, event: &AccessEvent<'_>) -> bool {
         let mut all = true;
         self.tell(Interest::ADMISSIONS, |w| all = all && w.admits(event));

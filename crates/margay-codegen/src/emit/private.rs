@@ -30,9 +30,7 @@ pub fn is_private(f: &Function, options: &Options) -> bool {
         Attr::Atom { mem, .. } => mem.space == Space::Local,
         _ => matches!(inst.op, Op::Call | Op::Syscall | Op::CpAsync),
     };
-    // What is stored there is not reported.
-    let asked = options.watched.values || options.watched.admissions;
-    options.blocks && options.full && !asked && f.frame_size != 0 && {
+    options.blocks && options.full && f.frame_size != 0 && {
         !f.blocks.iter().flat_map(|b| &b.insts).any(reaches)
     }
 }

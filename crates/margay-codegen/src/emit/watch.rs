@@ -124,14 +124,24 @@ impl Gen<'_> {
         }
         // Whoever counts wants to know of all.
         let room = room.filter(|_| !a.write && !self.options.watched.counts);
-        let told = room.map(|room| {
-            let quiet = self.room_field(room, offset_of!(Room, quiet));
-            let loud = self.ins(format!("icmp eq i64 {quiet}, 0"));
-            let (tell, told) = (self.label(), self.label());
-            self.line(format!("br i1 {loud}, label %{tell}, label %{told}"));
-            self.begin(&tell);
-            told
-        });
+        let told = match room {
+            Some(room) => {
+                let quiet = self.room_field(room, offset_of!(Room, quiet));
+                let loud = self.ins(format!("icmp eq i64 {quiet}, 0"));
+                let (tell, told) = (self.label(), self.label());
+                self.line(format!("br i1 {loud}, label %{tell}, label %{told}"));
+                self.begin(&tell);
+                Some(told)
+            }
+            None if self.options.watched.settles && a.space == Space::Local => {
+                let settled = self.is_settled();
+                let (tell, told) = (self.label(), self.label());
+                self.line(format!("br i1 {settled}, label %{told}, label %{tell}, !prof !0"));
+                self.begin(&tell);
+                Some(told)
+            }
+            None => None,
+        };
         if let (Kind::Plain, Val::Lin { base, u: None, lin }) = (kind, address)
             && self.options.watched.notes
             && a.space == Space::Shared
@@ -149,6 +159,19 @@ impl Gen<'_> {
             self.line(format!("br label %{told}"));
             self.begin(&told);
         }
+    }
+
+    /// Whether accesses of the warp to its local memory need no report: see [`Notes::settled`].
+    fn is_settled(&mut self) -> String {
+        let scope = super::blocks::ENGINE;
+        let notes = self.io_load("ptr", io!(notes));
+        let at = offset_of!(Notes, settled);
+        let p = self.ins(format!("getelementptr i8, ptr {notes}, i64 {at}"));
+        let settled = self.ins(format!("load i32, ptr {p}, {scope}"));
+        let own = self.io(io!(warp));
+        let warp = self.ins(format!("load i32, ptr {own}, {scope}"));
+        let bit = self.ins(format!("lshr i32 {settled}, {warp}"));
+        self.ins(format!("trunc i32 {bit} to i1"))
     }
 
     /// Notes a read of shared memory, or reports it where there is no room.
@@ -219,7 +242,7 @@ impl Gen<'_> {
 
     /// What a store stores, as whoever watches is told: a pointer.
     fn values(&mut self, a: &Access, stored: Option<(&Val, Class)>) -> String {
-        let wanted = self.options.watched.values && a.count == 1;
+        let wanted = self.options.watched.values && a.count == 1 && a.space != Space::Local;
         let Some((v, class)) = stored.filter(|_| wanted) else { return "null".to_owned() };
         let mut all = self.spread(v, class);
         if class == Class::W {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads of shared memory that compiled code notes in place of reporting each: see [`Noted`].
+//! Reads of shared memory that compiled code notes in place of reporting each: see [`Noted`]; and accesses of local memory
+//! that it does not report at all: see [`margay_codegen::Notes::settled`].
 //!
 //! Invariant: what is noted is told before anything else that the watch is told of the block, and before the engine goes
-//! on with other code or another block.
+//! on with other code or another block. A warp is settled until then.
 
 use margay_codegen::{Noted, WatchedAccess};
 
@@ -84,9 +85,23 @@ fn tell_all(cx: &mut Cx<'_>) {
     }
 }
 
-/// Tells what is noted, and has the code note nothing until [`start`]: the block or the code is another from now on.
+/// Lets the code leave out the warp's accesses to its local memory from now on, if the watch agrees.
+#[inline]
+pub(super) fn settle(cx: &mut Cx<'_>) {
+    let (ctaid, warp) = (cx.view.ctaid, cx.view.warp);
+    if cx.tallies.settles
+        && let Some(watch) = &mut cx.watch
+        && watch.is_settled(ctaid, warp)
+    {
+        cx.tallies.notes.settled |= 1 << warp;
+    }
+}
+
+/// Tells what is noted, and has the code report everything until [`start`] and [`settle`]: the block or the code is another
+/// from now on.
 #[inline]
 pub(super) fn stop(cx: &mut Cx<'_>) {
+    cx.tallies.notes.settled = 0;
     tell(cx);
     (cx.tallies.notes.next, cx.tallies.notes.end) = (std::ptr::null_mut(), std::ptr::null_mut());
 }

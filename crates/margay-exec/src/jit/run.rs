@@ -18,7 +18,6 @@ use super::watching::{note_entry, tell, watched};
 use super::{Engine, background, engine, library};
 use crate::block::{Group, WARP_SLICE, local_stride, report_block};
 use crate::buffer::{Buffer, Pool};
-use crate::decode::LOCAL_START;
 use crate::fault::{Access, Fault};
 use crate::handlers::address::admitted;
 use crate::interp::{Cx, Env};
@@ -545,6 +544,9 @@ pub(super) unsafe fn call(
         cx.in_code = false;
         code
     };
+    if watched {
+        cx.tallies.notes.settled = 0;
+    }
     if super::noted::is_on(cx) {
         find_running(cx);
         super::noted::stop(cx);
@@ -1174,11 +1176,11 @@ fn by_lane(env: &Env<'_>, from: &Buffer, warps: usize, pool: &mut Pool) -> Buffe
 
 fn set_local(env: &Env<'_>, regs: *mut u8) {
     let entry = &env.program.functions[0];
-    let base = LOCAL_START.next_multiple_of(entry.frame_align);
+    let own = env.program.frame();
     // SAFETY: the two planes lie in the frame.
     unsafe {
         let plane = |operand: u32| &mut *(regs.add(operand as usize) as *mut [u32; WARP]);
-        plane(entry.local_base).fill(base);
-        plane(entry.local_top).fill(base + entry.frame_size);
+        plane(entry.local_base).fill(own.start as u32);
+        plane(entry.local_top).fill(own.end as u32);
     }
 }

@@ -45,6 +45,7 @@ pub fn watched(observer: Option<&dyn Observer>) -> Option<Watched> {
         // Whoever counts has cells; and the watch must know what it is told late from other blocks, or rounds.
         notes: !counts
             && interest.contains(Interest::ACCESSES | Interest::BLOCKS | Interest::BARRIERS),
+        settles: !counts && interest.contains(Interest::BLOCKS),
     })
 }
 
@@ -106,6 +107,8 @@ pub struct Tallies {
     pub(super) notes: Box<Notes>,
     /// Whether it notes anything.
     pub(super) has_notes: bool,
+    /// Whether it leaves out reports of local memory.
+    pub(super) settles: bool,
     calls: u32,
     fuel: i64,
 }
@@ -125,8 +128,13 @@ impl Tallies {
             follows: true,
             parted: Vec::new(),
             noted: Vec::new(),
-            notes: Box::new(Notes { next: std::ptr::null_mut(), end: std::ptr::null_mut() }),
+            notes: Box::new(Notes {
+                next: std::ptr::null_mut(),
+                end: std::ptr::null_mut(),
+                settled: 0,
+            }),
             has_notes: false,
+            settles: false,
             calls: 0,
             fuel: 0,
         };
@@ -155,6 +163,7 @@ impl Tallies {
             accesses: (0..program.code.len() as u32).map(|pc| access_site(program, pc)).collect(),
             asks: watched.admissions,
             has_notes: watched.notes,
+            settles: watched.settles,
             parted: vec![Parted { mask: 0, alive: 0, pending: [0; PENDING] }; LANES],
             ..nothing
         }
@@ -357,10 +366,14 @@ pub(super) unsafe extern "C" fn watch(
         super::noted::tell(cx);
         cx.mask = mask;
         let (addresses, values) = (&*addresses, values.as_ref());
-        match in_row(cx, pc, addresses, values) {
-            Some(event) => u32::from(!tell_patterned(cx, &event).0),
-            None => u32::from(!observe_compiled(cx, pc, addresses, values)),
+        let admitted = match in_row(cx, pc, addresses, values) {
+            Some(event) => tell_patterned(cx, &event).0,
+            None => observe_compiled(cx, pc, addresses, values),
+        };
+        if cx.tallies.site(pc).is_some_and(|site| site.space == Space::Local) {
+            super::noted::settle(cx);
         }
+        u32::from(!admitted)
     }
 }
 
@@ -453,8 +466,10 @@ pub(super) unsafe extern "C" fn watch_linear(
         {
             cx.tallies.arm(&mut **watch, place, (number, access), (base, u), range);
         }
-        if admitted && (site.space, site.access) == (Space::Shared, Access::Read) {
-            super::noted::start(cx);
+        match (site.space, site.access) {
+            (Space::Shared, Access::Read) if admitted => super::noted::start(cx),
+            (Space::Local, _) => super::noted::settle(cx),
+            _ => {}
         }
         u32::from(!admitted)
     }

@@ -3,6 +3,7 @@
 //! nothing has defined.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use margay_ir::{FuncId, Space};
 
@@ -33,6 +34,8 @@ pub struct State {
     local: Vec<LocalBits>,
     /// By warp: what all its lanes wrote at once.
     together: Vec<LocalBits>,
+    /// By warp: up to where all its lanes' local memory is known to be written, from the start of the kernel's frame on.
+    settled: Vec<u64>,
     /// By warp; without those that have no undefined register: nearly always none.
     files: Vec<Vec<(FuncId, File)>>,
     /// How often it was asked whether all shared memory is written.
@@ -77,6 +80,7 @@ impl State {
             shared: Bits::unwritten(shared_bytes.into()),
             local: vec![LocalBits::default(); threads as usize],
             together: vec![LocalBits::default(); threads.div_ceil(32) as usize],
+            settled: vec![0; threads.div_ceil(32) as usize],
             files: (0..threads.div_ceil(32)).map(|_| Vec::new()).collect(),
             asked: 0,
         }
@@ -87,7 +91,25 @@ impl State {
         self.shared.forget();
         self.asked = 0;
         self.local.iter_mut().chain(&mut self.together).for_each(|own| own.0.clear());
+        self.settled.fill(0);
         self.files.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Whether all of a warp's local memory in this range, which is always the same, is written.
+    pub fn is_local_written(&mut self, warp: u32, frame: &Range<u64>) -> bool {
+        let Some(&known) = self.settled.get(warp as usize) else { return false };
+        let mut at = known.max(frame.start);
+        let lanes = warp * 32..warp * 32 + 32;
+        while at < frame.end {
+            let bytes = (frame.end - at).min(8);
+            let written = |thread| self.local(thread, at, bytes as u32) == 0;
+            if self.local_together(warp, at, bytes as u32) != 0 && !lanes.clone().all(written) {
+                break;
+            }
+            at += bytes;
+        }
+        self.settled[warp as usize] = at;
+        at >= frame.end
     }
 
     /// Whether all of the block's shared memory is known to be written. The look at it comes ever less often.
@@ -109,6 +131,7 @@ impl State {
 
     pub fn write_local(&mut self, thread: u32, at: u64, bytes: u32, unwritten: u8) {
         if unwritten != 0 {
+            self.settled[(thread / 32) as usize] = 0;
             self.divide(thread / 32, at, bytes);
         }
         if let Some(own) = self.local.get_mut(thread as usize) {

@@ -35,6 +35,8 @@ pub struct InitObserver<'a> {
     written: Written,
     /// Whether accesses of these allocations need not be looked at, by their first addresses.
     quiet: Mutex<HashMap<u64, bool>>,
+    /// Where the kernel's own variables are in local memory.
+    frame: Range<u64>,
 }
 
 impl<'a> InitObserver<'a> {
@@ -49,6 +51,7 @@ impl<'a> InitObserver<'a> {
             next = if touches(*pc) { *pc } else { next };
             *pc = next;
         }
+        let frame = view.program.frame();
         InitObserver {
             view,
             globals,
@@ -58,6 +61,7 @@ impl<'a> InitObserver<'a> {
             lives: Lives::default(),
             written,
             quiet: Mutex::default(),
+            frame,
         }
     }
 
@@ -704,6 +708,11 @@ impl Watch for InitWatch<'_, '_> {
     fn admits_shared_reads(&mut self, ctaid: [u32; 3]) -> bool {
         let state = self.state(self.all.view.linear(ctaid));
         state.lock().is_shared_written()
+    }
+
+    fn is_settled(&mut self, ctaid: [u32; 3], warp: u32) -> bool {
+        let state = self.state(self.all.view.linear(ctaid));
+        state.lock().is_local_written(warp, &self.all.frame)
     }
 
     fn interprets(&mut self, ctaid: [u32; 3], warp: u32) -> bool {

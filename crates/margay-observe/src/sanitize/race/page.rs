@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cells of a page, line by line, in as little memory as what was done to the line allows.
 //!
-//! - A line of 128 bytes that whole warps access, lane after lane, has one cell ([`Row`]).
+//! - A line of 128 bytes that whole warps access, lane after lane, has one cell ([`Row`]), and one of its words, which may
+//!   be accessed by itself, has another.
 //! - Else there is a cell for each word, and once less than a word is accessed, for each byte: 6 bytes each, with the
 //!   page's table of marks ([`super::packed`]), as what the lanes of a warp do at once differs little.
 //! - Where too many different marks meet in a page, cells are kept as they are: 32 bytes each. Words do so first.
@@ -26,12 +27,47 @@ pub struct Row {
     pub shift: u8,
     /// What each lane wrote, as [`Mark::value`].
     pub values: [u16; WORDS],
+    /// The word that is accessed by itself, if there is one, and its cell. Each lane has one word then, and this one's
+    /// counts for nothing above.
+    odd: u8,
+    pub own: Cell,
 }
+
+/// No word.
+const NONE: u8 = u8::MAX;
 
 impl Row {
     /// Whether nobody has accessed it.
     fn is_empty(&self) -> bool {
+        self.is_without_lanes() && self.odd == NONE
+    }
+
+    fn is_without_lanes(&self) -> bool {
         self.marks.write.is_empty() && self.marks.read.is_empty()
+    }
+
+    /// The lane whose word is kept by itself, as a mask.
+    #[inline]
+    pub fn odd_lane(&self) -> u32 {
+        if self.odd == NONE { 0 } else { 1 << self.odd }
+    }
+
+    /// The cell of a word, to be kept by itself; `None` if another is, or lanes have more than a word.
+    fn own(&mut self, word: usize) -> Option<&mut Cell> {
+        if self.odd == NONE && self.shift == 0 {
+            self.own = self.cell(word);
+            self.odd = word as u8;
+            let others = !(1u32 << word);
+            (self.wrote, self.read) = (self.wrote & others, self.read & others);
+            let keep = |mark: &mut Mark, lanes: u32| {
+                if lanes == 0 {
+                    *mark = Mark::default();
+                }
+            };
+            keep(&mut self.marks.write, self.wrote);
+            keep(&mut self.marks.read, self.read);
+        }
+        (usize::from(self.odd) == word).then_some(&mut self.own)
     }
 
     /// Lanes that have words here.
@@ -45,6 +81,9 @@ impl Row {
     }
 
     fn cell(&self, word: usize) -> Cell {
+        if usize::from(self.odd) == word {
+            return self.own;
+        }
         let lane = self.lane(word);
         let of = |mark: Mark, lanes: u32| match lanes >> lane & 1 != 0 {
             true => mark.of_lane(lane),
@@ -61,7 +100,9 @@ impl Row {
 
 impl Default for Row {
     fn default() -> Row {
-        Row { marks: Cell::default(), wrote: 0, read: 0, first: 0, shift: 0, values: [0; WORDS] }
+        let (marks, own) = (Cell::default(), Cell::default());
+        let values = [0; WORDS];
+        Row { marks, wrote: 0, read: 0, first: 0, shift: 0, values, odd: NONE, own }
     }
 }
 
@@ -141,6 +182,19 @@ impl Page {
         ((row.first, row.shift) == (first, shift)).then_some(row)
     }
 
+    /// The cell of a word of a line that is or may be a row, if it may be the one that is kept by itself.
+    #[inline]
+    fn own(&mut self, line: usize, word: usize) -> Option<&mut Cell> {
+        if self.rows.is_empty() {
+            self.rows = vec![Row::default(); self.lines.len()];
+        }
+        let row = self.rows.get_mut(line)?;
+        if row.is_empty() {
+            (row.first, row.shift) = (0, 0);
+        }
+        row.own(word)
+    }
+
     /// Calls `each` on the cells of the bytes `from..from + bytes` of the page.
     #[inline]
     pub fn cells(&mut self, from: u64, bytes: u64, mut each: impl FnMut(&mut Cell)) {
@@ -163,6 +217,13 @@ impl Page {
                 }
                 Some(Line::Words(_)) if whole => {}
                 Some(Line::Bytes(_)) => {}
+                Some(Line::Row) if whole && words.len() == 1 => {
+                    if let Some(cell) = self.own(line, words.start) {
+                        each(cell);
+                        continue;
+                    }
+                    self.divide(line, whole);
+                }
                 Some(_) => self.divide(line, whole),
                 None => return,
             }
@@ -210,7 +271,12 @@ impl Page {
                 };
                 let (cells, each) = if whole { (WORDS, 1) } else { (BYTES, 4) };
                 if !row.is_empty() {
-                    (0..cells).for_each(|n| self.put(line, n, row.cell(n / each)));
+                    for n in 0..cells {
+                        let cell = row.cell(n / each);
+                        if cell != Cell::default() {
+                            self.put(line, n, cell);
+                        }
+                    }
                     self.rows[line] = Row::default();
                 }
                 self.drop_rows();

@@ -94,9 +94,7 @@ impl Quick {
     /// Tries the short ways for a read by all lanes of a warp, which are not ordered by being in it; `mark` is that of
     /// lane 0. False, with nothing done, if there is none.
     pub fn visit_alike(&mut self, cell: &mut Cell, mark: Mark) -> bool {
-        // What one lane did before, the others may not know of.
-        let own = |old: Mark| !old.is_empty() && old.is_thread_of(mark);
-        if own(cell.write) || own(cell.read) {
+        if Quick::is_own(cell, mark) {
             return false;
         }
         let way = self.visit(cell, mark);
@@ -105,6 +103,12 @@ impl Quick {
         }
         self.joined = u32::MAX;
         way != Way::Long
+    }
+
+    /// Whether the thread of a mark, but for its block, was at the cell before: what one lane did the others may not know of.
+    pub fn is_own(cell: &Cell, mark: Mark) -> bool {
+        let own = |old: Mark| !old.is_empty() && old.is_thread_of(mark);
+        own(cell.write) || own(cell.read)
     }
 
     /// The mark is one more of those that the cell's reader stands for.

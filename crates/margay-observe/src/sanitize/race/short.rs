@@ -9,13 +9,13 @@ use margay_ir::Space;
 use super::look::{self, Then};
 use super::order::{Thread, Tick};
 use super::page::{LINE, Page, Row};
-use super::quick::Quick;
+use super::quick::{Quick, Way};
 use super::round::{Place, Round, Steps};
 use super::shadow::{Cell, Kind, Mark, PAGE, Width};
 use super::state::State;
 use super::table::Effect;
 use super::unordered::Looker;
-use super::watch::{RaceObserver, RaceWatch};
+use super::watch::{RaceObserver, RaceWatch, Volatile};
 use crate::sanitize::form::Order;
 
 impl RaceObserver<'_> {
@@ -42,8 +42,21 @@ impl RaceObserver<'_> {
         mark: Mark,
         event: &PatternedEvent<'_>,
     ) -> bool {
-        let lanes = row.lanes() & event.mask;
+        let value = |lane: usize| event.values.map_or(0, |values| look::hash(values[lane]));
+        let mut lanes = row.lanes() & event.mask;
+        let mut own = row.own;
+        if row.odd_lane() & lanes != 0 {
+            let lane = row.odd_lane().trailing_zeros();
+            let mark = mark.of_lane(lane as u8);
+            let mark =
+                if mark.kind().writes() { mark.with_value(value(lane as usize)) } else { mark };
+            if !self.visit_odd(state, &mut own, looker, mark) {
+                return false;
+            }
+            lanes &= !row.odd_lane();
+        }
         if lanes == 0 {
+            row.own = own;
             return true;
         }
         let Cell { write, read } = row.marks;
@@ -69,7 +82,6 @@ impl RaceObserver<'_> {
             if row.read == 0 {
                 row.marks.read = Mark::default();
             }
-            let value = |lane: usize| event.values.map_or(0, |values| look::hash(values[lane]));
             match lanes {
                 u32::MAX => row.values = std::array::from_fn(value),
                 _ => (0..32).filter(|l| lanes >> l & 1 != 0).for_each(|l| row.values[l] = value(l)),
@@ -84,6 +96,21 @@ impl RaceObserver<'_> {
             row.marks.read = self.widened(state, read, mark, lanes);
         } else {
             return false;
+        }
+        row.own = own;
+        true
+    }
+
+    /// The same for one lane's access of the word of a row that is kept by itself. False if it races: the cell means
+    /// nothing then.
+    fn visit_odd(&self, state: &mut State, cell: &mut Cell, looker: &Looker, mark: Mark) -> bool {
+        let looker = Looker { me: mark.thread(), ..*looker };
+        let mut quick = Quick::new(looker.me.block, mark.stamp, looker.floor, self.independent);
+        state.unordered.hint(&state.clock, &looker, &mut quick);
+        match quick.visit(cell, mark) {
+            Way::Replaced => {}
+            Way::Joined => state.note(looker.me.warp, quick.joined, mark.stamp, false),
+            Way::Long => return self.visit(state, cell, &looker, mark, Volatile::No).is_none(),
         }
         true
     }
@@ -162,6 +189,7 @@ impl RaceWatch<'_, '_> {
         floor: Tick,
         event: &PatternedEvent<'_>,
     ) -> bool {
+        let all = self.all;
         let (block, warp) = (state.clock.id, event.at.warp as u16);
         let (me, stamp) = (Thread { block, warp, lane: 0 }, state.clock.stamp(warp));
         let mark = Mark::new(me, stamp, event.at.pc, Kind::Read, None);
@@ -171,7 +199,19 @@ impl RaceWatch<'_, '_> {
         let Some(page) = self.page(at / PAGE) else { return true };
         let mut page = page.lock();
         let mut done = false;
-        page.cells(at % PAGE, 4, |cell| done = quick.visit_alike(cell, mark));
+        page.cells(at % PAGE, 4, |cell| {
+            done = quick.visit_alike(cell, mark)
+                || !Quick::is_own(cell, mark) && {
+                    let mut new = *cell;
+                    // Where lanes know alike, what holds for one holds for all.
+                    let races = all.visit(state, &mut new, &looker, mark, Volatile::No).is_some();
+                    if !races {
+                        quick.join(&mut new, mark.of_lane(1));
+                        *cell = new;
+                    }
+                    !races
+                };
+        });
         if done {
             // Before another worker sees a mark that stands for these.
             state.note(warp, u32::MAX, stamp, false);

@@ -229,6 +229,11 @@ impl Drop for StreamWatch<'_, '_> {
 }
 
 impl Watch for StreamWatch<'_, '_> {
+    /// Only global memory is streams' to share.
+    fn is_settled(&mut self, _ctaid: [u32; 3], _warp: u32) -> bool {
+        true
+    }
+
     fn access(&mut self, event: &AccessEvent<'_>) {
         if event.space != Space::Global {
             return;
