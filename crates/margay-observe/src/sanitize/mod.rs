@@ -109,6 +109,8 @@ pub struct Checks {
     streams: Streams,
     /// Which bytes of global memory were ever written.
     globals: init::memory::Globals,
+    /// Shadows of races that no launch has.
+    spare: race::Spare,
     owner: u32,
     /// See [`Checks::look_one_by_one`].
     one_by_one: AtomicBool,
@@ -131,6 +133,7 @@ impl Checks {
             promises: Promises::default(),
             streams: Streams::default(),
             globals: init::memory::Globals::default(),
+            spare: race::Spare::default(),
             owner: std::process::id(),
             one_by_one: AtomicBool::new(false),
         })
@@ -195,7 +198,12 @@ impl Tool for Checks {
             let view = || View::new(launch, &self.sink);
             match check {
                 Check::Race => {
-                    let mut race = race::RaceObserver::new(view(), written.clone(), launch.memory);
+                    let mut race = race::RaceObserver::new(
+                        view(),
+                        written.clone(),
+                        launch.memory,
+                        &self.spare,
+                    );
                     race.one_by_one = self.one_by_one.load(Ordering::Relaxed);
                     observers.push(Box::new(race));
                     observers.extend(self.streams.observer(launch, view()));

@@ -24,4 +24,5 @@ mod table;
 mod unordered;
 mod watch;
 
+pub use shadow::Spare;
 pub use watch::RaceObserver;

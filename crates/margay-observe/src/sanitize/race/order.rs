@@ -156,7 +156,7 @@ struct Warp {
 
 /// Stamps that lanes of a warp used for widened marks, ascending, with the lanes.
 #[derive(Clone, Debug, Default)]
-pub struct Stamps(Vec<(Tick, u32)>);
+pub struct Stamps(SmallVec<[(Tick, u32); 2]>);
 
 impl Stamps {
     pub fn is_empty(&self) -> bool {

@@ -132,6 +132,7 @@ pub struct Page {
     marks: Marks,
     /// Words are kept as they are: they have met too many different marks, or that was asked for.
     plain_words: bool,
+    starts_plain: bool,
     bytes: u64,
 }
 
@@ -139,7 +140,8 @@ impl Page {
     /// `plain_words`: cells of words are kept as they are, which is faster.
     pub fn new(bytes: u64, plain_words: bool) -> Page {
         let lines = (0..bytes.div_ceil(LINE)).map(|_| Line::Row).collect();
-        Page { lines, rows: Vec::new(), marks: Marks::default(), plain_words, bytes }
+        let (rows, marks, starts_plain) = (Vec::new(), Marks::default(), plain_words);
+        Page { lines, rows, marks, plain_words, starts_plain, bytes }
     }
 
     /// A page of nothing, to stand in for one that is away.
@@ -161,6 +163,7 @@ impl Page {
             *row = Row::default();
         }
         self.marks.clear();
+        self.plain_words = self.starts_plain;
     }
 
     /// The line from `at` on, if it is accessed as a row; one that nobody has accessed becomes a row of this form.

@@ -184,20 +184,41 @@ pub struct Cell {
 }
 
 const SHARDS: usize = 64;
+/// Pages that are kept for other launches at most: so many of one program mostly touch the same.
+const SPARE: usize = 4096;
+
+/// Pages that no launch has, to be used again.
+#[derive(Default)]
+pub struct Spare(Mutex<Vec<Arc<Mutex<Page>>>>);
 
 /// The shadow of global memory, shared by the workers of a launch.
-pub struct Shadow {
+pub struct Shadow<'a> {
     shards: Vec<Mutex<HashMap<u64, Arc<Mutex<Page>>>>>,
     /// Pages that may still be made.
     left: AtomicU64,
+    spare: &'a Spare,
 }
 
-impl Shadow {
+impl Drop for Shadow<'_> {
+    fn drop(&mut self) {
+        let mut spare = self.spare.0.lock();
+        let room = SPARE.saturating_sub(spare.len());
+        let pages = self.shards.iter_mut().flat_map(|shard| shard.get_mut().drain());
+        let own = pages.filter(|(_, page)| Arc::strong_count(page) == 1).take(room);
+        spare.extend(own.map(|(_, page)| {
+            page.lock().forget();
+            page
+        }));
+    }
+}
+
+impl Shadow<'_> {
     /// A shadow that takes about `limit` bytes at most.
-    pub fn new(limit: u64) -> Shadow {
+    pub fn new(limit: u64, spare: &Spare) -> Shadow<'_> {
         Shadow {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             left: AtomicU64::new(limit / page::USUAL_BYTES),
+            spare,
         }
     }
 
@@ -209,7 +230,8 @@ impl Shadow {
         }
         let fewer = |left: u64| left.checked_sub(1);
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).ok()?;
-        let page = Arc::new(Mutex::new(Page::new(PAGE, false)));
+        let new = || Arc::new(Mutex::new(Page::new(PAGE, false)));
+        let page = self.spare.0.lock().pop().unwrap_or_else(new);
         shard.insert(number, page.clone());
         Some(page)
     }

@@ -25,7 +25,7 @@ use super::page::Page;
 use super::quick::Quick;
 use super::report::Pair;
 use super::round::{Round, Steps};
-use super::shadow::{self, Cell, Kind, Mark, PAGE, Shadow, Width};
+use super::shadow::{self, Cell, Kind, Mark, PAGE, Shadow, Spare, Width};
 use super::state::{State, Used};
 use super::table::Effect;
 use super::unordered::Looker;
@@ -80,7 +80,7 @@ pub struct RaceObserver<'a> {
     /// From compute capability 7.0 on, lanes of a warp are not ordered by being in one.
     pub(super) independent: bool,
     time: Time,
-    shadow: Shadow,
+    shadow: Shadow<'a>,
     /// There was no room for a page.
     pub(super) full: AtomicBool,
     blocks: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
@@ -105,7 +105,12 @@ pub struct RaceObserver<'a> {
 }
 
 impl<'a> RaceObserver<'a> {
-    pub fn new(view: View<'a>, written: Written, memory: &'a AddressSpace) -> RaceObserver<'a> {
+    pub fn new(
+        view: View<'a>,
+        written: Written,
+        memory: &'a AddressSpace,
+        spare: &'a Spare,
+    ) -> RaceObserver<'a> {
         let program = view.program;
         let role = |pc| {
             let Code::Inst(inst) = program.instruction(pc)?.code else { return None };
@@ -121,7 +126,7 @@ impl<'a> RaceObserver<'a> {
             independent: view.sm >= 70,
             view,
             time: Time::default(),
-            shadow: Shadow::new(shadow::room()),
+            shadow: Shadow::new(shadow::room(), spare),
             full: AtomicBool::new(false),
             blocks: Mutex::default(),
             used: RwLock::default(),
