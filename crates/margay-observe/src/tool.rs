@@ -41,6 +41,28 @@ pub struct LaunchView<'a> {
     pub parent: Option<&'a str>,
     /// Kept if a tool [wants it](Tool::wants_order) and the program has several streams.
     pub order: Option<Order>,
+    /// Known if a tool [wants it](Tool::wants_host_accesses): what the host program did between the launch and its next
+    /// wait to managed memory that the kernel's arguments point into.
+    pub host: Vec<HostAccess>,
+}
+
+/// The host program's own access to managed memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostAccess {
+    /// Of the first byte.
+    pub address: u64,
+    pub writes: bool,
+    pub place: Option<HostPlace>,
+}
+
+/// A place in the host program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostPlace {
+    pub function: String,
+    pub file: Option<String>,
+    /// From 1; 0 if unknown.
+    pub line: u32,
+    pub column: u32,
 }
 
 /// How far each queue of work (a stream's, by number; 0 is the host program) is known to be done.
@@ -148,6 +170,10 @@ pub struct Refusal {
 pub trait Tool: Send + Sync {
     /// Whether the order of launches and copies is to be kept.
     fn wants_order(&self) -> bool {
+        false
+    }
+    /// Whether it is to be known what the host program does to managed memory while kernels may use it.
+    fn wants_host_accesses(&self) -> bool {
         false
     }
     /// An observer for the launch, or nothing if it is not of interest.

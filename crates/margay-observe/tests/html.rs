@@ -173,6 +173,7 @@ fn findings_of_the_checks_and_the_constant_cache_are_shown() {
         action: action.into(),
         block: [1, 0, 0],
         thread: Some([3, 2, 0]),
+        host: false,
         source: Source { file: Some("transposes.cu".into()), line, ..Source::default() },
     };
     let finding = |severity, code: &str| Finding {

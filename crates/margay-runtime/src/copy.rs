@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::graph::NodeWork;
 use crate::handle::Handle;
+use crate::held;
 use crate::runtime::{self, Runtime};
 use crate::stream::Stream;
 use crate::watch;
@@ -200,6 +201,7 @@ impl Context {
         check_side(rt, &to, extent)?;
         check_side(rt, &from, extent)?;
         stream.forbid_capture()?;
+        held::open();
         self.wait_turn(stream);
         self.fifo.flush();
         self.check()?;

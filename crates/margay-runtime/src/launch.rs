@@ -20,6 +20,7 @@ use crate::error::{CudaError, Result};
 use crate::function::Function;
 use crate::graph::NodeWork;
 use crate::handle::Handle;
+use crate::held;
 use crate::runtime::{self, CANCEL};
 use crate::stream::Stream;
 use crate::watch::{self, Launch, Occupancy, Resources};
@@ -143,6 +144,8 @@ pub(crate) struct Ready {
     pub parent: Option<Parent>,
     /// The run of a graph that it is a node of.
     pub graph: Option<Arc<Environment>>,
+    /// Its number if it is [held](crate::held).
+    pub held: Option<u64>,
 }
 
 impl Ready {
@@ -228,7 +231,16 @@ impl Context {
             bank_mode: function.bank_mode(),
         };
         let module = function.module.handle;
-        Ok(Ready { program, machine, config, resources, module, parent: None, graph: None })
+        Ok(Ready {
+            program,
+            machine,
+            config,
+            resources,
+            module,
+            parent: None,
+            graph: None,
+            held: None,
+        })
     }
 
     /// Runs a grid on the calling thread, in no stream's order, with `envreg` in `%envreg0` … `%envreg31`.
@@ -250,7 +262,8 @@ impl Context {
         let memory = &runtime::get().memory;
         let services = Services { context: self, grid: None };
         let Ready { program, machine, config, resources, .. } = &ready;
-        let launch = Launch { program, machine, config, resources, stream: 0, parent: None };
+        let (stream, parent, held) = (0, None, None);
+        let launch = Launch { program, machine, config, resources, stream, parent, held };
         let run = || watch::launch(&launch, memory, &services, &CANCEL);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
         self.fifo.flush();
@@ -328,6 +341,7 @@ impl Context {
         let stream_handle = stream.shown();
         self.fifo.flush();
         self.launches(&ready.program);
+        ready.held = held::launch(&ready.config.params, &runtime::get().memory);
         let context = self.clone();
         let work = move || {
             if context.check().is_err() {

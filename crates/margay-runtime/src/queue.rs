@@ -13,7 +13,7 @@ use std::time::Duration;
 use margay_observe::tool::{Clock, Order};
 use parking_lot::{Condvar, Mutex};
 
-use crate::order;
+use crate::{held, order};
 
 /// Idle time after which a queue's thread ends.
 const IDLE: Duration = Duration::from_millis(500);
@@ -64,6 +64,7 @@ pub struct Ticket {
 impl Ticket {
     /// Whether the point is reached: the host program asks.
     pub fn is_done(&self) -> bool {
+        held::open();
         let done = self.is_reached();
         if done {
             order::host_learns(&self.clock);
@@ -78,6 +79,7 @@ impl Ticket {
 
     /// Blocks the host program until the point is reached.
     pub fn wait(&self) {
+        held::open();
         self.block();
         order::host_learns(&self.clock);
     }
@@ -124,6 +126,7 @@ impl Queue {
         let queue = self.clone();
         let thread = std::thread::Builder::new().name("margay-stream".into());
         if thread.spawn(move || queue.serve(true)).is_err() {
+            held::open();
             self.serve(false);
         }
         ticket
@@ -162,6 +165,7 @@ impl Queue {
             let work = std::panic::AssertUnwindSafe(item.work);
             let run = move || {
                 let work = work;
+                let _running = held::enter();
                 order::during(item.order, || (work.0)());
             };
             if std::panic::catch_unwind(run).is_err() {

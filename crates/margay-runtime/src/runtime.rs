@@ -28,13 +28,13 @@ use crate::ipc::Opened;
 use crate::library::{Kernel, Library};
 use crate::memory::Records;
 use crate::module::Module;
-use crate::order;
 use crate::pool::Pool;
 use crate::settings::Settings;
 use crate::stream::Stream;
 use crate::texture::{Owners, Reference};
 use crate::virtual_memory::VirtualMemory;
 use crate::watch;
+use crate::{held, order};
 
 /// See the module's header.
 pub struct Runtime {
@@ -92,6 +92,9 @@ pub fn init() -> Result<&'static Runtime> {
         let tools = watch::tools(&settings, constant_cache.as_ref());
         if tools.iter().any(|tool| tool.wants_order()) {
             order::want();
+        }
+        if tools.iter().any(|tool| tool.wants_host_accesses()) {
+            held::want();
         }
         let gpus = settings.gpus.iter().enumerate();
         let device = |(ordinal, &(physical, gpu))| Device::new(ordinal as u32, physical, gpu);

@@ -20,9 +20,9 @@ use margay_observe::tool::{self, CopyEvent, LaunchView, Promise, Refusal, Tool, 
 use crate::error;
 use crate::function::Function;
 use crate::handle::Handle;
-use crate::order;
 use crate::runtime::{self, Runtime};
 use crate::settings::Settings;
+use crate::{held, order};
 
 /// The tools that the settings ask for.
 pub fn tools(settings: &Settings, constants: Option<&Arc<ConstantCache>>) -> Vec<Arc<dyn Tool>> {
@@ -90,6 +90,8 @@ pub struct Launch<'a> {
     pub stream: Handle,
     /// The kernel whose device code launched it.
     pub parent: Option<&'a str>,
+    /// Its number if it was [held](crate::held).
+    pub held: Option<u64>,
 }
 
 /// Runs the grid, watched by the tools that want to.
@@ -100,7 +102,7 @@ pub fn launch(
     cancel: &AtomicBool,
 ) -> Result<LaunchStats, LaunchFailure> {
     let rt = runtime::get();
-    let Launch { program, machine, config, resources, stream, parent } = *launch;
+    let Launch { program, machine, config, resources, stream, parent, held: number } = *launch;
     let Some(occupancy) = &resources.occupancy else {
         return engine::launch(program, machine, config, memory, host, cancel);
     };
@@ -119,6 +121,7 @@ pub fn launch(
         bank_mode: resources.bank_mode,
         parent,
         order: order::now(),
+        host: held::since(number),
     };
     let observers = rt.tools.iter().filter_map(|tool| tool.launch(&view)).collect();
     let observer = tool::together(observers);

@@ -179,6 +179,7 @@ impl Prepared {
                         bank_mode: BankMode::FourByte,
                         parent: None,
                         order: None,
+                        host: Vec::new(),
                     };
                     let observer = tool.launch(&view);
                     let outcome = run(observer.as_deref());

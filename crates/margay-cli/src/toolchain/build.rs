@@ -418,6 +418,9 @@ fn host_command(session: &Session, options: &Options, source: &Path) -> Command 
     command.arg(format!("-O{}", options.optimize.as_deref().unwrap_or("2")));
     if options.debug_host || options.debug_device {
         command.arg("-g");
+    } else if options.as_nvcc.is_none() {
+        // So that the checks can name what the host program did; it changes no code.
+        command.arg("-gline-tables-only");
     }
     command.args(&options.host).args(session.colour());
     command

@@ -100,7 +100,20 @@ pub struct Actor {
     /// `None`: one of several threads of the block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<[u32; 3]>,
+    /// It was the host program; block and thread mean nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub host: bool,
     pub source: Source,
+}
+
+impl Actor {
+    /// Who it was, in the kernel's words.
+    pub fn who(&self, words: Words) -> String {
+        match self.host {
+            true => "the host program".to_owned(),
+            false => words.who(self.block, self.thread),
+        }
+    }
 }
 
 /// A finding. Two with equal [`Finding::site`]s are one that happened twice.

@@ -64,6 +64,7 @@ impl<'a> IndexObserver<'a> {
                 action: "index".to_owned(),
                 block: at.ctaid,
                 thread: Some(view.tid(at.warp as u16, (mask.trailing_zeros() & 31) as u8)),
+                host: false,
                 source: view.source(pc),
             }],
             count: 1,

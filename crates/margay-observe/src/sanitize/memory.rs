@@ -111,6 +111,7 @@ fn actor(action: &str, fault: &Fault) -> Actor {
         action: action.to_owned(),
         block: fault.block,
         thread: Some(fault.thread),
+        host: false,
         source: fault.place.clone().into(),
     }
 }

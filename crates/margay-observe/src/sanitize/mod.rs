@@ -8,6 +8,7 @@
 
 pub mod finding;
 mod form;
+mod host;
 mod indices;
 pub mod init;
 pub mod memory;
@@ -185,6 +186,10 @@ impl Tool for Checks {
         self.wanted.contains(&Check::Race)
     }
 
+    fn wants_host_accesses(&self) -> bool {
+        self.wanted.contains(&Check::Race)
+    }
+
     fn launch<'a>(&'a self, launch: &'a LaunchView<'a>) -> Option<Box<dyn Observer + 'a>> {
         if !self.watches(launch) {
             self.filtered.fetch_add(1, Ordering::Relaxed);
@@ -207,6 +212,7 @@ impl Tool for Checks {
                     race.one_by_one = self.one_by_one.load(Ordering::Relaxed);
                     observers.push(Box::new(race));
                     observers.extend(self.streams.observer(launch, view()));
+                    observers.extend(host::HostObserver::of(&launch.host, view()));
                 }
                 Check::Sync => observers.push(Box::new(sync::SyncObserver::new(view()))),
                 Check::Init => {

@@ -138,6 +138,7 @@ impl PromiseObserver<'_> {
                 action: verb(event.access).to_owned(),
                 block: event.at.ctaid,
                 thread: Some(view.tid(event.at.warp as u16, lane as u8)),
+                host: false,
                 source: view.source(pc),
             }],
             count: 1,

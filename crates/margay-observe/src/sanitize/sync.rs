@@ -89,6 +89,7 @@ impl<'a> SyncObserver<'a> {
             action: action.to_owned(),
             block: at.ctaid,
             thread: Some(self.view.tid(at.warp as u16, lane as u8)),
+            host: false,
             source: self.view.source(at.pc),
         }
     }
@@ -406,6 +407,7 @@ pub fn failure(failure: &LaunchFailure, words: Words) -> Option<Finding> {
             action: "barrier".to_owned(),
             block: fault.block,
             thread: Some(fault.thread),
+            host: false,
             source: fault.place.clone().into(),
         }],
         count: 1,

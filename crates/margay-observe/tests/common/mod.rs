@@ -228,6 +228,7 @@ impl Bench {
             bank_mode: self.bank_mode,
             parent: None,
             order: None,
+            host: Vec::new(),
         };
         let observer = tool.and_then(|tool| tool.launch(&view));
         let cancel = AtomicBool::new(false);

@@ -227,7 +227,8 @@ fn run_grid(
     let grid = Grid::new(context, ready, stream, depth);
     let Ready { program, machine, config, resources, .. } = ready;
     let parent = ready.parent.as_ref().map(|parent| parent.kernel.as_str());
-    let launch = Launch { program, machine, config, resources, stream, parent };
+    let held = ready.held;
+    let launch = Launch { program, machine, config, resources, stream, parent, held };
     let services = Services { context, grid: Some(&grid) };
     let stats = watch::launch(&launch, &runtime::get().memory, &services, &CANCEL);
     let children = grid.end();

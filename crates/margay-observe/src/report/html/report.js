@@ -384,8 +384,8 @@ function checkSection() {
   const found = report.checks ?? [];
   if (found.length === 0) return null;
   const counts = ["error", "warning", "note"].map((s) => [s, found.filter((f) => f.severity === s).length]).filter(([, n]) => n > 0);
-  const place = (s) => s.line ? `${baseName(s.file ?? "")}:${s.line}` : s.ptx_line ? `PTX line ${s.ptx_line}` : "no line";
-  const who = (a, opencl) => `${opencl ? "work-group" : "block"} (${a.block.join(",")})` +
+  const place = (s) => s.line ? `${baseName(s.file ?? "")}:${s.line}` : s.ptx_line ? `PTX line ${s.ptx_line}` : s.function || "no line";
+  const who = (a, opencl) => a.host ? "the host program" : `${opencl ? "work-group" : "block"} (${a.block.join(",")})` +
     (a.thread ? `, ${opencl ? "work-item" : "thread"} (${a.thread.join(",")})` : "");
   const side = (opencl) => (a) => make("tr", {}, make("td", {}, a.action), make("td", { class: "left" }, make("code", {}, place(a.source))),
     make("td", { class: "left" }, who(a, opencl)), make("td", { class: "left code" }, sourceLine(a.source.file, a.source.line).trim()));

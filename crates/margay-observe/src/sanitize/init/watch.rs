@@ -131,11 +131,11 @@ struct InitWatch<'w, 'a> {
     /// Of a block that has ended, to be used again.
     spare: Option<Arc<Mutex<State>>>,
     forms: Forms,
-    /// Looks at single lanes' bytes in global memory.
+    /// Looks at bytes.
     lookups: u32,
 }
 
-/// So many warps' looks at single lanes are as much work as a look at all of an allocation.
+/// After so many looks all of the memory is looked at: what is whole needs none.
 const LOOKUPS: u32 = 4096;
 
 /// What a use of an undefined value is.
@@ -277,6 +277,7 @@ impl InitWatch<'_, '_> {
             action: action.to_owned(),
             block: at.ctaid,
             thread: Some(thread),
+            host: false,
             source: view.source(pc),
         };
         let finding = Finding {
@@ -538,6 +539,8 @@ impl InitWatch<'_, '_> {
             }
         }
         if let Some((low, form)) = found.filter(|(_, f)| reads || f.order != Order::Other) {
+            self.lookups = self.lookups.wrapping_add(1);
+            let looks = self.lookups.is_multiple_of(LOOKUPS);
             let found = match space {
                 Space::Shared if low < 1 << 24 => Some((0, &state.shared)),
                 Space::Global => self.global(low),
@@ -546,12 +549,15 @@ impl InitWatch<'_, '_> {
             if let Some((base, bits)) = found
                 && low - base + form.span <= bits.size()
             {
+                if bits.is_whole() || looks && bits.look() {
+                    return true;
+                }
                 if !reads {
                     bits.write(low - base, form.span);
                     return true;
                 }
                 // What lies between the lanes is looked at too.
-                if bits.is_whole() || form.span <= 2048 && bits.is_written(low - base, form.span) {
+                if form.span <= 2048 && bits.is_written(low - base, form.span) {
                     return true;
                 }
             }

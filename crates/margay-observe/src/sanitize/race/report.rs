@@ -63,6 +63,7 @@ impl RaceObserver<'_> {
             action: name(mark.kind()).to_owned(),
             block: self.view.ctaid(thread.block),
             thread: known.then(|| self.view.tid(thread.warp, thread.lane)),
+            host: false,
             source: self.view.source(mark.pc),
         };
         let address = event.addresses[lane];

@@ -22,6 +22,10 @@ impl RaceObserver<'_> {
     /// As [`RaceObserver::ordered`], for all lanes of a warp that knows of others by barriers alone; `None` if it is not
     /// the same for all.
     fn row_ordered(&self, state: &mut State, looker: &Looker, mark: Mark) -> Option<bool> {
+        if mark.block != looker.me.block || mark.width() == Width::Blocks {
+            // Barriers tell nothing of other blocks.
+            return Some(false);
+        }
         let first = self.ordered(state, looker, mark);
         if mark.width() == Width::Thread {
             // Each lane's is of the same lane of its warp.
@@ -107,6 +111,7 @@ impl RaceObserver<'_> {
         let looker = Looker { me: mark.thread(), ..*looker };
         let mut quick = Quick::new(looker.me.block, mark.stamp, looker.floor, self.independent);
         state.unordered.hint(&state.clock, &looker, &mut quick);
+        quick.blocks_from = 0;
         match quick.visit(cell, mark) {
             Way::Replaced => {}
             Way::Joined => state.note(looker.me.warp, quick.joined, mark.stamp, false),
@@ -186,7 +191,7 @@ impl RaceWatch<'_, '_> {
         &mut self,
         state: &mut State,
         at: u64,
-        floor: Tick,
+        (floor, simple): (Tick, bool),
         event: &PatternedEvent<'_>,
     ) -> bool {
         let all = self.all;
@@ -196,6 +201,10 @@ impl RaceWatch<'_, '_> {
         let mut quick = Quick::new(block, stamp, floor, true);
         let looker = Looker { me, floor, uniform: true };
         state.unordered.hint(&state.clock, &looker, &mut quick);
+        if simple {
+            // Barriers tell nothing of other blocks.
+            quick.blocks_from = 0;
+        }
         let Some(page) = self.page(at / PAGE) else { return true };
         let mut page = page.lock();
         let mut done = false;
@@ -283,7 +292,11 @@ impl RaceWatch<'_, '_> {
             _ => return false,
         };
         if form.order == Order::Same && reads && all.independent {
-            if !shared && shift == 0 && uniform && self.read_alike(state, low, floor, event) {
+            if !shared
+                && shift == 0
+                && uniform
+                && self.read_alike(state, low, (floor, simple), event)
+            {
                 return true;
             }
             event.with_addresses(|event| self.look_alike(state, event, stamp));

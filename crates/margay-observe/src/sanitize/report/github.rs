@@ -23,7 +23,7 @@ pub fn github(findings: &[Finding]) -> String {
                 properties.push(format!("line={}", s.line));
             }
             let file = s.file.as_deref().unwrap_or(&s.function);
-            let thread = finding.words.who(actor.block, actor.thread);
+            let thread = actor.who(finding.words);
             message += &format!("\n{} by {thread} at {file}:{}", actor.action, s.line);
         }
         message += &format!("\n{}", finding.cure);

@@ -31,7 +31,7 @@ pub fn sarif(findings: &[Finding]) -> String {
 fn location(actor: &Actor, words: Words) -> Option<Value> {
     let s = &actor.source;
     let file = s.file.as_ref()?;
-    let message = format!("{} by {}", actor.action, words.who(actor.block, actor.thread));
+    let message = format!("{} by {}", actor.action, actor.who(words));
     let mut region = json!({ "startLine": s.line.max(1) });
     if s.column > 0 {
         region["startColumn"] = s.column.into();

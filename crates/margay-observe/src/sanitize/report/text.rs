@@ -50,7 +50,7 @@ fn span(text: &str, line: u32, column: u32) -> Option<std::ops::Range<usize>> {
 }
 
 fn label(actor: &Actor, words: Words) -> String {
-    format!("{} by {}", actor.action, words.who(actor.block, actor.thread))
+    format!("{} by {}", actor.action, actor.who(words))
 }
 
 fn place(actor: &Actor) -> String {

@@ -183,6 +183,7 @@ impl Footprint {
             action: kind.name().to_owned(),
             block: place.block,
             thread: Some(place.thread),
+            host: false,
             source: sources.get(&place.pc).cloned().unwrap_or_default(),
         })
     }
