@@ -18,6 +18,7 @@ mod emit;
 mod environment;
 mod io;
 mod roots;
+mod selects;
 mod shape;
 mod watched;
 
@@ -31,7 +32,7 @@ pub use shape::{LANES, Lin, Pattern, Shape};
 pub use watched::{Cell, Cells, Noted, Notes, Tally, Watched, WatchedAccess};
 
 /// Version of the code that is made: part of the key of a cache.
-pub const VERSION: u32 = 14;
+pub const VERSION: u32 = 15;
 /// Functions with more instructions are left to the interpreter.
 pub const MAX_INSTS: usize = 20_000;
 
@@ -90,6 +91,10 @@ pub trait Places {
     fn plane(&self, reg: ir::Reg) -> u32;
     /// Address of a block's first instruction.
     fn start(&self, block: usize) -> u32;
+    /// Address of an instruction, or of a block's terminator after the last.
+    fn pc(&self, block: usize, inst: usize) -> u32 {
+        self.start(block) + inst as u32
+    }
     /// Number of a memory instruction's extent.
     fn slot(&self, pc: u32) -> u32;
     /// Byte offset, in the constants, of the plane with an `addr`'s value; `None` for local ones.
@@ -171,6 +176,8 @@ pub struct Code {
     pub rooms: Vec<RoomSite>,
     /// Accesses that are reported by their number here.
     pub watched: Vec<WatchedAccess>,
+    /// It is long and written as loops over parts of the warp, with values in memory: few passes find anything to do.
+    pub strips: bool,
 }
 
 /// Name of the function in the module; it takes a pointer to [`Io`], the entry and the lanes.
@@ -209,7 +216,20 @@ pub fn compile(
     if insts > MAX_INSTS || function.blocks.len() > 2_000 {
         return Err(Refused("it is too long"));
     }
-    let facts = analysis::Facts::new(function, options);
+    let mut facts = analysis::Facts::new(function, options);
+    // Whoever counts or follows what lanes do is told of each as it stands in the program.
+    let converted = match options.watched.any() {
+        true => None,
+        false => selects::convert(function, &facts, places),
+    };
+    let moved = converted.as_ref().map(|converted| selects::Moved { places, converted });
+    let (function, places) = match &moved {
+        Some(moved) => (&moved.converted.function, moved as &dyn Places),
+        None => (function, places),
+    };
+    if moved.is_some() {
+        facts = analysis::Facts::new(function, options);
+    }
     let most = facts.waiting.iter().flatten().map(|w| w.iter().count()).max();
     if most.is_some_and(|n| n > PENDING) {
         return Err(Refused("its lanes may wait at too many places"));

@@ -10,13 +10,13 @@ use crate::shape::Lin;
 
 impl Gen<'_> {
     /// The largest value of an operand in any lane, unsigned; all ones if nothing is known.
-    fn most(&self, v: Value) -> u64 {
+    pub(super) fn most(&self, v: Value) -> u64 {
         match v {
             Value::Imm(bits) => bits,
             Value::Reg(r) => match &self.current[r.0 as usize] {
                 Some(Val::Vec { name, .. }) => self.most_of(name),
                 Some(Val::Lin { lin, .. }) => lin.most,
-                None => u64::MAX,
+                None => self.slot_tops.get(&r.0).copied().unwrap_or(u64::MAX),
             },
         }
     }

@@ -73,13 +73,22 @@ pub fn has_lowering(inst: &Inst) -> bool {
 
 impl Gen<'_> {
     fn float_of(&mut self, x: &str, ty: Ty, wide: bool) -> String {
+        if let Some(known) = self.floats.get(x) {
+            return known.clone();
+        }
         let (i, f) = names(ty);
-        self.ins(format!("bitcast {} {x} to {}", typed(i, wide), typed(f, wide)))
+        let float = self.ins(format!("bitcast {} {x} to {}", typed(i, wide), typed(f, wide)));
+        if x.starts_with('%') {
+            self.floats.insert(x.to_owned(), float.clone());
+        }
+        float
     }
 
     fn bits_of(&mut self, x: &str, ty: Ty, wide: bool) -> String {
         let (i, f) = names(ty);
-        self.ins(format!("bitcast {} {x} to {}", typed(f, wide), typed(i, wide)))
+        let bits = self.ins(format!("bitcast {} {x} to {}", typed(f, wide), typed(i, wide)));
+        self.floats.insert(bits.clone(), x.to_owned());
+        bits
     }
 
     /// A subnormal f32 becomes zero of its sign; on bits.
@@ -263,7 +272,7 @@ impl Gen<'_> {
             return Some(self.ins(format!("call {ty} asm \"{text}\", \"{constraints}\"({list})")));
         }
         let mut parts = Vec::new();
-        for from in (0..32).step_by(lanes) {
+        for from in (0..self.width()).step_by(lanes) {
             let pick = super::vector_of("i32", (from..from + lanes).map(|l| l as i64));
             let list: Vec<String> = args
                 .iter()

@@ -96,6 +96,28 @@ fn is_transparent(inst: &Inst) -> bool {
             && !matches!(inst.ty, Ty::F16 | Ty::BF16)
 }
 
+/// Whether there is code for a lane-wise op.
+pub(super) fn has_lowering(inst: &Inst) -> bool {
+    match inst.op {
+        Op::Mov | Op::Select => true,
+        Op::PAnd | Op::POr | Op::PXor | Op::PNot => true,
+        Op::Add | Op::Sub | Op::Mul | Op::Mad | Op::MulHiS | Op::MulHiU => true,
+        Op::AddSatS | Op::SubSatS => true,
+        Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU => true,
+        Op::DivS | Op::DivU | Op::RemS | Op::RemU => true,
+        Op::Neg | Op::Abs | Op::MinS | Op::MinU | Op::MaxS | Op::MaxU => true,
+        Op::And | Op::Or | Op::Xor | Op::Not | Op::Shl | Op::ShrU | Op::ShrS => true,
+        Op::ShfL | Op::ShfR | Op::Lop3 | Op::Popc | Op::Clz | Op::BRev => true,
+        Op::BFindU | Op::BFindS => true,
+        Op::ICmp | Op::SExt | Op::ZExt | Op::Trunc => true,
+        Op::BfeS | Op::BfeU => field(inst, 1).is_some(),
+        Op::Bfi => field(inst, 2).is_some(),
+        Op::Prmt => true,
+        Op::Fns => false,
+        _ => super::float::has_lowering(inst),
+    }
+}
+
 impl Gen<'_> {
     /// The operands of a lane-wise op, as its lowering wants them.
     pub(super) fn operands(&mut self, inst: &Inst) -> Vec<Val> {
@@ -116,7 +138,7 @@ impl Gen<'_> {
 
     /// The result of a lane-wise op: for all lanes, or for one. `None` if there is no lowering.
     pub fn lanewise(&mut self, inst: &Inst, wide: bool) -> Option<String> {
-        if !self.has_lowering(inst) {
+        if !has_lowering(inst) {
             return None;
         }
         let values = self.operands(inst);
@@ -138,7 +160,7 @@ impl Gen<'_> {
 
     /// An op whose result is linear.
     pub fn linear(&mut self, n: usize, inst: &Inst, lin: &Rc<Lin>) -> bool {
-        if !self.has_lowering(inst) {
+        if !has_lowering(inst) {
             return self.uniform_by_handler(n, inst);
         }
         let values = self.operands(inst);
@@ -494,27 +516,6 @@ impl Gen<'_> {
         let word = self.ins(format!("xor i32 {x}, {y}"));
         let opaque = self.ins(format!("call i32 asm \"\", \"=r,0\"(i32 {word})"));
         self.flags(&opaque)
-    }
-
-    fn has_lowering(&self, inst: &Inst) -> bool {
-        match inst.op {
-            Op::Mov | Op::Select => true,
-            Op::PAnd | Op::POr | Op::PXor | Op::PNot => true,
-            Op::Add | Op::Sub | Op::Mul | Op::Mad | Op::MulHiS | Op::MulHiU => true,
-            Op::AddSatS | Op::SubSatS => true,
-            Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU => true,
-            Op::DivS | Op::DivU | Op::RemS | Op::RemU => true,
-            Op::Neg | Op::Abs | Op::MinS | Op::MinU | Op::MaxS | Op::MaxU => true,
-            Op::And | Op::Or | Op::Xor | Op::Not | Op::Shl | Op::ShrU | Op::ShrS => true,
-            Op::ShfL | Op::ShfR | Op::Lop3 | Op::Popc | Op::Clz | Op::BRev => true,
-            Op::BFindU | Op::BFindS => true,
-            Op::ICmp | Op::SExt | Op::ZExt | Op::Trunc => true,
-            Op::BfeS | Op::BfeU => field(inst, 1).is_some(),
-            Op::Bfi => field(inst, 2).is_some(),
-            Op::Prmt => true,
-            Op::Fns => false,
-            _ => super::float::has_lowering(inst),
-        }
     }
 
     /// The lowering of an op on arguments of one lane or of all.

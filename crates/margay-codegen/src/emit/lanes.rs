@@ -74,6 +74,11 @@ impl Gen<'_> {
         }
     }
 
+    /// Keeps the word of a predicate's lanes.
+    pub(super) fn keep_bits(&mut self, name: &str, bits: String) {
+        self.lane_bits.insert(name.to_owned(), LaneBits::of(bits));
+    }
+
     /// The lanes for which the predicate `name` holds.
     pub(super) fn lane_bits(&mut self, name: &str) -> LaneBits {
         match self.lane_bits.get(name) {

@@ -161,13 +161,17 @@ impl Gen<'_> {
         self.entry_at.insert((usize::MAX, 0, false), 0);
         self.aside(|g| {
             g.begin(&label);
-            for r in live.iter().map(|r| Reg(r as u32)) {
+            let mut regs: Vec<Reg> = live.iter().map(|r| Reg(r as u32)).collect();
+            if !fresh {
+                g.copy_slots(&mut regs, false);
+            }
+            for r in regs {
                 let class = g.class(r);
                 if fresh {
-                    g.slots.insert(r.0 as usize);
+                    g.use_slot(r);
                     let ty = match g.facts.shapes[r.0 as usize] {
                         Shape::Lin(_) => scalar(class),
-                        Shape::None | Shape::Varying => vector(class),
+                        Shape::None | Shape::Varying => g.slot_type(class),
                     };
                     g.line(format!("store {ty} zeroinitializer, ptr %r{}", r.0));
                 } else {
@@ -197,7 +201,7 @@ impl Gen<'_> {
             }
             pending = self.facts.waiting[b].iter().flat_map(|w| w.iter()).collect();
         }
-        let pc = self.places.start(b) + inst as u32;
+        let pc = self.places.pc(b, inst);
         let inside = target != format!("C{b}");
         self.entries.push(Entry { pc, live: self.stored(&live), inside, apart: self.apart });
         let label = self.label();
@@ -205,7 +209,9 @@ impl Gen<'_> {
         self.entry_at.insert(key, number);
         self.aside(|g| {
             g.begin(&label);
-            for r in live.iter().map(|r| Reg(r as u32)) {
+            let mut regs: Vec<Reg> = live.iter().map(|r| Reg(r as u32)).collect();
+            g.copy_slots(&mut regs, false);
+            for r in regs {
                 if lin_of(&g.facts.shapes[r.0 as usize]).is_some_and(|l| l.constant.is_some()) {
                     continue;
                 }
@@ -223,6 +229,7 @@ impl Gen<'_> {
     /// Code that leaves before instruction `n` of the block; its label. What all such exits of a block
     /// have in common is written once, by [`Gen::end_exits`].
     pub fn exit(&mut self, reason: Reason, n: usize, resume: Option<u32>) -> String {
+        let n = self.leave_at.unwrap_or(n);
         let mut live = self.live.get(&n).cloned().unwrap_or_else(|| {
             debug_assert!(false, "liveness before instruction {n} is not known");
             self.facts.live_in[self.block].clone()
@@ -237,6 +244,7 @@ impl Gen<'_> {
         }
         let (pc, mask) = (self.pc(n), self.mask.clone());
         if resume.is_some() {
+            self.flush_pooled(&live);
             return self.exit_with(reason, pc, &live, resume, &mask, &pending);
         }
         let label = self.label();
@@ -284,7 +292,9 @@ impl Gen<'_> {
         self.forget();
         self.aside(|g| {
             g.begin(&label);
-            for r in live.iter().map(|r| Reg(r as u32)) {
+            let mut regs: Vec<Reg> = live.iter().map(|r| Reg(r as u32)).collect();
+            g.copy_slots(&mut regs, true);
+            for r in regs {
                 let mut v = g.read_slot(r);
                 if g.facts.lazy[r.0 as usize] && g.class(r) != Class::P {
                     v = g.settle_value(&v, g.class(r));
@@ -321,7 +331,9 @@ impl Gen<'_> {
         let target = label.clone();
         self.aside(|g| {
             g.begin(&target);
-            for r in live.iter().map(|r| Reg(r as u32)) {
+            let mut regs: Vec<Reg> = live.iter().map(|r| Reg(r as u32)).collect();
+            g.copy_slots(&mut regs, true);
+            for r in regs {
                 let class = g.class(r);
                 let lazy = g.facts.lazy[r.0 as usize];
                 let mut v = match g.current[r.0 as usize].clone() {

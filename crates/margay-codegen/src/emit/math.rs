@@ -402,6 +402,11 @@ fn function_of(inst: &Inst) -> Option<Function> {
     Function::by_name(&format!("{op}{ftz}.{ty}"))
 }
 
+/// Whether an instruction has a formula.
+pub(super) fn has_formula(inst: &Inst) -> bool {
+    function_of(inst).is_some()
+}
+
 impl Gen<'_> {
     /// Writes a function of the device library or an approximation. False if there is no formula.
     pub fn formula(&mut self, n: usize, inst: &Inst) -> bool {

@@ -145,6 +145,7 @@ impl Gen<'_> {
             return true;
         }
         let leaves = self.leaves_if_out_of_bounds(inst, &access, &address);
+        self.flush_before(n);
         let (slow, join) = match leaves {
             true => (self.exit(crate::Reason::Interpret, n, None), String::new()),
             false => (self.label(), self.label()),
@@ -244,6 +245,7 @@ impl Gen<'_> {
             return true;
         }
         let leaves = self.leaves_if_out_of_bounds(inst, &access, &address);
+        self.flush_before(n);
         let (slow, join) = match leaves {
             true => (self.exit(crate::Reason::Interpret, n, None), String::new()),
             false => (self.label(), self.label()),

@@ -22,9 +22,11 @@ mod leave;
 mod math;
 mod memory;
 mod merge;
+mod pool;
 mod prefetch;
 mod private;
 mod scatter;
+mod strips;
 mod value;
 mod warp;
 mod watch;
@@ -42,6 +44,7 @@ use crate::{Code, Entry, Exit, Options, Places, RoomGroup, RoomSite, Root, SYMBO
 pub(crate) use float::is_native as float_is_native;
 pub(crate) use leave::plain_barrier;
 pub(crate) use private::frame as local_frame;
+pub(crate) use strips::is_written_out;
 use value::Val;
 
 /// Offsets in [`crate::Io`].
@@ -119,6 +122,21 @@ pub(crate) struct Gen<'a> {
     watched: Vec<crate::WatchedAccess>,
     /// The room by which the access that is being written was checked.
     room: Option<usize>,
+    /// Long runs of lane-wise ops are written as strips: those of the block, by their first instructions.
+    in_strips: bool,
+    /// Where slots lie then.
+    pool: Option<pool::Pool>,
+    strips: HashMap<usize, Rc<strips::Strip>>,
+    /// The turn of the strip that is being written.
+    turn: Option<Rc<strips::Turn>>,
+    /// Where code leaves that is written before it is its turn.
+    leave_at: Option<usize>,
+    /// Floats by the names of their bits, where both are at hand.
+    floats: HashMap<String, String>,
+    /// The largest values of registers that are in their slots.
+    slot_tops: HashMap<u32, u64>,
+    /// Linear registers that strips have as vectors.
+    stepped: BTreeSet<u32>,
 }
 
 /// Makes the text of a function.
@@ -130,6 +148,30 @@ pub(crate) fn emit(
     cpu: &str,
     features: &str,
 ) -> Code {
+    if strips::pays(f, facts, options, vector_bits(cpu, features)) {
+        let g = written(f, places, options, facts, cpu, features, true);
+        if g.pool.as_ref().is_none_or(|pool| pool.bytes() <= pool::MOST_BYTES) {
+            return g.finish(cpu, features);
+        }
+    }
+    written(f, places, options, facts, cpu, features, false).finish(cpu, features)
+}
+
+/// Bits of a processor's vectors.
+fn vector_bits(cpu: &str, features: &str) -> u32 {
+    if cpu == "x86-64-v4" || features.contains("+avx512vl") { 512 } else { 256 }
+}
+
+/// Writes the code, as strips or not.
+fn written<'a>(
+    f: &'a Function,
+    places: &'a dyn Places,
+    options: &'a Options,
+    facts: &'a Facts,
+    cpu: &str,
+    features: &str,
+    strips: bool,
+) -> Gen<'a> {
     let mut g = Gen {
         f,
         places,
@@ -158,7 +200,7 @@ pub(crate) fn emit(
         checked: HashMap::new(),
         merged: HashMap::new(),
         fast_gathers: merge::has_fast_gathers(cpu),
-        vector_bits: if cpu == "x86-64-v4" || features.contains("+avx512vl") { 512 } else { 256 },
+        vector_bits: vector_bits(cpu, features),
         left: Vec::new(),
         leaving: Set::new(f.regs.len()),
         roots: crate::roots::roots(f),
@@ -172,6 +214,14 @@ pub(crate) fn emit(
         last_addresses: BTreeSet::new(),
         watched: Vec::new(),
         room: None,
+        in_strips: strips,
+        pool: strips.then(|| pool::Pool::new(f, facts)),
+        strips: HashMap::new(),
+        turn: None,
+        leave_at: None,
+        floats: HashMap::new(),
+        slot_tops: HashMap::new(),
+        stepped: BTreeSet::new(),
     };
     g.start_entry();
     for b in 0..f.blocks.len() {
@@ -187,7 +237,7 @@ pub(crate) fn emit(
             g.block(b, true);
         }
     }
-    g.finish(cpu, features)
+    g
 }
 
 impl Gen<'_> {
@@ -280,7 +330,10 @@ impl Gen<'_> {
             return v.clone();
         }
         let mask = self.mask.clone();
-        let v = self.flags(&mask);
+        let v = match self.turn.clone() {
+            Some(turn) => self.part_lanes(&turn),
+            None => self.flags(&mask),
+        };
         self.mask_vector = Some(v.clone());
         v
     }
@@ -298,7 +351,7 @@ impl Gen<'_> {
     }
 
     pub fn pc(&self, inst: usize) -> u32 {
-        self.places.start(self.block) + inst as u32
+        self.places.pc(self.block, inst)
     }
 
     fn block_label(&self, b: usize) -> String {
@@ -311,12 +364,15 @@ impl Gen<'_> {
         self.canonical.clear();
         self.checked.clear();
         self.merged.clear();
+        self.slot_tops.clear();
+        self.floats.clear();
     }
 
     fn block(&mut self, b: usize, apart: bool) {
         (self.block, self.apart) = (b, apart);
         self.forget();
         self.mask_vector = None;
+        self.find_strips(b);
         self.find_live(b);
         self.look_around(b);
         let label = self.block_label(b);
@@ -340,7 +396,17 @@ impl Gen<'_> {
         let fuel = self.ins("load i64, ptr %fuel");
         let less = self.ins(format!("sub i64 {fuel}, {}", block.insts.len() + 1));
         self.line(format!("store i64 {less}, ptr %fuel"));
-        let whole = block.insts.iter().enumerate().all(|(n, inst)| self.instruction(n, inst));
+        let mut whole = true;
+        let mut n = 0;
+        while whole && n < block.insts.len() {
+            if let Some(strip) = self.strips.get(&n).cloned() {
+                self.strip(n, &strip);
+                n = strip.end;
+            } else {
+                whole = self.instruction(n, &block.insts[n]);
+                n += 1;
+            }
+        }
         if whole {
             self.terminator(&block.term, block.insts.len());
         }
@@ -365,7 +431,8 @@ impl Gen<'_> {
         self.live.insert(block.insts.len(), live.clone());
         for (n, inst) in block.insts.iter().enumerate().rev() {
             crate::analysis::step_back(inst, &mut live);
-            if may_leave(inst) || block.insts.get(n.wrapping_sub(1)).is_some_and(may_leave) {
+            let after = block.insts.get(n.wrapping_sub(1)).is_some_and(may_leave);
+            if may_leave(inst) || after || self.strips.contains_key(&n) {
                 self.live.insert(n, live.clone());
             }
         }
@@ -551,7 +618,11 @@ impl Gen<'_> {
     fn finish(mut self, cpu: &str, features: &str) -> Code {
         let mut text = String::with_capacity(self.out.len() + self.cold.len() + 4096);
         let mut allocas = self.lane_buffers();
-        for r in self.slots.iter() {
+        allocas.push_str(&self.strip_buffers());
+        if let Some(pool) = &self.pool {
+            allocas.push_str(&pool.opening());
+        }
+        for r in self.slots.iter().filter(|&r| !self.is_pooled(Reg(r as u32))) {
             let class = self.f.regs[r];
             match &self.facts.shapes[r] {
                 Shape::Lin(lin) => {
@@ -561,7 +632,7 @@ impl Gen<'_> {
                     }
                 }
                 Shape::None | Shape::Varying => {
-                    let _ = writeln!(allocas, "  %r{r} = alloca {}", value::vector(class));
+                    let _ = writeln!(allocas, "  %r{r} = alloca {}", self.slot_type(class));
                 }
             }
         }
@@ -601,6 +672,9 @@ impl Gen<'_> {
                 values.join(", ")
             );
         }
+        if let Some(pool) = &self.pool {
+            text.push_str(&pool.tables());
+        }
         for d in &self.declares {
             text.push_str(d);
             text.push('\n');
@@ -624,6 +698,7 @@ impl Gen<'_> {
             groups: std::mem::take(&mut self.groups),
             rooms: std::mem::take(&mut self.rooms),
             watched: std::mem::take(&mut self.watched),
+            strips: self.in_strips,
         }
     }
 }

@@ -122,7 +122,7 @@ impl Gen<'_> {
         {
             return Val::Lin { base: literal(class, bits), u: None, lin: lin.clone() };
         }
-        self.slots.insert(n);
+        self.use_slot(r);
         match self.facts.shapes[n].clone() {
             Shape::Lin(lin) => {
                 let base = self.ins(format!("load {}, ptr %r{n}", scalar(class)));
@@ -131,7 +131,19 @@ impl Gen<'_> {
                 Val::Lin { base, u, lin }
             }
             Shape::None | Shape::Varying => {
-                let name = self.ins(format!("load {}, ptr %r{n}", vector(class)));
+                let name = match self.turn.clone() {
+                    Some(turn) => self.read_part(&turn, r),
+                    None if self.in_strips && class == Class::P => {
+                        let bits = self.ins(format!("load i32, ptr %r{n}"));
+                        let name = self.flags(&bits);
+                        self.keep_bits(&name, bits);
+                        name
+                    }
+                    None => self.ins(format!("load {}, ptr %r{n}", vector(class))),
+                };
+                if let Some(&most) = self.slot_tops.get(&r.0) {
+                    self.note_most(&name, most);
+                }
                 Val::Vec { name, addr: None }
             }
         }
@@ -140,7 +152,7 @@ impl Gen<'_> {
     /// Writes a register's slot.
     pub fn write_slot(&mut self, r: Reg, v: &Val) {
         let (n, class) = (r.0 as usize, self.class(r));
-        self.slots.insert(n);
+        self.use_slot(r);
         match (self.facts.shapes[n].clone(), v) {
             (Shape::Lin(_), Val::Lin { base, u, .. }) => {
                 self.line(format!("store {} {base}, ptr %r{n}", scalar(class)));
@@ -150,7 +162,14 @@ impl Gen<'_> {
             }
             (_, v) => {
                 let name = self.spread(v, class);
-                self.line(format!("store {} {name}, ptr %r{n}", vector(class)));
+                match self.turn.clone() {
+                    Some(turn) => self.write_part(&turn, r, &name),
+                    None if self.in_strips && class == Class::P => {
+                        let bits = self.lane_bits(&name).bits;
+                        self.line(format!("store i32 {bits}, ptr %r{n}"));
+                    }
+                    None => self.line(format!("store {} {name}, ptr %r{n}", vector(class))),
+                }
             }
         }
     }
@@ -188,6 +207,7 @@ impl Gen<'_> {
         self.current[n] = Some(v);
         self.canonical.remove(&r.0);
         self.checked.remove(&r.0);
+        self.slot_tops.remove(&r.0);
         self.dirty.insert(n);
     }
 

@@ -24,6 +24,9 @@ pub type Function = unsafe extern "C" fn(*mut Io, u32, u32) -> u32;
 const PASSES: &str = "sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
 jump-threading,loop-simplify,lcssa,loop-mssa(licm),gvn,dse,instcombine<no-verify-fixpoint>,\
 simplifycfg,early-cse";
+/// The same for code in strips.
+const FEW_PASSES: &str = "sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
+loop-simplify,lcssa,loop-mssa(licm),simplifycfg,early-cse<memssa>";
 
 /// One compiled function.
 pub struct Kernel {
@@ -88,6 +91,17 @@ struct Prepared {
     is_entry: bool,
     started: Instant,
     text_made: Duration,
+}
+
+impl Prepared {
+    fn passes(&self) -> &'static str {
+        passes(&self.code)
+    }
+}
+
+/// The passes for a function's code.
+fn passes(code: &Code) -> &'static str {
+    if code.strips { FEW_PASSES } else { PASSES }
 }
 
 /// What this process made so far.
@@ -170,7 +184,7 @@ impl Kernels {
                 match (landed, wait) {
                     (Some(object), _) => finish(*prepared, object, false),
                     (None, Wait::Compile) => {
-                        let object = compile(&prepared.code.text);
+                        let object = compile(&prepared.code.text, prepared.passes());
                         finish(*prepared, object, false)
                     }
                     (None, Wait::Made | Wait::Cached | Wait::Background) => {
@@ -189,7 +203,7 @@ impl Kernels {
                     Wait::Made | Wait::Cached => State::Text(prepared),
                     Wait::Background => self.in_background(prepared),
                     Wait::Compile => {
-                        let object = compile(&prepared.code.text);
+                        let object = compile(&prepared.code.text, prepared.passes());
                         finish(*prepared, object, false)
                     }
                 }
@@ -205,9 +219,9 @@ impl Kernels {
         }
         let landing = Landing::default();
         let (place, landed) = (landing.clone(), self.landed.clone());
-        let text = prepared.code.text.clone();
+        let (text, passes) = (prepared.code.text.clone(), prepared.passes());
         let started = background::start(move || {
-            let object = compile(&text);
+            let object = compile(&text, passes);
             *place.lock() = Some(object);
             landed.fetch_add(1, Ordering::Release);
         });
@@ -270,7 +284,7 @@ fn prepare(program: &Program, function: u32, options: &Options) -> State {
     let made = library::target().and_then(|target| {
         let code = codegen::compile(ir, &places, options, &target.cpu, &target.features)
             .map_err(|codegen::Refused(why)| why.to_owned())?;
-        let key = cache::key(&[&code.text, &target.cpu, &target.features, PASSES]);
+        let key = cache::key(&[&code.text, &target.cpu, &target.features, passes(&code)]);
         Ok((code, key))
     });
     let (code, key) = match made {
@@ -306,9 +320,9 @@ fn dump(prepared: &Prepared, ending: &str, bytes: &[u8]) {
     }
 }
 
-fn compile(text: &str) -> Result<Vec<u8>, String> {
+fn compile(text: &str, passes: &str) -> Result<Vec<u8>, String> {
     let jit = library::get().inspect_err(|why| library::tell_missing(why))?;
-    jit.compile(text, PASSES, 2)
+    jit.compile(text, passes, 2)
 }
 
 /// Loads an object, and keeps it if it is new.
@@ -318,7 +332,7 @@ fn finish(prepared: Prepared, object: Result<Vec<u8>, String>, mut cached: bool)
         // What lay in the cache was not what it was called.
         Err(_) if cached => {
             cached = false;
-            let object = compile(&prepared.code.text)?;
+            let object = compile(&prepared.code.text, prepared.passes())?;
             let loaded = object::load(&object, codegen::SYMBOL)?;
             Ok((object, loaded))
         }
@@ -351,7 +365,8 @@ fn finish(prepared: Prepared, object: Result<Vec<u8>, String>, mut cached: bool)
     }
     // SAFETY: the object's function of this name has this type: the code was made so.
     let function = unsafe { std::mem::transmute::<u64, Function>(at) };
-    let Code { text: _, entries, exits, private, groups, rooms, watched } = prepared.code;
+    let Code { text: _, entries, exits, private, groups, rooms, watched, strips: _ } =
+        prepared.code;
     let entry_at = entries
         .iter()
         .enumerate()

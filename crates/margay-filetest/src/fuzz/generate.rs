@@ -44,6 +44,8 @@ pub struct Gen<'a> {
     pub kernel: Kernel,
     /// Statements that may still be made.
     budget: i32,
+    /// Lane-wise ops come in long stretches.
+    long: bool,
     /// Some thread may have ended, or was never there.
     pub gaps: bool,
     fault: bool,
@@ -126,6 +128,7 @@ pub fn kernel(seed: u64, palette: &mut Palette) -> Kernel {
         counters: 0,
         kernel,
         budget: 0,
+        long: seed % 8 == 5,
         gaps: !threads.is_multiple_of(32),
         fault: false,
     };
@@ -493,11 +496,24 @@ impl Gen<'_> {
         Stmt::Lines(vec![self.guarded(line)])
     }
 
+    /// Ops that work lane by lane, so many that they are compiled as strips.
+    fn stretch(&mut self) -> Vec<Stmt> {
+        (0..8 + self.random.below(40))
+            .map(|_| match self.random.below(16) {
+                0 => self.comparison(false).0,
+                1 => self.moves(),
+                2 => self.index_arithmetic(),
+                _ => self.lane_wise(),
+            })
+            .collect()
+    }
+
     /// A statement, perhaps of many.
     fn stmt(&mut self, place: &Place) -> Vec<Stmt> {
         self.budget -= 1;
         let deep = place.depth >= 3;
         match self.random.below(100) {
+            0..=33 if self.long => self.stretch(),
             0..=33 => vec![self.lane_wise()],
             34..=49 => vec![self.index_arithmetic()],
             50..=52 => vec![self.uniform_value()],
