@@ -397,6 +397,7 @@ impl Gen<'_> {
     /// Goes on after an exit, where the code is entered again.
     fn resume_here(&mut self, label: &str) {
         self.begin(label);
+        self.held = false;
         self.forget();
         self.dirty = Set::new(self.f.regs.len());
         self.mask_vector = None;
@@ -439,9 +440,10 @@ impl Gen<'_> {
 
     /// Before a store to global memory: a warp's first one waits until its siblings had a turn.
     pub fn hold(&mut self, n: usize) {
-        if !self.options.hold {
+        if !self.options.hold || self.held {
             return;
         }
+        let guarded = self.f.blocks[self.block].insts[n].guard.is_some();
         let hold = self.ins("load i32, ptr %hold");
         let mut ok = self.ins(format!("icmp eq i32 {hold}, 0"));
         if let Some(guard) = self.f.blocks[self.block].insts[n].guard {
@@ -460,6 +462,7 @@ impl Gen<'_> {
         if self.apart && !self.options.blocks && !self.options.watched.any() {
             let exit = self.exit(Reason::Interpret, n, None);
             self.expect(&ok, &exit);
+            self.held = !guarded;
             return;
         }
         let go_on = self.label();
@@ -475,6 +478,8 @@ impl Gen<'_> {
         if self.apart {
             self.mask = self.ins("load i32, ptr %part");
         }
+        // Nobody stores first twice, but where no lane did.
+        self.held = !guarded;
     }
 
     /// Puts every value that the slots lack into them.

@@ -131,6 +131,8 @@ pub(crate) struct Gen<'a> {
     turn: Option<Rc<strips::Turn>>,
     /// Where code leaves that is written before it is its turn.
     leave_at: Option<usize>,
+    /// A store of the block has waited for the warp's siblings before.
+    held: bool,
     /// Floats by the names of their bits, where both are at hand.
     floats: HashMap<String, String>,
     /// The largest values of registers that are in their slots.
@@ -219,6 +221,7 @@ fn written<'a>(
         strips: HashMap::new(),
         turn: None,
         leave_at: None,
+        held: false,
         floats: HashMap::new(),
         slot_tops: HashMap::new(),
         stepped: BTreeSet::new(),
@@ -372,6 +375,7 @@ impl Gen<'_> {
         (self.block, self.apart) = (b, apart);
         self.forget();
         self.mask_vector = None;
+        self.held = false;
         self.find_strips(b);
         self.find_live(b);
         self.look_around(b);
