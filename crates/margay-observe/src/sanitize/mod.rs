@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use margay_exec::launch::{LaunchFailure, LaunchStats};
 use margay_exec::mem::AllocationInfo;
@@ -85,6 +86,10 @@ impl Filter {
     }
 }
 
+/// How long launches without findings of their own wait for a file that tells of them: a program that is killed has run a few
+/// more.
+const BETWEEN_WRITES: Duration = Duration::from_millis(100);
+
 /// Freed allocations that are remembered, to name what is used after it was freed.
 const MOST_FREED: usize = 4096;
 
@@ -113,6 +118,8 @@ pub struct Checks {
     /// Shadows of races that no launch has.
     spare: race::Spare,
     owner: u32,
+    /// When the file was written last by a launch's end, and how many findings there were.
+    last_write: Mutex<Option<(Instant, u64)>>,
     /// See [`Checks::look_one_by_one`].
     one_by_one: AtomicBool,
 }
@@ -136,6 +143,7 @@ impl Checks {
             globals: init::memory::Globals::default(),
             spare: race::Spare::default(),
             owner: std::process::id(),
+            last_write: Mutex::default(),
             one_by_one: AtomicBool::new(false),
         })
     }
@@ -164,6 +172,17 @@ impl Checks {
             std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, &path))
         {
             eprintln!("margay: the findings could not be written to {}: {e}", path.display());
+        }
+    }
+
+    /// Writes the file, if it tells of new findings or was not written for a while.
+    fn write_lately(&self) {
+        let mut last = self.last_write.lock();
+        let findings = self.sink.count();
+        let known = |(at, of): &(Instant, u64)| *of == findings && at.elapsed() < BETWEEN_WRITES;
+        if !last.as_ref().is_some_and(known) {
+            self.write();
+            *last = Some((Instant::now(), findings));
         }
     }
 
@@ -250,7 +269,7 @@ impl Tool for Checks {
                 }
             }
         }
-        self.write();
+        self.write_lately();
     }
 
     fn allocated(&self, allocation: &AllocationInfo) {

@@ -46,6 +46,11 @@ impl Sink {
         }
     }
 
+    /// How often anything was found, as far as it was told at once.
+    pub fn count(&self) -> u64 {
+        self.state.lock().findings.list().iter().map(|finding| finding.count).sum()
+    }
+
     pub fn list(&self) -> Vec<Finding> {
         self.state.lock().findings.list().to_vec()
     }

@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use margay_ir::Scope;
 use parking_lot::Mutex;
@@ -243,11 +244,24 @@ pub fn room() -> u64 {
     if let Some(mib) = wish {
         return mib << 20;
     }
+    static KNOWN: Mutex<Option<(Instant, u64)>> = Mutex::new(None);
+    let mut known = KNOWN.lock();
+    // What the system has does not change much from launch to launch.
+    if let Some((at, room)) = *known
+        && at.elapsed() < AGE
+    {
+        return room;
+    }
     let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = info.lines().find_map(|l| l.strip_prefix("MemAvailable:"));
     let kib = line.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-    kib.map_or(u64::MAX, |kib| kib * 1024 / 4 * 3)
+    let room = kib.map_or(u64::MAX, |kib| kib * 1024 / 4 * 3);
+    *known = Some((Instant::now(), room));
+    room
 }
+
+/// How old what is known of the system's memory may be.
+const AGE: Duration = Duration::from_millis(200);
 
 /// The shadow of a block's shared memory.
 pub fn of_shared(bytes: u32) -> Page {
