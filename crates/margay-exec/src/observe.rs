@@ -386,6 +386,8 @@ pub trait Watch {
     fn interprets(&mut self, _ctaid: [u32; 3], _warp: u32) -> bool {
         false
     }
+    /// Told before all else if no other worker of the launch ever runs beside this one.
+    fn alone(&mut self) {}
     /// Whether accesses by blocks of this multiprocessor matter one by one, and in their order.
     fn follows(&self, _smid: u32) -> bool {
         true

@@ -246,6 +246,11 @@ struct Begun {
 fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
     let env = grid.env;
     let mut cx = Cx::new(env);
+    if grid.threads == 1
+        && let Some(watch) = &mut cx.watch
+    {
+        watch.alone();
+    }
     let mut pool = Pool::default();
     let mut fast = Fast::new(&cx, &mut pool);
     let mut begun: VecDeque<Begun> = VecDeque::new();

@@ -304,6 +304,9 @@ impl Watch for SeveralWatches<'_> {
         self.tell(Interest::ADMISSIONS, |w| any |= w.interprets(ctaid, warp));
         any
     }
+    fn alone(&mut self) {
+        self.tell(Interest::empty(), |w| w.alone());
+    }
     fn follows(&self, smid: u32) -> bool {
         self.0.iter().any(|(_, _, w)| w.follows(smid))
     }

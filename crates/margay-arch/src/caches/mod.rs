@@ -28,6 +28,13 @@ pub struct CacheShape {
     pub source: Source,
 }
 
+impl CacheShape {
+    /// How many sets of ways there are.
+    pub fn sets(&self) -> u32 {
+        self.bytes / self.line.max(1) / self.ways.max(1)
+    }
+}
+
 /// How many lookups found their sector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HitCounts {

@@ -45,9 +45,11 @@ impl Divisor {
 #[derive(Clone, Debug)]
 pub struct Cache {
     shape: CacheShape,
-    /// Sets of `ways` entries, the last used first: a line's number plus one, above a bit for each sector that is
-    /// present. 0 is empty.
+    /// Sets of `ways` entries, the last used first: a line's tag, above a bit for each sector that is present. No line has a
+    /// tag of 0, nor one from before the cache was last emptied.
     entries: Vec<u64>,
+    /// The tag of line 0: those of other lines follow. Its upper bits tell how often the cache was emptied.
+    first_tag: u64,
     ways: usize,
     sectors: u32,
     by_line: Divisor,
@@ -65,16 +67,16 @@ impl Cache {
         let sectors = (shape.line / shape.sector.max(1)).max(1);
         assert!(sectors <= 8, "a line of {} bytes has {sectors} sectors", shape.line);
         let ways = shape.ways.max(1) as usize;
-        let lines = (shape.bytes / shape.line.max(1)) as usize;
-        let lines = lines - lines % ways;
+        let sets = shape.sets() as usize;
         Cache {
             shape,
-            entries: vec![0; lines],
+            entries: vec![0; sets * ways],
+            first_tag: 1,
             ways,
             sectors,
             by_line: Divisor::new(shape.line.into()),
             by_sector: Divisor::new(shape.sector.into()),
-            by_sets: Divisor::new((lines / ways) as u64),
+            by_sets: Divisor::new(sets as u64),
             counts: HitCounts::default(),
         }
     }
@@ -137,6 +139,37 @@ impl Cache {
         (hit, all - hit)
     }
 
+    /// [`Cache::read_lines`] of up to 64 lines, `line(0)` to `line(len - 1)`, that are in sets of their own, so that no lookup
+    /// changes what another finds. They have `sectors` sectors in all.
+    #[inline(always)]
+    pub fn read_apart(
+        &mut self,
+        len: usize,
+        line: impl Fn(usize) -> (u64, u32),
+        sectors: u32,
+        mut missed: impl FnMut(u64, u32),
+    ) -> (u32, u32) {
+        // Mostly all but a few change nothing. Which, cannot be foreseen: no branch asks.
+        let mut rest = 0u64;
+        for n in 0..len {
+            let (line, sectors) = line(n);
+            rest |= u64::from(!self.is_at_hand(line, sectors)) << n;
+        }
+        let mut absent = 0;
+        while rest != 0 {
+            let (line, sectors) = line(rest.trailing_zeros() as usize);
+            rest &= rest - 1;
+            let misses = sectors & !self.touch(line, sectors, true);
+            if misses != 0 {
+                absent += misses.count_ones();
+                missed(line, misses);
+            }
+        }
+        self.counts.hits += u64::from(sectors - absent);
+        self.counts.misses += u64::from(absent);
+        (sectors - absent, absent)
+    }
+
     /// [`Cache::read`] of the address in each of some lanes, one after the other; `missed` gets lines and the bits of sectors
     /// that were absent. Tells how many hit and how many missed.
     #[inline(always)]
@@ -155,13 +188,13 @@ impl Cache {
                 let line = address >> self.by_line.shift;
                 let sector = address >> self.by_sector.shift & u64::from(self.sectors - 1);
                 first[lane] = (line & sets) * self.ways as u64;
-                wanted[lane] = (line + 1) << self.sectors | 1 << sector;
+                wanted[lane] = self.tag(line) << self.sectors | 1 << sector;
             }
         } else {
             for (lane, &address) in addresses.iter().enumerate() {
                 let (line, sector) = self.place(address);
                 first[lane] = self.by_sets.remainder(line) * self.ways as u64;
-                wanted[lane] = (line + 1) << self.sectors | u64::from(sector);
+                wanted[lane] = self.tag(line) << self.sectors | u64::from(sector);
             }
         }
         let (mut rest, mut hit) = (lanes, 0);
@@ -175,7 +208,7 @@ impl Cache {
                 hit += 1;
                 continue;
             }
-            let line = (wanted >> self.sectors) - 1;
+            let line = (wanted >> self.sectors) - self.first_tag;
             let sector = wanted as u32 & ((1 << self.sectors) - 1);
             match self.touch(line, sector, true) {
                 0 => missed(line, sector),
@@ -192,9 +225,15 @@ impl Cache {
     #[inline(always)]
     fn is_at_hand(&self, line: u64, sectors: u32) -> bool {
         let first = self.by_sets.remainder(line) as usize * self.ways;
-        self.entries.get(first).is_some_and(|entry| {
-            entry >> self.sectors == line + 1 && u64::from(sectors) & !entry == 0
-        })
+        let wanted = self.tag(line) << self.sectors | u64::from(sectors);
+        let differs = |&entry: &u64| (entry ^ wanted) >> self.sectors | wanted & !entry;
+        self.entries.get(first).map(differs) == Some(0)
+    }
+
+    /// What the entries of a line have above the bits of its sectors.
+    #[inline(always)]
+    fn tag(&self, line: u64) -> u64 {
+        self.first_tag.wrapping_add(line)
     }
 
     /// Number of the line, and the bit of the sector.
@@ -205,6 +244,7 @@ impl Cache {
     }
 
     /// The sectors that were present.
+    #[inline(always)]
     fn touch(&mut self, line: u64, sectors: u32, fill: bool) -> u32 {
         if self.entries.is_empty() {
             return 0;
@@ -220,8 +260,8 @@ impl Cache {
     /// [`Cache::touch`] of a cache that has lines.
     fn touch_plain(&mut self, line: u64, sectors: u32, fill: bool) -> u32 {
         let set = self.by_sets.remainder(line) as usize * self.ways;
+        let tag = self.tag(line);
         let set = &mut self.entries[set..set + self.ways];
-        let tag = line + 1;
         let bits = if fill { u64::from(sectors) } else { 0 };
         let is = |entry: u64| entry >> self.sectors == tag;
         if let &mut [a, b, c, d] = set {
@@ -257,7 +297,15 @@ impl Cache {
     /// Throws everything away: what a host write to constant memory does to the constant cache, and the
     /// end of a kernel to L1.
     pub fn invalidate(&mut self) {
-        self.entries.fill(0);
+        // Of addresses below 2^63 no two lines have the same tag then, whenever they came.
+        let step = 1 << (60 - self.sectors);
+        match self.first_tag.checked_add(step).filter(|tag| tag >> (64 - self.sectors) == 0) {
+            Some(tag) => self.first_tag = tag,
+            None => {
+                self.first_tag = 1;
+                self.entries.fill(0);
+            }
+        }
     }
 }
 
@@ -276,11 +324,12 @@ mod wide {
     ];
 
     /// [`Cache::touch`] in sets of four ways, without a branch on what is there: lookups are mostly random.
+    #[inline]
     #[target_feature(enable = "avx2")]
     pub fn touch(cache: &mut Cache, line: u64, sectors: u32, fill: bool) -> u32 {
         let set = cache.by_sets.remainder(line) as usize * 4;
+        let tag = cache.tag(line);
         let set: &mut [u64; 4] = (&mut cache.entries[set..set + 4]).try_into().expect("four ways");
-        let tag = line + 1;
         // SAFETY: the four entries are 32 bytes.
         let old = unsafe { _mm256_loadu_si256(set.as_ptr().cast()) };
         let tags = _mm256_srl_epi64(old, _mm_cvtsi32_si128(cache.sectors as i32));
@@ -410,6 +459,52 @@ mod tests {
             }
             assert_eq!(each.counts, all.counts);
             assert_eq!(each.entries, all.entries);
+        }
+    }
+
+    #[test]
+    fn lines_in_sets_of_their_own_are_read_in_any_order() {
+        for bytes in [8 << 10, 7 << 10, 64 << 10] {
+            let shape =
+                CacheShape { bytes, line: 128, sector: 32, ways: 4, source: Source::Modelled };
+            let (mut each, mut all) = (Cache::new(shape), Cache::new(shape));
+            let sets = u64::from(shape.sets());
+            let mut state = 1u64;
+            let mut next = || {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                state >> 33
+            };
+            for _ in 0..2000 {
+                let (from, len) = (next() % 64, next() % 15);
+                let lines: Vec<(u64, u32)> = (0..len)
+                    .map(|n| (from + n + sets * (next() % 6), 1 + (next() % 15) as u32))
+                    .collect();
+                let total = lines.iter().map(|l| l.1.count_ones()).sum();
+                let (mut expected, mut missed) = (Vec::new(), Vec::new());
+                let hits = each.read_lines(lines.iter().copied(), |l, s| expected.push((l, s)));
+                let found =
+                    all.read_apart(lines.len(), |n| lines[n], total, |l, s| missed.push((l, s)));
+                assert_eq!((found, missed), (hits, expected), "{shape:?}");
+            }
+            assert_eq!((each.counts, each.entries), (all.counts, all.entries));
+        }
+    }
+
+    /// It is as good as new however often it was emptied.
+    #[test]
+    fn an_emptied_cache_is_empty() {
+        for (line, sector) in [(128, 32), (64, 64)] {
+            let shape =
+                CacheShape { bytes: 8 << 10, line, sector, ways: 4, source: Source::Modelled };
+            let mut cache = Cache::new(shape);
+            for turn in 0..70u64 {
+                let mut fresh = Cache::new(shape);
+                for n in 0..200 {
+                    let address = (n * n * 32 + turn * 96) % (40 << 10) + (n % 3 << 61);
+                    assert_eq!(cache.read(address), fresh.read(address), "{turn} {address:#x}");
+                }
+                cache.invalidate();
+            }
         }
     }
 }

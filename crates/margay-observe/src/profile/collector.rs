@@ -16,9 +16,10 @@ use margay_exec::observe::Observer;
 use margay_exec::program::{Code, Program};
 use parking_lot::Mutex;
 
+use super::hashing::Map;
 use super::hierarchy::Hierarchy;
 use super::pattern::Pattern;
-use super::patterns::{Index, Patterns, UNKEPT};
+use super::patterns::{Index, NEVER_KEPT, Patterns, UNKEPT};
 use super::raw::*;
 use super::site::{Site, cache_name, kind_name, places, space_name};
 use super::texture::TextureCounts;
@@ -62,7 +63,7 @@ pub struct Profiler {
 #[derive(Default)]
 struct Spare {
     /// By kernel and site: the next launch of a kernel mostly makes the same accesses.
-    sites: HashMap<(usize, SiteKey), Vec<Patterns>>,
+    sites: Map<(usize, SiteKey), Vec<Patterns>>,
     bytes: usize,
 }
 
@@ -99,7 +100,7 @@ struct Kernel {
     threads: Vec<u64>,
     branches: HashMap<u32, RawBranch>,
     variables: Vec<RawVariable>,
-    sites: HashMap<SiteKey, KernelSite>,
+    sites: Map<SiteKey, KernelSite>,
     /// By instruction and variable.
     textures: HashMap<(u32, u32), TextureCounts>,
 }
@@ -112,7 +113,7 @@ struct KernelSite {
     counts: Vec<Sums>,
     /// The patterns that came first.
     kept: Vec<Kept>,
-    index: Index,
+    index: Arc<Index>,
     unkept: u64,
     caches: CacheCounts,
 }
@@ -171,8 +172,16 @@ impl Profiler {
     /// Patterns of a kernel's site of which none has come yet.
     pub(super) fn empty_patterns(&self, kernel: usize, site: SiteKey) -> Patterns {
         let mut spare = self.spare.lock();
-        let patterns = spare.sites.get_mut(&(kernel, site)).and_then(Vec::pop).unwrap_or_default();
-        spare.bytes -= patterns.bytes();
+        let known = spare.sites.get_mut(&(kernel, site)).and_then(Vec::pop);
+        spare.bytes -= known.as_ref().map_or(0, Patterns::bytes);
+        drop(spare);
+        let Some(mut patterns) = known else { return Patterns::default() };
+        if !patterns.knows_kept()
+            && let Some(site) = self.state.lock().kernels[kernel].sites.get(&site)
+            && site.kept.len() == MOST_PATTERNS
+        {
+            patterns.kept_are(site.index.clone());
+        }
         patterns
     }
 
@@ -243,7 +252,7 @@ impl Profiler {
                     lanes: 0,
                     counts: vec![Sums::default(); self.models.len()],
                     kept: Vec::new(),
-                    index: Index::default(),
+                    index: Arc::default(),
                     unkept: 0,
                     caches: CacheCounts::default(),
                 });
@@ -357,9 +366,18 @@ impl KernelSite {
         for (to, from) in self.counts.iter_mut().zip(&entry.unkept_counts) {
             to.merge(from);
         }
-        for &number in &entry.patterns.came {
-            let seen = &mut entry.patterns.seen[usize::from(number)];
+        let Patterns { seen, came, costs: own_costs, .. } = &mut entry.patterns;
+        for &number in &*came {
+            let seen = &mut seen[usize::from(number)];
             let (times, pattern) = (seen.count, &seen.pattern);
+            if seen.kept == NEVER_KEPT && seen.costs != 0 {
+                let costs = &own_costs[seen.costs as usize - 1..];
+                for (sums, cost) in self.counts.iter_mut().zip(costs) {
+                    sums.add(cost, times);
+                }
+                self.unkept += times;
+                continue;
+            }
             let mut hash = None;
             if seen.kept == UNKEPT {
                 let is = |n: usize| self.kept[n].pattern == *pattern;
@@ -377,12 +395,19 @@ impl KernelSite {
             let (site, place) = (&entry.site, (entry.space, entry.width));
             let sectors = seen.sectors.into();
             let room = self.kept.len() < MOST_PATTERNS;
+            // One that comes in a second launch is likely to come in a third.
+            let again = seen.kept == NEVER_KEPT;
+            if again {
+                seen.costs = own_costs.len() as u32 + 1;
+            }
             let mut costs = Vec::with_capacity(if room { models.len() } else { 0 });
             for (sums, model) in self.counts.iter_mut().zip(models) {
                 let cost = count(model, site, place, lanes, sectors);
                 sums.add(&cost, times);
                 if room {
                     costs.push(cost);
+                } else if again {
+                    own_costs.push(cost);
                 }
             }
             if room {
@@ -390,8 +415,10 @@ impl KernelSite {
                 self.kept.push(Kept { pattern, count: times, base, variable, costs });
                 let hash = hash.unwrap_or_default();
                 seen.kept = self.kept.len() as u16 - 1;
-                self.index.push(hash, |n| self.kept[n].pattern.hash());
+                let kept = &self.kept;
+                Arc::make_mut(&mut self.index).push(hash, |n| kept[n].pattern.hash());
             } else {
+                seen.kept = NEVER_KEPT;
                 self.unkept += times;
             }
         }
@@ -560,7 +587,7 @@ impl Tool for Profiler {
                 threads: vec![0; n],
                 branches: HashMap::new(),
                 variables: Vec::new(),
-                sites: HashMap::new(),
+                sites: Map::default(),
                 textures: HashMap::new(),
             });
             state.kernels.len() - 1

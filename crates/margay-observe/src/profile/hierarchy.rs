@@ -16,14 +16,15 @@
 
 use std::sync::Arc;
 
+use margay_arch::access::first_of;
 use margay_arch::caches::{self, Cache, CacheShape, SplitPreference};
 use margay_arch::coalesce::through_l1;
 use margay_arch::{Gpu, Kind, MemoryModel, Space, WarpAccess};
 use margay_exec::observe::MarkedLines;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::raw::CacheCounts;
-use super::touches::{LINE, Route, SECTOR, Touch};
+use super::touches::{LINE, Route, SECTOR, Touch, Touched};
 use crate::constant_cache::ConstantCache;
 
 /// L2 is modelled on one line in so many.
@@ -42,12 +43,16 @@ const MOST_SPARE: usize = 256;
 /// Far above every allocation: where local memory lies.
 const LOCAL_WINDOW: u64 = 1 << 60;
 
+/// A multiprocessor's cache, made when it is first used.
+type Slot = Option<Box<Cache>>;
+
 /// What lives longer than a launch.
 pub struct Hierarchy {
     gpu: Gpu,
     l2: Mutex<Cache>,
     /// Caches of launches that have ended, for others of their shape.
-    spare: Mutex<Vec<Cache>>,
+    #[allow(clippy::vec_box, reason = "they move between launches")]
+    spare: Mutex<Vec<Box<Cache>>>,
     constants: Arc<ConstantCache>,
 }
 
@@ -77,6 +82,7 @@ impl Hierarchy {
         };
         let split = caches::split_for(self.gpu.limits, needed, preference);
         let each = || (0..self.gpu.card.sm_count.value).map(|_| Mutex::new(None)).collect();
+        let shape = caches::l1_cache(split);
         LaunchCaches {
             hierarchy: self,
             device,
@@ -85,7 +91,8 @@ impl Hierarchy {
                 false => 1,
             },
             l1: each(),
-            shape: caches::l1_cache(split),
+            shape,
+            sets: shape.sets(),
             shared: split.shared,
             texture: caches::texture_cache(self.gpu.limits).map(|shape| (shape, each())),
         }
@@ -94,10 +101,10 @@ impl Hierarchy {
 
 impl Hierarchy {
     /// An empty cache.
-    fn empty(&self, shape: CacheShape) -> Cache {
+    fn empty(&self, shape: CacheShape) -> Box<Cache> {
         let mut spare = self.spare.lock();
         let Some(at) = spare.iter().rposition(|c| c.shape() == shape) else {
-            return Cache::new(shape);
+            return Box::new(Cache::new(shape));
         };
         let mut cache = spare.swap_remove(at);
         drop(spare);
@@ -125,15 +132,54 @@ pub struct LaunchCaches<'h> {
     /// L1 is modelled on one multiprocessor in so many, a power of two.
     sample: u32,
     /// By multiprocessor, made when it is first used.
-    l1: Vec<Mutex<Option<Cache>>>,
+    l1: Vec<Mutex<Slot>>,
     shape: CacheShape,
+    /// Of L1.
+    sets: u32,
     /// Bytes of shared memory that a multiprocessor sets aside.
     shared: u32,
     /// The texture cache, where it is not L1.
-    texture: Option<(CacheShape, Vec<Mutex<Option<Cache>>>)>,
+    texture: Option<(CacheShape, Vec<Mutex<Slot>>)>,
 }
 
+/// The L1 of each multiprocessor while one worker alone runs a launch: nothing is locked. Empty where there are several.
+#[derive(Default)]
+pub struct OwnL1(Vec<Slot>);
+
 impl LaunchCaches<'_> {
+    /// For the one worker that runs the launch.
+    pub fn alone(&self) -> OwnL1 {
+        OwnL1(self.l1.iter().map(|l1| l1.lock().take()).collect())
+    }
+
+    /// Takes back what [`LaunchCaches::alone`] gave.
+    pub fn give_back(&self, own: OwnL1) {
+        for (l1, own) in self.l1.iter().zip(own.0) {
+            *l1.lock() = own;
+        }
+    }
+
+    /// The L1 of a multiprocessor, which there is; `lock` keeps it locked if it must be.
+    // No function that takes what is to be done: compilers would not make that part of the caller, nor as wide.
+    #[inline(always)]
+    fn l1<'s: 'l, 'l>(
+        &'s self,
+        own: &'l mut OwnL1,
+        smid: u32,
+        lock: &'l mut Option<MutexGuard<'s, Slot>>,
+    ) -> &'l mut Cache {
+        let slot = match own.0.get_mut(smid as usize) {
+            Some(own) => own,
+            None => &mut **lock.insert(self.l1[smid as usize].lock()),
+        };
+        slot.get_or_insert_with(|| self.hierarchy.empty(self.shape))
+    }
+
+    /// How many sets an L1 has.
+    pub fn sets(&self) -> u32 {
+        self.sets
+    }
+
     /// Whether this multiprocessor has an L1 here.
     #[inline]
     pub fn models(&self, smid: u32) -> bool {
@@ -159,11 +205,13 @@ impl LaunchCaches<'_> {
 
     /// Looks up the different sectors of an access through the texture unit, by their numbers. Writes go to L2, and
     /// bring nothing in.
-    pub fn look_texture(&self, sectors: &[u64], kind: Kind, smid: u32, counts: &mut CacheCounts) {
-        let (shape, caches) = match &self.texture {
-            Some((shape, caches)) => (*shape, caches),
-            None => (self.shape, &self.l1),
-        };
+    pub fn look_texture(
+        &self,
+        own: &mut OwnL1,
+        (sectors, kind): (&[u64], Kind),
+        smid: u32,
+        counts: &mut CacheCounts,
+    ) {
         if !self.models(smid) {
             for &sector in sectors.iter().filter(|&&sector| sampled(sector >> 2)) {
                 self.hierarchy.l2.lock().read(sector << 5);
@@ -171,9 +219,7 @@ impl LaunchCaches<'_> {
             return;
         }
         let mut below = Vec::with_capacity(sectors.len());
-        if let Some(cache) = caches.get(smid as usize) {
-            let mut cache = cache.lock();
-            let cache = cache.get_or_insert_with(|| self.hierarchy.empty(shape));
+        let mut through = |cache: &mut Cache| {
             for &sector in sectors {
                 let hit = match kind {
                     Kind::Load => cache.read(sector << 5),
@@ -186,6 +232,19 @@ impl LaunchCaches<'_> {
                     below.push(sector);
                 }
             }
+        };
+        match &self.texture {
+            Some((shape, caches)) => {
+                if let Some(cache) = caches.get(smid as usize) {
+                    let mut cache = cache.lock();
+                    through(cache.get_or_insert_with(|| self.hierarchy.empty(*shape)));
+                }
+            }
+            None if (smid as usize) < self.l1.len() => {
+                let mut lock = None;
+                through(self.l1(own, smid, &mut lock));
+            }
+            None => {}
         }
         if kind == Kind::Load {
             counts.texture_misses += below.len() as u64;
@@ -219,8 +278,9 @@ impl LaunchCaches<'_> {
     #[inline(always)]
     pub fn look(
         &self,
+        own: &mut OwnL1,
         (route, kind): (Route, Kind),
-        (base, touches): (u64, &[Touch]),
+        (base, touches): (u64, Touched<'_>),
         (smid, warp): (u32, u32),
         counts: &mut CacheCounts,
     ) {
@@ -229,18 +289,19 @@ impl LaunchCaches<'_> {
             Route::Constant | Route::Local { .. } if !self.models(smid) => {}
             Route::Constant => {
                 let place = (self.device, smid);
-                let found = self.hierarchy.constants.look(place, base, touches);
+                let found = self.hierarchy.constants.look(place, base, touches.list);
                 counts.constant_hits += found.hits;
                 counts.constant_misses += found.misses;
             }
             Route::Global { cached } => {
                 let line = base / u64::from(LINE);
-                self.sectors((line, touches), (kind, cached), smid, counts);
+                self.sectors(own, (line, touches), (kind, cached), smid, counts);
             }
             Route::Local { .. } => {
                 let window = LOCAL_WINDOW | u64::from(smid) << 40 | u64::from(warp) << 32;
                 let line = (window + 32 * base) / u64::from(LINE);
-                self.sectors((line, touches), (kind, self.shape.bytes > 0), smid, counts);
+                let cached = self.shape.bytes > 0;
+                self.sectors(own, (line, touches), (kind, cached), smid, counts);
             }
         }
     }
@@ -254,6 +315,10 @@ impl LaunchCaches<'_> {
             marked |= u32::from(sampled(address / u64::from(LINE))) << lane;
         }
         marked &= mask;
+        if marked & marked.wrapping_sub(1) != 0 {
+            // A sector is looked up once.
+            marked = first_of(marked, addresses, SECTOR.trailing_zeros());
+        }
         while marked != 0 {
             let at = addresses[marked.trailing_zeros() as usize & 31];
             marked &= marked - 1;
@@ -278,13 +343,14 @@ impl LaunchCaches<'_> {
     #[inline(always)]
     pub fn look_at_lanes(
         &self,
+        own: &mut OwnL1,
         (kind, cached): (Kind, bool),
         (addresses, firsts): (&[u64; 32], u32),
         smid: u32,
         counts: &mut CacheCounts,
     ) {
         match self.models(smid) {
-            true => self.through((kind, cached), smid, Lanes(addresses, firsts), counts),
+            true => self.through(own, (kind, cached), smid, Lanes(addresses, firsts), counts),
             false => self.look_by_lane(firsts, addresses),
         }
     }
@@ -292,14 +358,15 @@ impl LaunchCaches<'_> {
     #[inline(always)]
     fn sectors(
         &self,
-        (first, touches): (u64, &[Touch]),
+        own: &mut OwnL1,
+        (first, touches): (u64, Touched<'_>),
         (kind, cached): (Kind, bool),
         smid: u32,
         counts: &mut CacheCounts,
     ) {
         match self.models(smid) {
-            true => self.through((kind, cached), smid, Listed(first, touches), counts),
-            false => self.below(first, touches),
+            true => self.through(own, (kind, cached), smid, Listed(first, touches), counts),
+            false => self.below(first, touches.list),
         }
     }
 
@@ -307,13 +374,14 @@ impl LaunchCaches<'_> {
     #[inline(always)]
     fn through(
         &self,
+        own: &mut OwnL1,
         (kind, cached): (Kind, bool),
         smid: u32,
         lookups: impl Lookups,
         counts: &mut CacheCounts,
     ) {
         let loads = kind == Kind::Load;
-        let used = self.shape.bytes > 0 && (cached || !loads);
+        let used = self.shape.bytes > 0 && (cached || !loads) && (smid as usize) < self.l1.len();
         let (mut l2, mut found) = (None, CacheCounts::default());
         let mut below = |line, sectors: u32| {
             if sampled(line) {
@@ -323,22 +391,21 @@ impl LaunchCaches<'_> {
                 found.l2_misses += u64::from((sectors & !hits).count_ones());
             }
         };
-        match self.l1.get(smid as usize).filter(|_| used) {
-            Some(l1) => {
-                let mut l1 = l1.lock();
-                let l1 = l1.get_or_insert_with(|| self.hierarchy.empty(self.shape));
-                if loads {
-                    let (hits, misses) = lookups.read(l1, below);
-                    counts.l1_hits += u64::from(hits);
-                    counts.l1_misses += u64::from(misses);
-                } else {
-                    lookups.each(|line, sectors| {
-                        l1.write_line(line, sectors);
-                        below(line, sectors);
-                    });
-                }
+        let mut lock = None;
+        if !used {
+            lookups.each(below);
+        } else {
+            let l1 = self.l1(own, smid, &mut lock);
+            if loads {
+                let (hits, misses) = lookups.read(l1, below);
+                counts.l1_hits += u64::from(hits);
+                counts.l1_misses += u64::from(misses);
+            } else {
+                lookups.each(|line, sectors| {
+                    l1.write_line(line, sectors);
+                    below(line, sectors);
+                });
             }
-            None => lookups.each(below),
         }
         // Mostly no line was of the sample.
         if loads && l2.is_some() {
@@ -356,12 +423,12 @@ trait Lookups {
 }
 
 /// A list of touches, and the line that they are from.
-struct Listed<'a>(u64, &'a [Touch]);
+struct Listed<'a>(u64, Touched<'a>);
 
 impl Listed<'_> {
     #[inline(always)]
     fn lines(&self) -> impl Iterator<Item = (u64, u32)> {
-        self.1.iter().map(|t| (self.0.wrapping_add_signed(t.line), t.sectors.into()))
+        self.1.list.iter().map(|t| (self.0.wrapping_add_signed(t.line), t.sectors.into()))
     }
 }
 
@@ -372,7 +439,16 @@ impl Lookups for Listed<'_> {
     }
     #[inline(always)]
     fn read(self, cache: &mut Cache, missed: impl FnMut(u64, u32)) -> (u32, u32) {
-        cache.read_lines(self.lines(), missed)
+        let Touched { list, apart } = self.1;
+        match apart {
+            Some(sectors) => {
+                let line = |n: usize| {
+                    (self.0.wrapping_add_signed(list[n].line), u32::from(list[n].sectors))
+                };
+                cache.read_apart(list.len(), line, sectors.into(), missed)
+            }
+            None => cache.read_lines(self.lines(), missed),
+        }
     }
 }
 
@@ -430,7 +506,9 @@ mod tests {
         let (mut counts, mut list) = (CacheCounts::default(), Vec::new());
         let route = caches.route(&MemoryModel::new(gpu.limits), a);
         touches(route, a.mask, a.addresses, &mut list);
-        caches.look((route, a.kind), (0, &list), (smid, 0), &mut counts);
+        let touched = Touched { list: &list, apart: None };
+        let mut own = OwnL1::default();
+        caches.look(&mut own, (route, a.kind), (0, touched), (smid, 0), &mut counts);
         counts
     }
 
@@ -496,10 +574,15 @@ mod tests {
             let caches = hierarchy.launch(0, 0, (1, 1), SplitPreference::Default);
             let at: [u64; 32] = std::array::from_fn(|l| 4096 + 4 * l as u64);
             let mut counts = CacheCounts::default();
-            caches.look_texture(&[128, 129], Kind::Load, 0, &mut counts);
-            caches.look_texture(&[128, 130], Kind::Load, 0, &mut counts);
-            caches.look_texture(&[131], Kind::Store, 0, &mut counts);
-            caches.look_texture(&[131], Kind::Load, 0, &mut counts);
+            let accesses: [(&[u64], Kind); 4] = [
+                (&[128, 129], Kind::Load),
+                (&[128, 130], Kind::Load),
+                (&[131], Kind::Store),
+                (&[131], Kind::Load),
+            ];
+            for access in accesses {
+                caches.look_texture(&mut OwnL1::default(), access, 0, &mut counts);
+            }
             assert_eq!((counts.texture_hits, counts.texture_misses), (1, 4), "{gpu}");
             let plain = look(&caches, &access(Space::Global, Kind::Load, &at), 0);
             (plain.l1_hits, caches.texture_bytes())

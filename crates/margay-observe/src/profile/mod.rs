@@ -8,7 +8,9 @@
 //! each access of the program's own GPU goes through their model ([`hierarchy`]).
 
 mod collector;
+mod hashing;
 pub mod hierarchy;
+mod passing;
 mod pattern;
 mod patterns;
 pub mod raw;

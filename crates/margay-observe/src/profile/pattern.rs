@@ -22,38 +22,71 @@ pub fn period(space: Space, is_atomic: bool) -> u64 {
 #[derive(Clone)]
 #[repr(C)]
 pub struct Pattern {
-    /// The distances, where not all are below 2 GB; `near` is zero then.
-    far: Option<Box<[u64; 32]>>,
-    pub mask: u32,
     /// The distances; in inactive lanes the lowest active one's.
     near: [i32; 32],
+    /// The distances, where not all are below 2 GB; `near` means nothing then.
+    far: Option<Box<[u64; 32]>>,
+    pub mask: u32,
+}
+
+impl Default for Pattern {
+    /// Of no lanes.
+    fn default() -> Pattern {
+        Pattern { near: [0; 32], far: None, mask: 0 }
+    }
 }
 
 impl PartialEq for Pattern {
     #[inline(always)]
     fn eq(&self, other: &Pattern) -> bool {
-        self.mask == other.mask && alike(&self.near, &other.near) && self.far == other.far
+        let alike = match (&self.far, &other.far) {
+            (None, None) => alike(&self.near, &other.near),
+            (own, others) => own == others,
+        };
+        self.mask == other.mask && alike
     }
 }
 
+/// The base that the addresses of an access are relative to: that of the lowest active lane, rounded down to the period.
+#[inline(always)]
+pub fn base_of(mask: u32, addresses: &[u64; 32], period: u64) -> u64 {
+    addresses[(mask.trailing_zeros() & 31) as usize] & !(period - 1)
+}
+
 impl Pattern {
-    /// The pattern of an access, and the base that it is relative to.
+    /// The pattern of an access with this base.
+    #[cfg(test)]
+    pub fn of(mask: u32, addresses: &[u64; 32], base: u64) -> Pattern {
+        let mut pattern = Pattern::default();
+        pattern.set(mask, addresses, base);
+        pattern
+    }
+
+    /// Makes it the pattern of an access with this base: moved, it would be written twice.
     #[inline(always)]
-    pub fn of(mask: u32, addresses: &[u64; 32], period: u64) -> (Pattern, u64) {
-        let lead = addresses[(mask.trailing_zeros() & 31) as usize];
-        let base = lead & !(period - 1);
-        let pattern = match distances(mask, addresses, lead, base) {
-            Some(near) => Pattern { far: None, mask, near },
-            None => Pattern::of_far(mask, addresses, lead, base),
-        };
-        (pattern, base)
+    pub fn set(&mut self, mask: u32, addresses: &[u64; 32], base: u64) {
+        self.mask = mask;
+        if put_distances(&mut self.near, mask, addresses, base) {
+            if self.far.is_some() {
+                self.far = None;
+            }
+        } else {
+            self.set_far(addresses, base);
+        }
     }
 
     #[cold]
-    fn of_far(mask: u32, addresses: &[u64; 32], lead: u64, base: u64) -> Pattern {
-        let address = |l: usize| if mask >> l & 1 != 0 { addresses[l] } else { lead };
+    fn set_far(&mut self, addresses: &[u64; 32], base: u64) {
+        let lead = addresses[(self.mask.trailing_zeros() & 31) as usize];
+        let address = |l: usize| if self.mask >> l & 1 != 0 { addresses[l] } else { lead };
         let far = std::array::from_fn(|l| address(l).wrapping_sub(base));
-        Pattern { far: Some(Box::new(far)), mask, near: [0; 32] }
+        self.far = Some(Box::new(far));
+    }
+
+    /// Whether an access with this base is of this pattern, if that can be told at once.
+    #[inline(always)]
+    pub fn is(&self, mask: u32, addresses: &[u64; 32], base: u64) -> bool {
+        self.mask == mask && self.far.is_none() && has_distances(&self.near, mask, addresses, base)
     }
 
     /// The distances from the base; in inactive lanes the lowest active one's.
@@ -89,22 +122,47 @@ pub(super) const KEYS: [u64; 32] = {
     keys
 };
 
-/// The distances from `base`, of inactive lanes that of `lead`, if they fit.
+/// Writes the distances from `base`, of inactive lanes that of the first active one. Tells whether they fit.
 #[inline(always)]
-fn distances(mask: u32, addresses: &[u64; 32], lead: u64, base: u64) -> Option<[i32; 32]> {
+fn put_distances(near: &mut [i32; 32], mask: u32, addresses: &[u64; 32], base: u64) -> bool {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2.
-        return unsafe { wide::distances(mask, addresses, lead, base) };
+        return unsafe {
+            match mask {
+                u32::MAX => wide::put_distances::<true>(near, mask, addresses, base),
+                _ => wide::put_distances::<false>(near, mask, addresses, base),
+            }
+        };
     }
-    let (mut near, mut all_fit) = ([0; 32], true);
-    for (l, near) in near.iter_mut().enumerate() {
-        let address = if mask >> l & 1 != 0 { addresses[l] } else { lead };
-        let distance = address.wrapping_sub(base) as i64;
+    let mut all_fit = true;
+    for (near, distance) in near.iter_mut().zip(distances(mask, addresses, base)) {
         *near = distance as i32;
         all_fit &= i64::from(*near) == distance;
     }
-    all_fit.then_some(near)
+    all_fit
+}
+
+/// Whether these are the distances.
+#[inline(always)]
+fn has_distances(near: &[i32; 32], mask: u32, addresses: &[u64; 32], base: u64) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe {
+            match mask {
+                u32::MAX => wide::has_distances::<true>(near, mask, addresses, base),
+                _ => wide::has_distances::<false>(near, mask, addresses, base),
+            }
+        };
+    }
+    near.iter().zip(distances(mask, addresses, base)).all(|(near, d)| i64::from(*near) == d)
+}
+
+fn distances(mask: u32, addresses: &[u64; 32], base: u64) -> impl Iterator<Item = i64> {
+    let lead = addresses[(mask.trailing_zeros() & 31) as usize];
+    let address = move |l: usize| if mask >> l & 1 != 0 { addresses[l] } else { lead };
+    (0..32).map(move |l| address(l).wrapping_sub(base) as i64)
 }
 
 #[inline(always)]
@@ -158,33 +216,70 @@ mod wide {
         unsafe { _mm256_loadu_si256(eight.as_ptr().cast()) }
     }
 
-    /// [`super::distances`].
+    /// The lower halves of eight lanes' distances from `base`, and what is not zero if they do not fit.
     #[inline]
     #[target_feature(enable = "avx2")]
-    pub fn distances(mask: u32, addresses: &[u64; 32], lead: u64, base: u64) -> Option<[i32; 32]> {
+    fn eight_distances<const FULL: bool>(
+        mask: u32,
+        addresses: &[u64; 32],
+        base: u64,
+        n: usize,
+    ) -> (__m256i, __m256i) {
+        let lead = addresses[(mask.trailing_zeros() & 31) as usize];
         let (lead, base) = (_mm256_set1_epi64x(lead as i64), _mm256_set1_epi64x(base as i64));
         let four = |n: usize| {
             // SAFETY: four addresses from there on are within the 32.
-            let all = unsafe { _mm256_loadu_si256(addresses.as_ptr().add(4 * n).cast()) };
-            let bit = _mm256_setr_epi64x(1, 2, 4, 8);
-            let bits = _mm256_and_si256(_mm256_set1_epi64x((mask >> (4 * n)).into()), bit);
-            let active = _mm256_cmpeq_epi64(bits, bit);
-            _mm256_sub_epi64(_mm256_blendv_epi8(lead, all, active), base)
+            let mut all = unsafe { _mm256_loadu_si256(addresses.as_ptr().add(4 * n).cast()) };
+            if !FULL {
+                let bit = _mm256_setr_epi64x(1, 2, 4, 8);
+                let bits = _mm256_and_si256(_mm256_set1_epi64x((mask >> (4 * n)).into()), bit);
+                let active = _mm256_cmpeq_epi64(bits, bit);
+                all = _mm256_blendv_epi8(lead, all, active);
+            }
+            _mm256_castsi256_ps(_mm256_sub_epi64(all, base))
         };
-        let mut near = [0; 32];
-        let mut beyond = _mm256_setzero_si256();
+        let (low, high) = (four(2 * n), four(2 * n + 1));
+        let lower = _mm256_castps_si256(_mm256_shuffle_ps::<0x88>(low, high));
+        let upper = _mm256_castps_si256(_mm256_shuffle_ps::<0xdd>(low, high));
+        let beyond = _mm256_xor_si256(upper, _mm256_srai_epi32::<31>(lower));
+        (_mm256_permute4x64_epi64::<0xd8>(lower), beyond)
+    }
+
+    /// [`super::put_distances`]; `FULL`: of all lanes.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub fn put_distances<const FULL: bool>(
+        near: &mut [i32; 32],
+        mask: u32,
+        addresses: &[u64; 32],
+        base: u64,
+    ) -> bool {
+        let mut any = _mm256_setzero_si256();
         for (n, near) in near.chunks_exact_mut(8).enumerate() {
-            let (low, high) =
-                (_mm256_castsi256_ps(four(2 * n)), _mm256_castsi256_ps(four(2 * n + 1)));
-            let lower = _mm256_castps_si256(_mm256_shuffle_ps::<0x88>(low, high));
-            let upper = _mm256_castps_si256(_mm256_shuffle_ps::<0xdd>(low, high));
-            let signs = _mm256_srai_epi32::<31>(lower);
-            beyond = _mm256_or_si256(beyond, _mm256_xor_si256(upper, signs));
-            let ordered = _mm256_permute4x64_epi64::<0xd8>(lower);
+            let (lower, beyond) = eight_distances::<FULL>(mask, addresses, base, n);
+            any = _mm256_or_si256(any, beyond);
             // SAFETY: the chunk has 32 bytes.
-            unsafe { _mm256_storeu_si256(near.as_mut_ptr().cast(), ordered) };
+            unsafe { _mm256_storeu_si256(near.as_mut_ptr().cast(), lower) };
         }
-        (_mm256_testz_si256(beyond, beyond) != 0).then_some(near)
+        _mm256_testz_si256(any, any) != 0
+    }
+
+    /// [`super::has_distances`]; `FULL`: of all lanes.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub fn has_distances<const FULL: bool>(
+        near: &[i32; 32],
+        mask: u32,
+        addresses: &[u64; 32],
+        base: u64,
+    ) -> bool {
+        let mut any = _mm256_setzero_si256();
+        for n in 0..4 {
+            let (lower, beyond) = eight_distances::<FULL>(mask, addresses, base, n);
+            let differ = _mm256_xor_si256(lower, eight(near, n));
+            any = _mm256_or_si256(any, _mm256_or_si256(differ, beyond));
+        }
+        _mm256_testz_si256(any, any) != 0
     }
 
     #[inline]
@@ -269,7 +364,8 @@ mod tests {
             let from = next().wrapping_sub(next());
             let addresses: [u64; 32] =
                 std::array::from_fn(|_| from.wrapping_add(next() & ((1 << bits) - 1)));
-            let (pattern, base) = Pattern::of(mask, &addresses, 256);
+            let base = base_of(mask, &addresses, 256);
+            let pattern = Pattern::of(mask, &addresses, base);
             let lead = addresses[mask.trailing_zeros() as usize];
             assert_eq!(base, lead & !255);
             let expected: [u64; 32] = std::array::from_fn(|l| {
@@ -281,12 +377,19 @@ mod tests {
             assert_eq!(sum_of_products(&pattern.near), sum_of_products_plain(&pattern.near));
             let junk =
                 std::array::from_fn(|l| if mask >> l & 1 != 0 { addresses[l] } else { next() });
-            let (same, _) = Pattern::of(mask, &junk, 256);
+            let same = Pattern::of(mask, &junk, base);
             assert!(same == pattern && same.hash() == pattern.hash());
+            assert!(is_far || pattern.is(mask, &junk, base));
             let mut other = addresses;
             other[31 - mask.leading_zeros() as usize] ^= 1 << (next() % 60);
-            let (other, moved) = Pattern::of(mask, &other, 256);
+            let moved = base_of(mask, &other, 256);
+            assert!(moved != base || !pattern.is(mask, &other, base));
+            let other = Pattern::of(mask, &other, moved);
             assert!(other != pattern || moved != base);
+            // Whatever it was before.
+            let mut again = other;
+            again.set(mask, &addresses, base);
+            assert!(again == pattern && again.hash() == pattern.hash());
         }
     }
 }

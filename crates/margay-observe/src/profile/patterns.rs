@@ -4,8 +4,14 @@
 //! They are known from launch to launch, with what they look up in caches: programs repeat launches. What is counted does
 //! not depend on that.
 
+use std::sync::Arc;
+
+use margay_arch::Counts;
+use margay_arch::access::first_of;
+
+use super::passing::Passing;
 use super::pattern::{Groups, KEYS, Pattern};
-use super::touches::{Route, Touch, touches};
+use super::touches::{Route, SECTOR, Touch, Touched, apart, touches};
 
 /// Most patterns that a worker keeps of one site before it counts each access by itself.
 const MOST: usize = 512;
@@ -16,22 +22,27 @@ const PLACES: usize = 128;
 /// A pattern, how often it came, and where first. In this order it takes three lines of the processor's cache.
 #[repr(C, align(64))]
 pub struct Seen {
+    pub pattern: Pattern,
     /// 0 if it has not come in this launch.
     pub count: u64,
     /// Another name of the pattern, if it has come by that.
     groups: Groups,
     /// How many different 32-byte sectors it touches; 0 if nobody asked yet.
     pub sectors: u8,
+    /// Whether the lines of its touches are all in different sets of L1.
+    apart: bool,
     /// How many of [`Patterns::touches`] are its own, from where on; [`UNLISTED`] as long as nobody asked.
     touches: u16,
     from: u32,
     /// The pattern that came after it last time.
     next: u16,
-    /// Its number among those that are kept of all launches; [`UNKEPT`] if it is none or nobody looked.
+    /// Its number among those that are kept of all launches; [`UNKEPT`] if it is none yet or nobody looked, [`NEVER_KEPT`] if
+    /// it never will be one.
     pub kept: u16,
+    /// One more than the number of its costs in [`Patterns::costs`], if it is never kept; 0 if they are not there.
+    pub costs: u32,
     /// Address of the base when it came first.
     pub base: u64,
-    pub pattern: Pattern,
 }
 
 const _: () = assert!(size_of::<Seen>() == 192);
@@ -40,11 +51,24 @@ const _: () = assert!(size_of::<Seen>() == 192);
 const UNLISTED: u16 = u16::MAX;
 /// See [`Seen::kept`].
 pub const UNKEPT: u16 = u16::MAX;
+/// See [`Seen::kept`].
+pub const NEVER_KEPT: u16 = u16::MAX - 1;
 
 impl Seen {
     fn new(pattern: Pattern) -> Seen {
-        let (groups, sectors, touches, from) = (Groups::NONE, 0, UNLISTED, 0);
-        Seen { count: 0, groups, sectors, touches, from, next: 0, kept: UNKEPT, base: 0, pattern }
+        Seen {
+            pattern,
+            count: 0,
+            groups: Groups::NONE,
+            sectors: 0,
+            apart: false,
+            touches: UNLISTED,
+            from: 0,
+            next: 0,
+            kept: UNKEPT,
+            costs: 0,
+            base: 0,
+        }
     }
 
     /// Whether it comes for the first time ever.
@@ -54,8 +78,50 @@ impl Seen {
     }
 }
 
-/// Numbers by hash.
+/// The last access whose pattern had to be looked for. Arrays of one index are accessed one after the other, and what a
+/// statement loads it mostly stores.
 #[derive(Default)]
+pub struct Recent {
+    pattern: Pattern,
+    hash: Option<u64>,
+    firsts: Option<u32>,
+    /// It is that of the access that was counted last.
+    is_last: bool,
+}
+
+impl Recent {
+    #[inline(always)]
+    fn set(&mut self, mask: u32, addresses: &[u64; 32], base: u64) {
+        if !self.pattern.is(mask, addresses, base) {
+            self.pattern.set(mask, addresses, base);
+            (self.hash, self.firsts) = (None, None);
+        }
+        self.is_last = true;
+    }
+
+    /// The lanes that are the first at their sectors, in the access that was counted last.
+    #[inline(always)]
+    pub fn firsts(&mut self, mask: u32, addresses: &[u64; 32], base: u64) -> u32 {
+        if !self.is_last {
+            self.set(mask, addresses, base);
+        }
+        *self.firsts.get_or_insert_with(|| first_of(mask, addresses, SECTOR.trailing_zeros()))
+    }
+}
+
+/// How an access was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// As one of the pattern of this number.
+    Of(usize),
+    /// As one of a pattern that is not worth keeping: what it costs is to be found now.
+    Passing,
+    /// Not: there are too many patterns to keep its.
+    Beyond,
+}
+
+/// Numbers by hash.
+#[derive(Clone, Default)]
 pub struct Index {
     /// Twice as many as there are numbers at least, and a power of two: half of a hash, and a number plus one. 0 is empty.
     slots: Vec<u32>,
@@ -130,11 +196,17 @@ fn bit_of(mask: u32, addresses: &[u64; 32], period: u64) -> usize {
 #[derive(Default)]
 pub struct Patterns {
     pub seen: Vec<Seen>,
+    /// What patterns that are never kept cost, by model.
+    pub costs: Vec<Counts>,
+    /// Those that come and are not kept.
+    passing: Passing,
     /// Numbers of those that have come in this launch, in order of the first time.
     pub came: Vec<u16>,
     index: Index,
     /// What patterns look up in caches, one after the other.
     touches: Vec<Touch>,
+    /// The number of L1's sets that [`Seen::apart`] is about.
+    sets: u32,
     /// Bits of [`bit_of`] that patterns have, once no more are kept.
     filter: Vec<u64>,
     /// One more than the number of a pattern whose groups have this place; 0 for none.
@@ -156,6 +228,8 @@ impl Patterns {
     pub fn bytes(&self) -> usize {
         self.seen.capacity() * size_of::<Seen>()
             + self.came.capacity() * size_of::<u16>()
+            + self.costs.capacity() * size_of::<Counts>()
+            + self.passing.bytes()
             + self.touches.capacity() * size_of::<Touch>()
             + self.index.slots.capacity() * size_of::<u32>()
             + self.filter.capacity() * size_of::<u64>()
@@ -165,6 +239,7 @@ impl Patterns {
     /// Forgets what came, for another launch; and all patterns if they are too many, or most of those that came were new
     /// beside others that were known.
     pub fn clear(&mut self) {
+        let ends = self.passing.clear();
         let known = self.came.iter().filter(|&&number| number < self.known).count();
         let repeats = self.known == 0 || 2 * known >= self.came.len();
         for &number in &self.came {
@@ -175,57 +250,99 @@ impl Patterns {
         self.last = self.expected;
         self.came.clear();
         self.filter.clear();
-        if self.seen.len() > MOST || !repeats {
+        if self.seen.len() > MOST || !repeats || ends {
             self.seen.clear();
+            self.costs.clear();
             self.index.clear();
             self.touches.clear();
             self.by_groups.clear();
             (self.last, self.expected) = (0, 0);
         }
+        if !repeats && !ends {
+            self.passing.begin();
+        }
         self.known = self.seen.len() as u16;
     }
 
-    /// What a pattern looks up in caches.
+    /// No more patterns of the site are kept than these, by their hashes, of all launches.
+    pub fn kept_are(&mut self, kept: Arc<Index>) {
+        self.passing.kept_are(kept);
+    }
+
+    /// Whether it was told by [`Patterns::kept_are`].
+    pub fn knows_kept(&self) -> bool {
+        self.passing.knows_kept()
+    }
+
+    /// What a pattern looks up in caches, of which L1 has so many sets.
     #[inline(always)]
-    pub fn touched(&mut self, number: usize, route: Route) -> &[Touch] {
+    pub fn touched(&mut self, number: usize, route: Route, sets: u32) -> Touched<'_> {
         if self.seen[number].touches == UNLISTED {
-            self.list(number, route);
+            self.list(number, route, sets);
         }
-        let Seen { from, touches, .. } = &self.seen[number];
-        &self.touches[*from as usize..*from as usize + usize::from(*touches)]
+        let Seen { from, touches, sectors, apart, .. } = &self.seen[number];
+        let list = &self.touches[*from as usize..*from as usize + usize::from(*touches)];
+        Touched { list, apart: (*apart && self.sets == sets).then_some(*sectors) }
     }
 
     #[cold]
-    fn list(&mut self, number: usize, route: Route) {
+    fn list(&mut self, number: usize, route: Route, sets: u32) {
         let seen = &mut self.seen[number];
         let from = self.touches.len();
+        if from == 0 {
+            self.sets = sets;
+        }
         touches(route, seen.pattern.mask, &seen.pattern.relative(), &mut self.touches);
         seen.from = from as u32;
         seen.touches = (self.touches.len() - from) as u16;
+        // Few lines are looked up faster one by one.
+        if let Route::Global { .. } = route
+            && self.sets == sets
+            && seen.touches >= 6
+            && let Some(sectors) = apart(&self.touches[from..], sets)
+        {
+            (seen.apart, seen.sectors) = (true, sectors);
+        }
     }
 
-    /// Counts an access, and gives the number of its pattern; none if there are too many to keep it.
+    /// How many patterns came.
     #[inline(always)]
-    pub fn count(&mut self, mask: u32, addresses: &[u64; 32], period: u64) -> Option<usize> {
-        if self.came.len() >= MOST {
+    fn distinct(&self) -> usize {
+        self.came.len() + self.passing.len()
+    }
+
+    /// Counts an access with this base. `keeps`: its pattern is not to be passing.
+    #[inline(always)]
+    pub fn count(
+        &mut self,
+        recent: &mut Recent,
+        (mask, addresses): (u32, &[u64; 32]),
+        (base, period): (u64, u64),
+        keeps: bool,
+    ) -> Counted {
+        recent.is_last = false;
+        if self.distinct() >= MOST {
             let bit = bit_of(mask, addresses, period);
             if self.filter.is_empty() {
                 self.make_filter(period);
             }
             if self.filter[bit / 64] >> (bit % 64) & 1 == 0 {
-                return None;
+                return Counted::Beyond;
             }
         }
         // In a loop the patterns mostly come in the same order again.
         let expected = usize::from(self.expected);
-        let (pattern, base) = Pattern::of(mask, addresses, period);
-        match self.seen.get(expected) {
-            Some(seen) if seen.pattern == pattern => self.add(expected, base),
+        let number = match self.seen.get(expected) {
+            Some(seen) if !self.passing.is_on() && seen.pattern.is(mask, addresses, base) => expected,
             Some(_) | None => {
-                let number = self.find(pattern)?;
-                self.add(number, base)
+                recent.set(mask, addresses, base);
+                match self.find(recent, keeps) {
+                    Counted::Of(number) => number,
+                    other => return other,
+                }
             }
-        }
+        };
+        self.add(number, base).map_or(Counted::Beyond, Counted::Of)
     }
 
     /// Counts an access of a pattern, unless too many others have come before.
@@ -233,7 +350,7 @@ impl Patterns {
     fn add(&mut self, number: usize, base: u64) -> Option<usize> {
         let seen = &mut self.seen[number];
         if seen.count == 0 {
-            if self.came.len() >= MOST {
+            if self.came.len() + self.passing.len() >= MOST {
                 return None;
             }
             seen.base = base;
@@ -278,30 +395,38 @@ impl Patterns {
         }
     }
 
-    /// The number of a pattern, which is new or known; none if there are too many to keep it.
+    /// The number of a pattern, which is new or known; if it is to have one.
     #[inline(always)]
-    fn find(&mut self, pattern: Pattern) -> Option<usize> {
-        let hash = pattern.hash();
-        let number = match self.index.find(hash, |n| self.seen[n].pattern == pattern) {
+    fn find(&mut self, recent: &mut Recent, keeps: bool) -> Counted {
+        let Recent { pattern, hash, .. } = recent;
+        let hash = *hash.get_or_insert_with(|| pattern.hash());
+        let number = match self.index.find(hash, |n| self.seen[n].pattern == *pattern) {
             Some(number) => number,
-            None if self.came.len() >= MOST => return None,
+            None if self.distinct() >= MOST => return Counted::Beyond,
+            None if !keeps && self.passing.takes(hash) => return Counted::Passing,
             None => {
-                self.seen.push(Seen::new(pattern));
+                self.seen.push(Seen::new(pattern.clone()));
                 self.index.push(hash, |n| self.seen[n].pattern.hash());
                 self.seen.len() - 1
             }
         };
         self.seen[usize::from(self.last)].next = number as u16;
-        Some(number)
+        Counted::Of(number)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::pattern::base_of;
     use super::*;
 
     fn lanes(f: impl Fn(u64) -> u64) -> [u64; 32] {
         std::array::from_fn(|l| f(l as u64))
+    }
+
+    fn count(patterns: &mut Patterns, mask: u32, at: &[u64; 32]) -> Counted {
+        let base = base_of(mask, at, 256);
+        patterns.count(&mut Recent::default(), (mask, at), (base, 256), false)
     }
 
     #[test]
@@ -310,10 +435,8 @@ mod tests {
         for n in 0..100 {
             for step in [4, 128, 8] {
                 let at = lanes(|l| 0x1000 + n * 256 + l * step);
-                assert_eq!(
-                    patterns.count(!0, &at, 256),
-                    Some([4, 128, 8].iter().position(|s| *s == step).unwrap())
-                );
+                let number = [4, 128, 8].iter().position(|s| *s == step).unwrap();
+                assert_eq!(count(&mut patterns, !0, &at), Counted::Of(number));
             }
         }
         let counts: Vec<u64> = patterns.seen.iter().map(|s| s.count).collect();
@@ -325,7 +448,7 @@ mod tests {
         let mut patterns = Patterns::default();
         for junk in [0, 5, 1 << 40] {
             let at = lanes(|l| if l < 4 { 64 + l * 4 } else { junk * l });
-            assert_eq!(patterns.count(0xf, &at, 256), Some(0));
+            assert_eq!(count(&mut patterns, 0xf, &at), Counted::Of(0));
         }
         assert_eq!((patterns.seen.len(), patterns.seen[0].count), (1, 3));
     }
@@ -333,7 +456,7 @@ mod tests {
     #[test]
     fn beyond_the_bound_accesses_come_back() {
         let mut patterns = Patterns::default();
-        let mut back = |n| patterns.count(!0, &lanes(|l| l * l * n), 256).is_none();
+        let mut back = |n| count(&mut patterns, !0, &lanes(|l| l * l * n)) == Counted::Beyond;
         assert_eq!((0..600).filter(|n| back(*n)).count(), 600 - MOST);
     }
 
@@ -349,8 +472,11 @@ mod tests {
                 state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 let n = (state >> 33) % range;
                 let at = lanes(|l| (launch as u64) << 12 | (l * l * n));
-                let expected = fresh.count(!0, &at, 256).map(|n| fresh.seen[n].count);
-                assert_eq!(kept.count(!0, &at, 256).map(|n| kept.seen[n].count), expected);
+                let counted = |patterns: &mut Patterns| match count(patterns, !0, &at) {
+                    Counted::Of(n) => Some(patterns.seen[n].count),
+                    Counted::Passing | Counted::Beyond => None,
+                };
+                assert_eq!(counted(&mut kept), counted(&mut fresh));
             }
             let all = |patterns: &Patterns| -> Vec<(u64, u64, [u64; 32])> {
                 let seen = patterns.came.iter().map(|&n| &patterns.seen[usize::from(n)]);
@@ -359,5 +485,46 @@ mod tests {
             assert_eq!(all(&kept), all(&fresh));
             kept.clear();
         }
+    }
+
+    /// Of a site of which no more patterns are kept, others may pass: those that are kept are counted as ever.
+    #[test]
+    fn what_passes_changes_nothing() {
+        let pattern = |n: u64| lanes(|l| l * l * n);
+        let (mut index, mut hashes) = (Index::default(), Vec::new());
+        for n in 0..20 {
+            let hash = Pattern::of(!0, &pattern(n), 0).hash();
+            hashes.push(hash);
+            index.push(hash, |n| hashes[n]);
+        }
+        let mut patterns = Patterns::default();
+        patterns.kept_are(Arc::new(index));
+        let (mut state, mut passed) = (1u64, 0);
+        for launch in 0..60u64 {
+            let mut fresh = Patterns::default();
+            // Once in a while launches repeat.
+            let from = if launch % 20 < 15 { 1000 * launch } else { 0 };
+            for access in 0..900 {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let n = match state >> 60 {
+                    0..4 => (state >> 33) % 20,
+                    _ => 20 + from + access % [300, 880][launch as usize % 2],
+                };
+                let at = pattern(n);
+                let (expected, found) = (count(&mut fresh, !0, &at), count(&mut patterns, !0, &at));
+                passed += u64::from(found == Counted::Passing);
+                match (expected, found) {
+                    (Counted::Of(a), Counted::Of(b)) if n < 20 => {
+                        assert_eq!(fresh.seen[a].count, patterns.seen[b].count);
+                    }
+                    (Counted::Of(_), Counted::Of(_) | Counted::Passing) if n >= 20 => {}
+                    (Counted::Of(_), Counted::Beyond) if n >= 20 => {}
+                    (a, b) => assert_eq!((a, b), (Counted::Beyond, Counted::Beyond), "{n}"),
+                }
+                assert_eq!(fresh.distinct(), patterns.distinct());
+            }
+            patterns.clear();
+        }
+        assert!((10_000..40_000).contains(&passed), "{passed}");
     }
 }

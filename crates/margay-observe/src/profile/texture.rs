@@ -11,7 +11,7 @@ use margay_exec::mem::texture::{Filter, Image, Placement};
 use margay_exec::observe::{TexelAccess, TextureEvent};
 use margay_ir::texture::{Level, TextureAttr, TextureOp};
 
-use super::hierarchy::LaunchCaches;
+use super::hierarchy::{LaunchCaches, OwnL1};
 use super::raw::{CacheCounts, RawTexel, RawTexture, Sums};
 
 /// Where images of their own lie, far from every allocation.
@@ -74,7 +74,7 @@ pub struct TextureCounts {
 
 impl TextureCounts {
     /// Counts an access.
-    pub fn add(&mut self, e: &TextureEvent<'_>, caches: &LaunchCaches<'_>) {
+    pub fn add(&mut self, e: &TextureEvent<'_>, caches: &LaunchCaches<'_>, own: &mut OwnL1) {
         let mut sectors = Vec::new();
         let place = |t: &TexelAccess| (address(e.image, t), t.bytes);
         let reached: Vec<(u64, u32)> = e.texels.iter().map(place).collect();
@@ -83,7 +83,7 @@ impl TextureCounts {
             Access::Read => Kind::Load,
             Access::Write | Access::Atomic => Kind::Store,
         };
-        caches.look_texture(&sectors, kind, e.at.smid, &mut self.caches);
+        caches.look_texture(own, (&sectors, kind), e.at.smid, &mut self.caches);
         self.kind = match e.access {
             Access::Read => "load",
             Access::Write => "store",

@@ -39,6 +39,30 @@ pub struct Touch {
     pub sectors: u8,
 }
 
+/// What an access looks up.
+#[derive(Clone, Copy, Debug)]
+pub struct Touched<'a> {
+    pub list: &'a [Touch],
+    /// How many sectors they are, if their lines are all in different sets of L1.
+    pub apart: Option<u8>,
+}
+
+/// How many sectors touches have, if all their lines are in different sets of so many; none if nobody can say.
+pub fn apart(list: &[Touch], sets: u32) -> Option<u8> {
+    let mut used = [0u64; 8];
+    let mut sectors = 0u32;
+    for touch in list {
+        // Of more sets than there are bits, some share one: that is no more than caution.
+        let set = touch.line.rem_euclid(i64::from(sets.max(1))) as usize % (64 * used.len());
+        if used[set / 64] >> (set % 64) & 1 != 0 {
+            return None;
+        }
+        used[set / 64] |= 1 << (set % 64);
+        sectors += u32::from(touch.sectors).count_ones();
+    }
+    u8::try_from(sectors).ok().filter(|_| list.len() <= 64)
+}
+
 /// Adds the touches of an access to `list`, in the order of the lanes. `relative` are addresses from the base.
 pub fn touches(route: Route, mask: u32, relative: &[u64; 32], list: &mut Vec<Touch>) {
     match route {
@@ -123,6 +147,18 @@ mod tests {
         );
         assert_eq!(of(GLOBAL, 3, |l| 0u64.wrapping_sub(l)), [(0, 1), (-1, 8)]);
         assert_eq!(of(Route::Nowhere, !0, |l| l), []);
+    }
+
+    #[test]
+    fn lines_of_different_sets_are_apart() {
+        let list = |lines: &[i64]| -> Vec<Touch> {
+            lines.iter().map(|&line| Touch { line, sectors: 0b101 }).collect()
+        };
+        assert_eq!(apart(&list(&[0, 1, -1, 510]), 512), Some(8));
+        assert_eq!(apart(&list(&[0, 1, -1, 511]), 512), None);
+        assert_eq!(apart(&list(&[0, 7]), 7), None);
+        assert_eq!(apart(&list(&[0, 512]), 1024), None, "which it cannot tell");
+        assert_eq!(apart(&list(&(0..65).collect::<Vec<_>>()), 512), None);
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use margay_arch::access::first_of;
 use margay_arch::{MemoryModel, Space, WarpAccess};
 use margay_exec::observe::{
     AccessEvent, BranchSums, EventPlace, GroupedEvent, Interest, MarkedLines, Observer,
@@ -15,13 +14,13 @@ use margay_exec::observe::{
 use parking_lot::Mutex;
 
 use super::collector::Profiler;
-use super::hierarchy::{L2_LINES, LaunchCaches};
-use super::pattern::{Groups, Pattern, period};
-use super::patterns::Patterns;
+use super::hierarchy::{L2_LINES, LaunchCaches, OwnL1};
+use super::pattern::{Groups, base_of, period};
+use super::patterns::{Counted, Patterns, Recent};
 use super::raw::{CacheCounts, LaunchCounts, RawBranch, RawVariable, Sums};
 use super::site::{self, Site};
 use super::texture::TextureCounts;
-use super::touches::{Route, SECTOR, Touch, touches};
+use super::touches::{Route, Touch, Touched, touches};
 use super::variables::Variables;
 use crate::constant_cache::Met;
 use crate::tool::LaunchView;
@@ -76,7 +75,9 @@ impl Observer for LaunchObserver<'_> {
             memos: (0..n).map(|_| None).collect(),
             textures: HashMap::new(),
             touched: Vec::new(),
-            recent: (Pattern::of(0, &[0; 32], PERIOD).0, 0),
+            recent: Recent::default(),
+            l1: OwnL1::default(),
+            met: Vec::new(),
             wide: is_wide(),
             runs: 0,
             epoch: self.profiler.epoch.load(Ordering::Relaxed),
@@ -160,8 +161,10 @@ pub struct Worker<'w, 'a> {
     pub textures: HashMap<(u32, u64), TextureEntry>,
     /// What an access whose pattern is not kept touches.
     touched: Vec<Touch>,
-    /// The last pattern of global memory that was new, and the lanes that are the first at their sectors.
-    recent: (Pattern, u32),
+    recent: Recent,
+    l1: OwnL1,
+    /// Variables that it has met: their spaces, addresses and numbers.
+    met: Vec<(Space, Range<u64>, u32)>,
     wide: bool,
     runs: u32,
     epoch: u64,
@@ -171,7 +174,15 @@ impl Worker<'_, '_> {
     /// Makes room for accesses to a variable that this instruction has not reached yet.
     #[cold]
     fn meet(&mut self, e: &AccessEvent<'_>, space: Space, lead: u64) -> usize {
-        let (variable, lo, hi) = self.launch.profiler.variable(self.launch, space, lead);
+        let met = self.met.iter().find(|(of, at, _)| *of == space && at.contains(&lead));
+        let (variable, lo, hi) = match met {
+            Some((_, at, variable)) => (*variable, at.start, at.end),
+            None => {
+                let (variable, lo, hi) = self.launch.profiler.variable(self.launch, space, lead);
+                self.met.push((space, lo..hi, variable));
+                (variable, lo, hi)
+            }
+        };
         let entries = &mut self.sites[e.at.pc as usize];
         if let Some(at) = entries.iter().position(|n| n.space == space && n.variable == variable) {
             (entries[at].lo, entries[at].hi) = (lo, hi);
@@ -255,9 +266,14 @@ pub fn count(
 
 impl Worker<'_, '_> {
     /// Counts an access that came `times` times, and looks it up in the caches unless it is told too `late` for that. Tells
-    /// its entry, if its pattern is kept.
+    /// its entry, if its pattern is kept: that it is, if it `keeps`, unless there are too many.
     #[inline(always)]
-    fn counted(&mut self, e: &AccessEvent<'_>, times: u64, late: bool) -> Option<usize> {
+    fn counted(
+        &mut self,
+        e: &AccessEvent<'_>,
+        (times, late): (u64, bool),
+        keeps: bool,
+    ) -> Option<usize> {
         let lead = e.addresses[(e.mask.trailing_zeros() & 31) as usize];
         let space = site::space(e.space);
         let found = self.sites[e.at.pc as usize]
@@ -270,12 +286,13 @@ impl Worker<'_, '_> {
         let entry = &mut self.sites[e.at.pc as usize][at];
         entry.executions += times;
         entry.lanes += times * u64::from(e.mask.count_ones());
-        let base = lead & !(entry.period - 1);
-        let (route, caches) = (entry.route, &self.launch.caches);
+        let base = base_of(e.mask, e.addresses, entry.period);
+        let (route, caches, recent) = (entry.route, &self.launch.caches, &mut self.recent);
         let way = (route, entry.site.kind);
         let place = (e.at.smid, e.at.warp);
-        let first_of = |addresses| first_of(e.mask, addresses, SECTOR.trailing_zeros());
-        if let Some(n) = entry.patterns.count(e.mask, e.addresses, entry.period) {
+        let (l1, found, lanes) = (&mut self.l1, &mut entry.caches, (e.mask, e.addresses));
+        let counted = entry.patterns.count(recent, lanes, (base, entry.period), keeps);
+        if let Counted::Of(n) = counted {
             let seen = &mut entry.patterns.seen[n];
             let fresh = seen.is_fresh();
             seen.count += times - 1;
@@ -284,18 +301,14 @@ impl Worker<'_, '_> {
                 _ if late => {}
                 // Most patterns that data decide come once: no list is made before they come again.
                 Route::Global { cached } if fresh => {
-                    // Arrays of one index are read one after the other.
-                    if self.recent.0 != seen.pattern {
-                        self.recent = (seen.pattern.clone(), first_of(e.addresses));
-                    }
-                    let firsts = self.recent.1;
+                    let firsts = recent.firsts(e.mask, e.addresses, base);
                     seen.sectors = firsts.count_ones() as u8;
                     let lanes = (e.addresses, firsts);
-                    caches.look_at_lanes((way.1, cached), lanes, place.0, &mut entry.caches);
+                    caches.look_at_lanes(l1, (way.1, cached), lanes, place.0, found);
                 }
                 Route::Global { .. } | Route::Local { .. } | Route::Constant => {
-                    let touched = entry.patterns.touched(n, route);
-                    caches.look(way, (base, touched), place, &mut entry.caches);
+                    let touched = entry.patterns.touched(n, route, caches.sets());
+                    caches.look(l1, way, (base, touched), place, found);
                 }
             }
             return Some(at);
@@ -308,22 +321,22 @@ impl Worker<'_, '_> {
                 caches.look_by_lane(e.mask, e.addresses);
             }
             Route::Global { cached } => {
-                let firsts = first_of(e.addresses);
+                let firsts = recent.firsts(e.mask, e.addresses, base);
                 sectors = firsts.count_ones();
                 let lanes = (e.addresses, firsts);
-                caches.look_at_lanes((way.1, cached), lanes, place.0, &mut entry.caches);
+                caches.look_at_lanes(l1, (way.1, cached), lanes, place.0, found);
             }
             Route::Local { .. } | Route::Constant if !caches.models(e.at.smid) => {}
             Route::Local { .. } | Route::Constant => {
-                let scratch = &mut self.touched;
+                let list = &mut self.touched;
                 let relative = e.addresses.map(|a| a.wrapping_sub(base));
-                scratch.clear();
-                touches(route, e.mask, &relative, scratch);
-                caches.look(way, (base, scratch), place, &mut entry.caches);
+                list.clear();
+                touches(route, e.mask, &relative, list);
+                let touched = Touched { list, apart: None };
+                caches.look(l1, way, (base, touched), place, found);
             }
         }
         entry.unkept += times;
-        let lanes = (e.mask, e.addresses);
         for (model, sums) in self.models.iter().zip(&mut entry.unkept_counts) {
             sums.add(&count(model, &entry.site, (space, entry.width), lanes, sectors), times);
         }
@@ -335,7 +348,7 @@ impl Worker<'_, '_> {
     fn meet_patterned(&mut self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
         let PatternedEvent { at, mask, .. } = *e;
         let addresses = e.addresses();
-        let found = e.with_addresses(|event| self.counted(event, e.times, e.late))?;
+        let found = e.with_addresses(|event| self.counted(event, (e.times, e.late), true))?;
         let entry = &self.sites[at.pc as usize][found];
         let range = entry.lo..entry.hi;
         if entry.period == PERIOD {
@@ -379,9 +392,11 @@ impl Worker<'_, '_> {
                 entry.lanes += 32;
                 if entry.route != Route::Nowhere {
                     let way = (entry.route, entry.site.kind);
-                    let touched = entry.patterns.touched(number, entry.route);
+                    let caches = &self.launch.caches;
+                    let touched = entry.patterns.touched(number, entry.route, caches.sets());
                     let place = (e.at.smid, e.at.warp);
-                    self.launch.caches.look(way, (base, touched), place, &mut entry.caches);
+                    let (l1, found) = (&mut self.l1, &mut entry.caches);
+                    caches.look(l1, way, (base, touched), place, found);
                 }
                 return;
             }
@@ -392,7 +407,7 @@ impl Worker<'_, '_> {
     /// Counts an access by its lanes' addresses, and remembers its groups.
     #[cold]
     fn meet_groups(&mut self, e: &GroupedEvent) {
-        if let Some(at) = e.with_addresses(|event| self.counted_once(event)) {
+        if let Some(at) = e.with_addresses(|event| self.counted_once(event, true)) {
             let entry = &mut self.sites[e.at.pc as usize][at];
             if let Some(groups) = Groups::of(e, entry.period) {
                 entry.patterns.name_last(&groups);
@@ -401,20 +416,20 @@ impl Worker<'_, '_> {
     }
 
     /// [`Worker::counted`] for an access told at once.
-    fn counted_once(&mut self, e: &AccessEvent<'_>) -> Option<usize> {
+    fn counted_once(&mut self, e: &AccessEvent<'_>, keeps: bool) -> Option<usize> {
         #[cfg(target_arch = "x86_64")]
         if self.wide {
             // SAFETY: `is_wide` found the features.
-            return unsafe { self.counted_wide(e) };
+            return unsafe { self.counted_wide(e, keeps) };
         }
-        self.counted(e, 1, false)
+        self.counted(e, (1, false), keeps)
     }
 
     /// [`Worker::counted_once`], compiled for wider vectors.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    fn counted_wide(&mut self, e: &AccessEvent<'_>) -> Option<usize> {
-        self.counted(e, 1, false)
+    fn counted_wide(&mut self, e: &AccessEvent<'_>, keeps: bool) -> Option<usize> {
+        self.counted(e, (1, false), keeps)
     }
 
     /// [`Worker::counted_groups`], likewise.
@@ -439,7 +454,7 @@ fn is_wide() -> bool {
 
 impl Watch for Worker<'_, '_> {
     fn access(&mut self, e: &AccessEvent<'_>) {
-        self.counted_once(e);
+        self.counted_once(e, false);
     }
 
     fn grouped(&mut self, e: &GroupedEvent) {
@@ -469,16 +484,22 @@ impl Watch for Worker<'_, '_> {
                 seen.count += e.times;
                 let (route, range) = (entry.route, entry.lo..entry.hi);
                 if !e.late && route != Route::Nowhere {
-                    let touched = entry.patterns.touched(number, route);
+                    let caches = &self.launch.caches;
+                    let touched = entry.patterns.touched(number, route, caches.sets());
                     let way = (route, entry.site.kind);
                     let place = (e.at.smid, e.at.warp);
                     let base = lead & !(PERIOD - 1);
-                    self.launch.caches.look(way, (base, touched), place, &mut entry.caches);
+                    let (l1, found) = (&mut self.l1, &mut entry.caches);
+                    caches.look(l1, way, (base, touched), place, found);
                 }
                 return self.sums(route, e.at.smid).then_some(range);
             }
         }
         self.meet_patterned(e)
+    }
+
+    fn alone(&mut self) {
+        self.l1 = self.launch.caches.alone();
     }
 
     fn follows(&self, smid: u32) -> bool {
@@ -495,7 +516,7 @@ impl Watch for Worker<'_, '_> {
             variable: launch.variables.lock().texture(e.handle, e.image.bytes()),
             counts: TextureCounts::default(),
         });
-        entry.counts.add(e, &launch.caches);
+        entry.counts.add(e, &launch.caches, &mut self.l1);
     }
 
     fn run(&mut self, at: EventPlace, end: u32, mask: u32) {
@@ -536,5 +557,6 @@ impl Watch for Worker<'_, '_> {
 
     fn finish(&mut self) {
         self.hand_in();
+        self.launch.caches.give_back(std::mem::take(&mut self.l1));
     }
 }
