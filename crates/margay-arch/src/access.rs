@@ -271,6 +271,16 @@ impl MemoryModel {
         self.count_knowing(access, Some(sectors))
     }
 
+    /// Whether stores to shared memory cost what loads by the same lanes do.
+    pub fn stores_like_loads(&self, width: u32) -> bool {
+        match self.generation {
+            Generation::Tesla10 | Generation::Tesla12 => false,
+            Generation::Fermi | Generation::Kepler => true,
+            // Wider loads by lanes that agree are merged.
+            Generation::Maxwell | Generation::Pascal | Generation::Volta => width <= 4,
+        }
+    }
+
     fn count_knowing(&self, access: &WarpAccess<'_>, sectors: Option<u32>) -> Counts {
         if access.mask == 0 {
             return Counts::default();

@@ -500,7 +500,7 @@ mod tests {
             for turn in 0..70u64 {
                 let mut fresh = Cache::new(shape);
                 for n in 0..200 {
-                    let address = (n * n * 32 + turn * 96) % (40 << 10) + (n % 3 << 61);
+                    let address = (n * n * 32 + turn * 96) % (40 << 10) + ((n % 3) << 61);
                     assert_eq!(cache.read(address), fresh.read(address), "{turn} {address:#x}");
                 }
                 cache.invalidate();

@@ -21,6 +21,7 @@ use super::hierarchy::Hierarchy;
 use super::pattern::Pattern;
 use super::patterns::{Index, NEVER_KEPT, Patterns, UNKEPT};
 use super::raw::*;
+use super::room::{Entry, Room};
 use super::site::{Site, cache_name, kind_name, places, space_name};
 use super::texture::TextureCounts;
 use super::variables::Variables;
@@ -59,11 +60,11 @@ pub struct Profiler {
     owner: u32,
 }
 
-/// Patterns from launches that have ended.
+/// Room from launches that have ended, with the patterns that are known.
 #[derive(Default)]
 struct Spare {
-    /// By kernel and site: the next launch of a kernel mostly makes the same accesses.
-    sites: Map<(usize, SiteKey), Vec<Patterns>>,
+    /// By kernel.
+    rooms: Map<usize, Vec<Room>>,
     bytes: usize,
 }
 
@@ -169,33 +170,33 @@ impl Profiler {
         view.bank_mode == BankMode::EightByte && self.wide_models.iter().any(heeds)
     }
 
-    /// Patterns of a kernel's site of which none has come yet.
-    pub(super) fn empty_patterns(&self, kernel: usize, site: SiteKey) -> Patterns {
+    /// Room for a worker's counts of a kernel that has so many instructions.
+    pub(super) fn room(&self, kernel: usize, instructions: usize) -> Room {
         let mut spare = self.spare.lock();
-        let known = spare.sites.get_mut(&(kernel, site)).and_then(Vec::pop);
-        spare.bytes -= known.as_ref().map_or(0, Patterns::bytes);
-        drop(spare);
-        let Some(mut patterns) = known else { return Patterns::default() };
-        if !patterns.knows_kept()
-            && let Some(site) = self.state.lock().kernels[kernel].sites.get(&site)
-            && site.kept.len() == MOST_PATTERNS
-        {
-            patterns.kept_are(site.index.clone());
-        }
-        patterns
+        let Some(room) = spare.rooms.get_mut(&kernel).and_then(Vec::pop) else {
+            return Room::new(instructions);
+        };
+        spare.bytes -= room.bytes();
+        room
     }
 
-    /// Takes patterns of a kernel's sites back that were handed in.
-    pub(super) fn reuse(&self, kernel: usize, done: impl Iterator<Item = (SiteKey, Patterns)>) {
-        let mut spare = self.spare.lock();
-        for (site, mut patterns) in done {
-            if spare.bytes + patterns.bytes() > MOST_SPARE {
-                *spare = Spare::default();
-            }
-            patterns.clear();
-            spare.bytes += patterns.bytes();
-            spare.sites.entry((kernel, site)).or_default().push(patterns);
+    /// Takes a room back whose counts were handed in.
+    pub(super) fn reuse(&self, kernel: usize, room: Room) {
+        let (mut spare, bytes) = (self.spare.lock(), room.bytes());
+        if spare.bytes + bytes > MOST_SPARE {
+            *spare = Spare::default();
         }
+        if bytes <= MOST_SPARE {
+            spare.bytes += bytes;
+            spare.rooms.entry(kernel).or_default().push(room);
+        }
+    }
+
+    /// The patterns of a site that are kept, if no more will be.
+    pub(super) fn kept(&self, kernel: usize, site: SiteKey) -> Option<Arc<Index>> {
+        let state = self.state.lock();
+        let site = state.kernels[kernel].sites.get(&site)?;
+        (site.kept.len() == MOST_PATTERNS).then(|| site.index.clone())
     }
 
     /// The variable at an address: its number in the kernel, and its addresses.
@@ -226,8 +227,8 @@ impl Profiler {
         let totals = state.running.entry(launch.launch).or_default();
         let (mut warps, mut threads) = (0, 0);
         for pc in 0..program.code_len() as usize {
-            warps += worker.warps[pc];
-            threads += worker.threads[pc];
+            warps += worker.room.warps[pc];
+            threads += worker.room.threads[pc];
             let real =
                 |pc| program.instruction(pc).is_some_and(|i| !matches!(i.code, Code::Nothing));
             if warps != 0 && real(pc as u32) {
@@ -236,14 +237,15 @@ impl Profiler {
                 totals.warp_instructions += warps as u64;
                 totals.thread_instructions += threads as u64;
             }
-            if let Some(from) = &worker.branches[pc] {
+            if let Some(from) = &worker.room.branches[pc] {
                 let to = kernel.branches.entry(pc as u32).or_default();
                 to.executions += from.executions;
                 to.divergent += from.divergent;
                 to.lanes += from.lanes;
                 to.taken += from.taken;
             }
-            for entry in &mut worker.sites[pc] {
+            let met = |entry: &&mut Entry| entry.executions != 0;
+            for entry in worker.room.sites[pc].iter_mut().filter(met) {
                 let key = (pc as u32, entry.space, entry.variable);
                 let site = kernel.sites.entry(key).or_insert_with(|| KernelSite {
                     site: entry.site,
@@ -358,7 +360,7 @@ fn texture_site(pc: u32, variable: u32, counts: &TextureCounts, models: usize) -
 }
 
 impl KernelSite {
-    fn take(&mut self, models: &[MemoryModel], entry: &mut super::watch::Entry) {
+    fn take(&mut self, models: &[MemoryModel], entry: &mut Entry) {
         self.executions += entry.executions;
         self.lanes += entry.lanes;
         self.unkept += entry.unkept;

@@ -14,6 +14,7 @@ mod passing;
 mod pattern;
 mod patterns;
 pub mod raw;
+mod room;
 pub(crate) mod site;
 mod texture;
 pub(crate) mod touches;

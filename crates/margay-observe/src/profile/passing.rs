@@ -17,6 +17,8 @@ const PLACES: usize = 256;
 #[derive(Default)]
 pub struct Passing {
     on: bool,
+    /// Most patterns of the launch before were new.
+    wanted: bool,
     /// Patterns that are kept of all launches, if they are all that ever will.
     kept: Option<Arc<Index>>,
     /// Hashes by their lower bits; 0 is empty.
@@ -49,19 +51,21 @@ impl Passing {
             * size_of::<u64>()
     }
 
+    /// Most patterns of a launch were new.
+    pub fn begin(&mut self) {
+        self.on = self.kept.is_some();
+        self.wanted = !self.on;
+    }
+
+    /// Whether it would begin if it knew which patterns are kept.
+    pub fn wants_kept(&self) -> bool {
+        self.wanted
+    }
+
     /// No more patterns are kept than these.
     pub fn kept_are(&mut self, kept: Arc<Index>) {
         self.kept = Some(kept);
-    }
-
-    /// Whether that was told.
-    pub fn knows_kept(&self) -> bool {
-        self.kept.is_some()
-    }
-
-    /// Most patterns of a launch were new.
-    pub fn begin(&mut self) {
-        self.on |= self.kept.is_some();
+        self.on = std::mem::take(&mut self.wanted);
     }
 
     /// Makes ready for another launch. Tells whether most patterns have come in two launches, so that this ends.
@@ -144,13 +148,14 @@ mod tests {
 
     fn on() -> Passing {
         let mut passing = Passing::default();
+        assert!(!passing.wants_kept(), "as long as patterns come again");
         passing.begin();
         assert!(!passing.takes(1 << 20), "as long as more may be kept");
         let mut kept = Index::default();
         kept.push(7 << 48, |_| 0);
+        assert!(passing.wants_kept());
         passing.kept_are(Arc::new(kept));
-        assert!(!passing.takes(1 << 20), "as long as patterns come again");
-        passing.begin();
+        assert!(!passing.wants_kept());
         passing
     }
 

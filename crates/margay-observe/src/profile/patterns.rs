@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
-use margay_arch::Counts;
 use margay_arch::access::first_of;
+use margay_arch::{Counts, Space};
+use smallvec::SmallVec;
 
 use super::passing::Passing;
 use super::pattern::{Groups, KEYS, Pattern};
@@ -78,6 +79,9 @@ impl Seen {
     }
 }
 
+/// What an access costs, by model.
+type Costs = SmallVec<[Counts; 1]>;
+
 /// The last access whose pattern had to be looked for. Arrays of one index are accessed one after the other, and what a
 /// statement loads it mostly stores.
 #[derive(Default)]
@@ -85,6 +89,8 @@ pub struct Recent {
     pattern: Pattern,
     hash: Option<u64>,
     firsts: Option<u32>,
+    /// What it costs, by model, in a space and by so many bytes a lane.
+    costs: Option<((Space, u32), Costs)>,
     /// It is that of the access that was counted last.
     is_last: bool,
 }
@@ -94,7 +100,7 @@ impl Recent {
     fn set(&mut self, mask: u32, addresses: &[u64; 32], base: u64) {
         if !self.pattern.is(mask, addresses, base) {
             self.pattern.set(mask, addresses, base);
-            (self.hash, self.firsts) = (None, None);
+            (self.hash, self.firsts, self.costs) = (None, None, None);
         }
         self.is_last = true;
     }
@@ -106,6 +112,25 @@ impl Recent {
             self.set(mask, addresses, base);
         }
         *self.firsts.get_or_insert_with(|| first_of(mask, addresses, SECTOR.trailing_zeros()))
+    }
+}
+
+impl Recent {
+    /// What the access that was counted last costs, by model, if that was found for one like it.
+    #[inline(always)]
+    pub fn costs(&self, of: (Space, u32)) -> Option<&[Counts]> {
+        match &self.costs {
+            Some((found, costs)) if self.is_last && *found == of => Some(costs),
+            Some(_) | None => None,
+        }
+    }
+
+    /// Remembers what the access that was counted last costs.
+    #[inline(always)]
+    pub fn set_costs(&mut self, of: (Space, u32), costs: Costs) {
+        if self.is_last {
+            self.costs = Some((of, costs));
+        }
     }
 }
 
@@ -269,9 +294,9 @@ impl Patterns {
         self.passing.kept_are(kept);
     }
 
-    /// Whether it was told by [`Patterns::kept_are`].
-    pub fn knows_kept(&self) -> bool {
-        self.passing.knows_kept()
+    /// Whether [`Patterns::kept_are`] is of interest.
+    pub fn wants_kept(&self) -> bool {
+        self.passing.wants_kept()
     }
 
     /// What a pattern looks up in caches, of which L1 has so many sets.
@@ -333,7 +358,9 @@ impl Patterns {
         // In a loop the patterns mostly come in the same order again.
         let expected = usize::from(self.expected);
         let number = match self.seen.get(expected) {
-            Some(seen) if !self.passing.is_on() && seen.pattern.is(mask, addresses, base) => expected,
+            Some(seen) if !self.passing.is_on() && seen.pattern.is(mask, addresses, base) => {
+                expected
+            }
             Some(_) | None => {
                 recent.set(mask, addresses, base);
                 match self.find(recent, keeps) {
@@ -498,7 +525,7 @@ mod tests {
             index.push(hash, |n| hashes[n]);
         }
         let mut patterns = Patterns::default();
-        patterns.kept_are(Arc::new(index));
+        let kept = Arc::new(index);
         let (mut state, mut passed) = (1u64, 0);
         for launch in 0..60u64 {
             let mut fresh = Patterns::default();
@@ -524,6 +551,9 @@ mod tests {
                 assert_eq!(fresh.distinct(), patterns.distinct());
             }
             patterns.clear();
+            if patterns.wants_kept() {
+                patterns.kept_are(kept.clone());
+            }
         }
         assert!((10_000..40_000).contains(&passed), "{passed}");
     }

@@ -12,12 +12,14 @@ use margay_exec::observe::{
     PatternedEvent, TextureEvent, Watch,
 };
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 
 use super::collector::Profiler;
 use super::hierarchy::{L2_LINES, LaunchCaches, OwnL1};
 use super::pattern::{Groups, base_of, period};
 use super::patterns::{Counted, Patterns, Recent};
-use super::raw::{CacheCounts, LaunchCounts, RawBranch, RawVariable, Sums};
+use super::raw::{CacheCounts, LaunchCounts, RawVariable, Sums};
+use super::room::{Entry, Memo, PERIOD, Room};
 use super::site::{self, Site};
 use super::texture::TextureCounts;
 use super::touches::{Route, Touch, Touched, touches};
@@ -68,11 +70,7 @@ impl Observer for LaunchObserver<'_> {
         Box::new(Worker {
             launch: self,
             models: self.profiler.models(self.view),
-            warps: vec![0; n + 1],
-            threads: vec![0; n + 1],
-            branches: vec![None; n],
-            sites: (0..n).map(|_| Vec::new()).collect(),
-            memos: (0..n).map(|_| None).collect(),
+            room: self.profiler.room(self.kernel, n),
             textures: HashMap::new(),
             touched: Vec::new(),
             recent: Recent::default(),
@@ -82,52 +80,6 @@ impl Observer for LaunchObserver<'_> {
             runs: 0,
             epoch: self.profiler.epoch.load(Ordering::Relaxed),
         })
-    }
-}
-
-/// Accesses of one instruction to one variable. In this order what every access needs lies together.
-#[repr(C, align(64))]
-pub struct Entry {
-    /// Addresses of the variable.
-    pub lo: u64,
-    hi: u64,
-    pub lanes: u64,
-    pub executions: u64,
-    period: u64,
-    pub space: Space,
-    route: Route,
-    pub site: Site,
-    pub patterns: Patterns,
-    pub width: u32,
-    pub variable: u32,
-    /// Row of the constant cache's report, in constant memory.
-    pub row: usize,
-    /// Accesses whose patterns were too many to keep, by model.
-    pub unkept: u64,
-    pub unkept_counts: Vec<Sums>,
-    pub caches: CacheCounts,
-}
-
-/// The period of all but atomics.
-const PERIOD: u64 = 256;
-
-/// Where an instruction of compiled code is counted whose pattern is always the same, by its base modulo [`PERIOD`].
-#[derive(Clone, Copy)]
-struct Memo {
-    site: u64,
-    mask: u32,
-    entry: u32,
-    /// The second scalar.
-    u: u64,
-    /// From the base to the lowest lane's address.
-    lead: u64,
-    /// One more than the number of the entry's pattern; 0 if it was not met yet.
-    seen: [u32; PERIOD as usize],
-}
-
-impl Default for Memo {
-    fn default() -> Memo {
-        Memo { site: 0, mask: 0, entry: 0, u: 0, lead: 0, seen: [0; PERIOD as usize] }
     }
 }
 
@@ -149,14 +101,7 @@ pub struct TextureEntry {
 pub struct Worker<'w, 'a> {
     launch: &'w LaunchObserver<'a>,
     models: &'w [MemoryModel],
-    /// By instruction, differences to the one before: a straight run is two additions.
-    pub warps: Vec<i64>,
-    pub threads: Vec<i64>,
-    pub branches: Vec<Option<RawBranch>>,
-    /// By instruction.
-    pub sites: Vec<Vec<Entry>>,
-    /// By instruction.
-    memos: Vec<Option<Box<Memo>>>,
+    pub room: Room,
     /// By instruction and object.
     pub textures: HashMap<(u32, u64), TextureEntry>,
     /// What an access whose pattern is not kept touches.
@@ -183,19 +128,26 @@ impl Worker<'_, '_> {
                 (variable, lo, hi)
             }
         };
-        let entries = &mut self.sites[e.at.pc as usize];
+        let entries = &mut self.room.sites[e.at.pc as usize];
+        let profiler = self.launch.profiler;
+        let row = match space {
+            Space::Constant => profiler.constant_row(self.launch, lead),
+            Space::Global | Space::Local | Space::Shared | Space::Parameter => 0,
+        };
         if let Some(at) = entries.iter().position(|n| n.space == space && n.variable == variable) {
-            (entries[at].lo, entries[at].hi) = (lo, hi);
+            let entry = &mut entries[at];
+            (entry.lo, entry.hi, entry.row) = (lo, hi, row);
+            if entry.patterns.wants_kept()
+                && let Some(kept) = profiler.kept(self.launch.kernel, (e.at.pc, space, variable))
+            {
+                entry.patterns.kept_are(kept);
+            }
             return at;
         }
         let site = Site::of(self.launch.view.program, e.at.pc, e.access);
         let (kind, cache, width) = (site.kind, site.cache, e.bytes);
         let access = WarpAccess { space, kind, width, mask: e.mask, addresses: e.addresses, cache };
         let own = self.models.first();
-        let row = match space {
-            Space::Constant => self.launch.profiler.constant_row(self.launch, lead),
-            Space::Global | Space::Local | Space::Shared | Space::Parameter => 0,
-        };
         entries.push(Entry {
             space,
             variable,
@@ -208,10 +160,7 @@ impl Worker<'_, '_> {
             route: own.map_or(Route::Nowhere, |own| self.launch.caches.route(own, &access)),
             lanes: 0,
             executions: 0,
-            patterns: self
-                .launch
-                .profiler
-                .empty_patterns(self.launch.kernel, (e.at.pc, space, variable)),
+            patterns: Patterns::default(),
             unkept: 0,
             unkept_counts: vec![Sums::default(); self.models.len()],
             caches: CacheCounts::default(),
@@ -235,16 +184,8 @@ impl Worker<'_, '_> {
     fn hand_in(&mut self) {
         let launch = self.launch;
         launch.profiler.take(launch, self);
-        self.warps.fill(0);
-        self.threads.fill(0);
-        self.branches.fill(None);
-        let done = self.sites.iter_mut().zip(0..).flat_map(|(entries, pc)| {
-            let key = move |entry: &Entry| (pc, entry.space, entry.variable);
-            entries.drain(..).map(move |entry| (key(&entry), entry.patterns))
-        });
-        self.launch.profiler.reuse(self.launch.kernel, done);
+        self.room.clear();
         self.textures.clear();
-        self.memos.fill_with(|| None);
     }
 }
 
@@ -276,14 +217,14 @@ impl Worker<'_, '_> {
     ) -> Option<usize> {
         let lead = e.addresses[(e.mask.trailing_zeros() & 31) as usize];
         let space = site::space(e.space);
-        let found = self.sites[e.at.pc as usize]
+        let found = self.room.sites[e.at.pc as usize]
             .iter()
             .position(|n| n.space == space && n.lo <= lead && lead < n.hi);
         let at = match found {
             Some(at) => at,
             None => self.meet(e, space, lead),
         };
-        let entry = &mut self.sites[e.at.pc as usize][at];
+        let entry = &mut self.room.sites[e.at.pc as usize][at];
         entry.executions += times;
         entry.lanes += times * u64::from(e.mask.count_ones());
         let base = base_of(e.mask, e.addresses, entry.period);
@@ -337,8 +278,26 @@ impl Worker<'_, '_> {
             }
         }
         entry.unkept += times;
+        let costs_of = (space, entry.width);
+        let plain = space == Space::Shared
+            && !entry.site.is_atomic()
+            && self.models.iter().all(|model| model.stores_like_loads(entry.width));
+        if plain && let Some(costs) = recent.costs(costs_of) {
+            for (cost, sums) in costs.iter().zip(&mut entry.unkept_counts) {
+                sums.add(cost, times);
+            }
+            return None;
+        }
+        let mut costs = SmallVec::new();
         for (model, sums) in self.models.iter().zip(&mut entry.unkept_counts) {
-            sums.add(&count(model, &entry.site, (space, entry.width), lanes, sectors), times);
+            let cost = count(model, &entry.site, costs_of, lanes, sectors);
+            sums.add(&cost, times);
+            if plain {
+                costs.push(cost);
+            }
+        }
+        if plain {
+            recent.set_costs(costs_of, costs);
         }
         None
     }
@@ -349,11 +308,11 @@ impl Worker<'_, '_> {
         let PatternedEvent { at, mask, .. } = *e;
         let addresses = e.addresses();
         let found = e.with_addresses(|event| self.counted(event, (e.times, e.late), true))?;
-        let entry = &self.sites[at.pc as usize][found];
+        let entry = &self.room.sites[at.pc as usize][found];
         let range = entry.lo..entry.hi;
         if entry.period == PERIOD {
             let seen = entry.patterns.last() as u32 + 1;
-            let memo = self.memos[at.pc as usize].get_or_insert_default();
+            let memo = self.room.memos[at.pc as usize].get_or_insert_default();
             let lead = addresses[(mask.trailing_zeros() & 31) as usize].wrapping_sub(e.base);
             let (site, entry, u) = (e.site, found as u32, second(e));
             if (memo.site, memo.mask, memo.entry, memo.u) != (site, mask, entry, u) {
@@ -361,7 +320,7 @@ impl Worker<'_, '_> {
             }
             memo.seen[memo_of(e.base)] = seen;
         }
-        let entry = &self.sites[at.pc as usize][found];
+        let entry = &self.room.sites[at.pc as usize][found];
         (entry.period == PERIOD && self.sums(entry.route, at.smid)).then_some(range)
     }
 
@@ -381,7 +340,7 @@ impl Worker<'_, '_> {
     fn counted_groups(&mut self, e: &GroupedEvent) {
         let lead = e.starts[0];
         let space = site::space(e.space);
-        let entries = &mut self.sites[e.at.pc as usize];
+        let entries = &mut self.room.sites[e.at.pc as usize];
         let of = |n: &&mut Entry| n.space == space && n.lo <= lead && lead < n.hi;
         if let Some(entry) = entries.iter_mut().find(of) {
             let base = lead & !(entry.period - 1);
@@ -408,7 +367,7 @@ impl Worker<'_, '_> {
     #[cold]
     fn meet_groups(&mut self, e: &GroupedEvent) {
         if let Some(at) = e.with_addresses(|event| self.counted_once(event, true)) {
-            let entry = &mut self.sites[e.at.pc as usize][at];
+            let entry = &mut self.room.sites[e.at.pc as usize][at];
             if let Some(groups) = Groups::of(e, entry.period) {
                 entry.patterns.name_last(&groups);
             }
@@ -467,14 +426,14 @@ impl Watch for Worker<'_, '_> {
     }
 
     fn patterned(&mut self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
-        if let Some(memo) = &self.memos[e.at.pc as usize]
+        if let Some(memo) = &self.room.memos[e.at.pc as usize]
             && memo.site == e.site
             && memo.mask == e.mask
             && memo.u == second(e)
         {
             let lead = e.base.wrapping_add(memo.lead);
             let seen = memo.seen[memo_of(e.base)];
-            if let Some(entry) = self.sites[e.at.pc as usize].get_mut(memo.entry as usize)
+            if let Some(entry) = self.room.sites[e.at.pc as usize].get_mut(memo.entry as usize)
                 && (entry.lo..entry.hi).contains(&lead)
                 && let number = (seen as usize).wrapping_sub(1)
                 && let Some(seen) = entry.patterns.seen.get_mut(number)
@@ -521,22 +480,22 @@ impl Watch for Worker<'_, '_> {
 
     fn run(&mut self, at: EventPlace, end: u32, mask: u32) {
         let lanes = i64::from(mask.count_ones());
-        self.warps[at.pc as usize] += 1;
-        self.warps[end as usize] -= 1;
-        self.threads[at.pc as usize] += lanes;
-        self.threads[end as usize] -= lanes;
+        self.room.warps[at.pc as usize] += 1;
+        self.room.warps[end as usize] -= 1;
+        self.room.threads[at.pc as usize] += lanes;
+        self.room.threads[end as usize] -= lanes;
         self.look_around(1);
     }
 
     fn runs(&mut self, from: u32, end: u32, executions: i64, lanes: i64) {
-        self.warps[from as usize] += executions;
-        self.warps[end as usize] -= executions;
-        self.threads[from as usize] += lanes;
-        self.threads[end as usize] -= lanes;
+        self.room.warps[from as usize] += executions;
+        self.room.warps[end as usize] -= executions;
+        self.room.threads[from as usize] += lanes;
+        self.room.threads[end as usize] -= lanes;
     }
 
     fn branches(&mut self, pc: u32, sums: &BranchSums) {
-        let branch = self.branches[pc as usize].get_or_insert_default();
+        let branch = self.room.branches[pc as usize].get_or_insert_default();
         branch.executions = branch.executions.wrapping_add(sums.executions);
         branch.divergent += sums.divergent;
         branch.lanes = branch.lanes.wrapping_add(sums.lanes);
@@ -544,7 +503,7 @@ impl Watch for Worker<'_, '_> {
     }
 
     fn branch(&mut self, at: EventPlace, active: u32, taken: u32) {
-        let branch = self.branches[at.pc as usize].get_or_insert_default();
+        let branch = self.room.branches[at.pc as usize].get_or_insert_default();
         branch.executions += 1;
         branch.divergent += u64::from(taken != 0 && taken != active);
         branch.lanes += u64::from(active.count_ones());
@@ -557,6 +516,8 @@ impl Watch for Worker<'_, '_> {
 
     fn finish(&mut self) {
         self.hand_in();
+        let room = std::mem::replace(&mut self.room, Room::new(0));
+        self.launch.profiler.reuse(self.launch.kernel, room);
         self.launch.caches.give_back(std::mem::take(&mut self.l1));
     }
 }

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where a worker counts. It is kept for later launches of the kernel, which mostly make the same accesses.
+
+use margay_arch::Space;
+
+use super::patterns::Patterns;
+use super::raw::{CacheCounts, RawBranch, Sums};
+use super::site::Site;
+use super::touches::Route;
+
+/// The counts of one worker in one launch.
+pub struct Room {
+    /// By instruction, differences to the one before: a straight run is two additions.
+    pub warps: Vec<i64>,
+    pub threads: Vec<i64>,
+    pub branches: Vec<Option<RawBranch>>,
+    /// By instruction. Of those that are from earlier launches and not met again nothing came.
+    pub sites: Vec<Vec<Entry>>,
+    /// By instruction.
+    pub memos: Vec<Option<Box<Memo>>>,
+}
+
+impl Room {
+    /// For so many instructions.
+    pub fn new(n: usize) -> Room {
+        Room {
+            warps: vec![0; n + 1],
+            threads: vec![0; n + 1],
+            branches: vec![None; n],
+            sites: (0..n).map(|_| Vec::new()).collect(),
+            memos: (0..n).map(|_| None).collect(),
+        }
+    }
+
+    /// Forgets what was counted.
+    pub fn clear(&mut self) {
+        self.warps.fill(0);
+        self.threads.fill(0);
+        self.branches.fill(None);
+        self.memos.fill_with(|| None);
+        let met = |entry: &&mut Entry| entry.executions != 0;
+        self.sites.iter_mut().flatten().filter(met).for_each(Entry::clear);
+    }
+
+    /// Bytes of what is known of patterns.
+    pub fn bytes(&self) -> usize {
+        self.sites.iter().flatten().map(|entry| entry.patterns.bytes()).sum()
+    }
+}
+
+/// Accesses of one instruction to one variable. In this order what every access needs lies together.
+#[repr(C, align(64))]
+pub struct Entry {
+    /// Addresses of the variable.
+    pub lo: u64,
+    pub hi: u64,
+    pub lanes: u64,
+    pub executions: u64,
+    pub period: u64,
+    pub space: Space,
+    pub route: Route,
+    pub site: Site,
+    pub patterns: Patterns,
+    pub width: u32,
+    pub variable: u32,
+    /// Row of the constant cache's report, in constant memory.
+    pub row: usize,
+    /// Accesses whose patterns were too many to keep, by model.
+    pub unkept: u64,
+    pub unkept_counts: Vec<Sums>,
+    pub caches: CacheCounts,
+}
+
+impl Entry {
+    /// Forgets what was counted, and where the variable is.
+    fn clear(&mut self) {
+        (self.lo, self.hi, self.lanes, self.executions, self.unkept) = (0, 0, 0, 0, 0);
+        self.unkept_counts.fill(Sums::default());
+        self.caches = CacheCounts::default();
+        self.patterns.clear();
+    }
+}
+
+/// The period of all but atomics.
+pub const PERIOD: u64 = 256;
+
+/// Where an instruction of compiled code is counted whose pattern is always the same, by its base modulo [`PERIOD`].
+#[derive(Clone, Copy)]
+pub struct Memo {
+    pub site: u64,
+    pub mask: u32,
+    pub entry: u32,
+    /// The second scalar.
+    pub u: u64,
+    /// From the base to the lowest lane's address.
+    pub lead: u64,
+    /// One more than the number of the entry's pattern; 0 if it was not met yet.
+    pub seen: [u32; PERIOD as usize],
+}
+
+impl Default for Memo {
+    fn default() -> Memo {
+        Memo { site: 0, mask: 0, entry: 0, u: 0, lead: 0, seen: [0; PERIOD as usize] }
+    }
+}
