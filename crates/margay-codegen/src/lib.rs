@@ -32,7 +32,7 @@ pub use shape::{LANES, Lin, Pattern, Shape};
 pub use watched::{Cell, Cells, Noted, Notes, Tally, Watched, WatchedAccess};
 
 /// Version of the code that is made: part of the key of a cache.
-pub const VERSION: u32 = 16;
+pub const VERSION: u32 = 17;
 /// Functions with more instructions are left to the interpreter.
 pub const MAX_INSTS: usize = 20_000;
 

@@ -112,7 +112,7 @@ impl Gen<'_> {
                 let bits = lanes.bits;
                 if self.apart {
                     let taken = self.ins(format!("and i32 {bits}, {mask}"));
-                    let rest = self.ins(format!("xor i32 {taken}, {mask}"));
+                    let rest = self.all_but(&mask, &taken);
                     self.count_parted(&taken, &rest, negated);
                     self.send(yes, &taken);
                     self.send(no, &rest);
@@ -144,7 +144,7 @@ impl Gen<'_> {
                 self.count_taken(if negated { &mask } else { "0" });
                 self.go(no, &mask);
                 self.begin(&part);
-                let rest = self.ins(format!("xor i32 {taken}, {mask}"));
+                let rest = self.all_but(&mask, &taken);
                 self.count_parted(&taken, &rest, negated);
                 self.line(format!("store i32 {taken}, ptr %w{yes}"));
                 self.line(format!("store i32 {rest}, ptr %w{no}"));
@@ -172,8 +172,14 @@ impl Gen<'_> {
         let all = self.spread(p, Class::P);
         let bits = self.ins(format!("bitcast <32 x i1> {all} to i32"));
         let holds = self.ins(format!("and i32 {bits}, {mask}"));
-        let rest = self.ins(format!("xor i32 {holds}, {mask}"));
+        let rest = self.all_but(mask, &holds);
         self.count_parted(&holds, &rest, negated);
+    }
+
+    /// The lanes of a mask but for some of it. As an exclusive or of words LLVM 19 turns it, with AVX-512, into one of mask
+    /// registers and back without end where a scatter needs it: seeds 7104000521 and 7113000589 of the fuzzer.
+    fn all_but(&mut self, mask: &str, some: &str) -> String {
+        self.ins(format!("sub i32 {mask}, {some}"))
     }
 
     /// Lanes are to go on at a block, beside those that wait there.
