@@ -30,8 +30,8 @@ test: lint build
 	MARGAY_ENGINE=jit cargo test --workspace --test filetests
 	MARGAY_ENGINE=jit MARGAY_CPU=x86-64-v3 cargo test --workspace --test filetests run
 	MARGAY_FUZZ_SECONDS=60 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test --workspace --test fuzz -- --nocapture
-	MARGAY_JIT_CACHE=0 MARGAY_FUZZ_SECONDS=100 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test --workspace --test differential -- --nocapture
-	MARGAY_JIT_CACHE=0 MARGAY_FUZZ_SECONDS=60 MARGAY_FUZZ_SEED=2 MARGAY_CPU=x86-64-v3 cargo test --workspace --test differential -- --nocapture
+	MARGAY_JIT_CACHE=0 MARGAY_FUZZ_SECONDS=200 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test --workspace --test differential -- --nocapture
+	MARGAY_JIT_CACHE=0 MARGAY_FUZZ_SECONDS=100 MARGAY_FUZZ_SEED=2 MARGAY_CPU=x86-64-v3 cargo test --workspace --test differential -- --nocapture
 	MARGAY_JIT_CACHE=0 MARGAY_FUZZ_SECONDS=20 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test --workspace --test random_kernels -- --nocapture
 	MARGAY_FUZZ_SECONDS=60 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test --workspace --test opencl call_sequences -- --nocapture
 	MARGAY=$(MARGAY) tests/cli/run.sh
