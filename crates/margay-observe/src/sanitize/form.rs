@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How the lanes' addresses of an access of compiled code lie to each other.
 
+use std::ops::Range;
+
 use margay_exec::observe::PatternedEvent;
 
 /// Forms that a worker keeps.
@@ -66,6 +68,11 @@ impl Forms {
         }
         let form = self.of(event)?;
         Some((event.base.wrapping_add_signed(form.low), form))
+    }
+
+    /// The memory between the first byte and the last of an access by all lanes; `None` where [`Forms::find`] knows none.
+    pub fn span(&mut self, event: &PatternedEvent<'_>) -> Option<Range<u64>> {
+        self.find(event).map(|(low, form)| low..low.saturating_add(form.span))
     }
 
     /// The form of an access if all lanes made it. `None` if addresses follow from two numbers.

@@ -129,7 +129,7 @@ impl Watch for HostWatch<'_, '_> {
     }
 
     fn patterned(&mut self, event: &PatternedEvent<'_>) -> Option<Range<u64>> {
-        let range = self.1.find(event).map(|(low, form)| low..low.saturating_add(form.span));
+        let range = self.1.span(event);
         let far = range.is_some_and(|memory| self.0.within(&memory).is_empty());
         if event.space == Space::Global && !far {
             event.with_addresses(|event| self.access(event));

@@ -80,7 +80,7 @@ struct PromiseWatch<'w, 'a>(&'w PromiseObserver<'a>, Forms);
 impl Watch for PromiseWatch<'_, '_> {
     fn patterned(&mut self, event: &PatternedEvent<'_>) -> Option<Range<u64>> {
         let kept = |memory: Range<u64>| !self.0.concerns(&memory, event.access);
-        let range = self.1.find(event).map(|(low, form)| low..low.saturating_add(form.span));
+        let range = self.1.span(event);
         if event.space == Space::Global && !range.is_some_and(kept) {
             event.with_addresses(|event| self.access(event));
         }
