@@ -34,7 +34,7 @@ CLUSTER relaxed_good(int *p, int *out) {
 CLUSTER fenced_good(int *p, int *out) {
     p[rank()] = 1;
     asm volatile("fence.acq_rel.cluster;" ::: "memory");
-    ARRIVE;
+    ARRIVE_RELAXED;
     WAIT;
     out[rank()] = p[1 - rank()];
 }

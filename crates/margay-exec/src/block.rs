@@ -370,14 +370,24 @@ impl Group {
 
     /// Nothing of the group can ever run again.
     fn deadlock(&self, cx: &Cx<'_>) -> Box<Fault> {
-        let mut who = String::from("every thread waits: ");
+        self.stuck(cx, "every thread waits")
+    }
+
+    /// All that lives waits for shared memory, which nobody is left to change.
+    pub fn spins(&self, cx: &Cx<'_>) -> Box<Fault> {
+        self.stuck(cx, "every thread waits, some for shared memory that nobody is left to change")
+    }
+
+    /// The fault of a group that nothing can end, and who waits where in it.
+    fn stuck(&self, cx: &Cx<'_>, lead: &str) -> Box<Fault> {
+        let mut who = format!("{lead}: ");
         let mut first = None;
         let mut told = 0;
         for block in &self.blocks {
             for warp in &block.warps {
                 for f in &warp.fragments {
                     let (what, pc) = match f.state {
-                        State::Ready | State::Asleep { .. } => continue,
+                        State::Ready | State::Asleep { .. } => ("spins".to_owned(), f.pc),
                         State::Await => ("for lanes of its warp".to_owned(), f.pc),
                         State::Meet { needs } => {
                             (format!("for lanes {needs:#x} of its warp"), f.pc)
@@ -394,7 +404,7 @@ impl Group {
                             ("at the cluster's barrier".to_owned(), f.pc.saturating_sub(1))
                         }
                     };
-                    let place = cx.env.program.place(pc);
+                    let place = cx.env.program.place_near(pc);
                     if told < 8 {
                         let [x, y, z] = block.ctaid;
                         let _ = write!(

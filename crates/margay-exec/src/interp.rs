@@ -131,6 +131,8 @@ pub struct Cx<'a> {
     pub sleep: u64,
     /// Whether a clock was read since the scheduler last asked: time passes by itself.
     pub timed: bool,
+    /// Warps are kept out of compiled code, so that `extents` tell what they read.
+    pub interpreting: bool,
     pub warp_instructions: u64,
     pub thread_instructions: u64,
     pub counters: [u64; COUNTERS],
@@ -183,6 +185,7 @@ impl<'a> Cx<'a> {
             polls: 0,
             sleep: 0,
             timed: false,
+            interpreting: false,
             warp_instructions: 0,
             thread_instructions: 0,
             counters: [0; COUNTERS],

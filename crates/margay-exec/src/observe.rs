@@ -36,7 +36,7 @@ bitflags::bitflags! {
         const BLOCKS = 1 << 5;
         /// [`AccessEvent::values`].
         const VALUES = 1 << 6;
-        /// [`Watch::warp_sync`] and [`Watch::warp_barrier`].
+        /// [`Watch::warp_sync`], [`Watch::warp_barrier`] and [`Watch::mbarrier`].
         const WARP_SYNCS = 1 << 7;
         /// [`Watch::texture`].
         const TEXTURES = 1 << 8;
@@ -248,6 +248,18 @@ pub struct WarpSyncEvent<'a> {
     pub named: &'a [u32; 32],
 }
 
+/// Lanes do something to mbarrier objects: what, the instruction's [`margay_ir::MbarrierOp`] tells.
+#[derive(Clone, Copy, Debug)]
+pub struct MbarrierEvent<'a> {
+    pub at: EventPlace,
+    /// Not empty.
+    pub mask: u32,
+    /// Where each lane's object is, as in an access of shared memory.
+    pub addresses: &'a [u64; 32],
+    /// The operand of each lane.
+    pub operands: &'a [u32; 32],
+}
+
 /// Executions of a conditional branch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BranchSums {
@@ -421,6 +433,8 @@ pub trait Watch {
     fn warp_sync(&mut self, _event: &WarpSyncEvent<'_>) {}
     /// Lanes `mask` of a warp have met at `bar.warp.sync`.
     fn warp_barrier(&mut self, _at: EventPlace, _mask: u32) {}
+    /// An operation on mbarrier objects: before the accesses that it is made of, of a wait after them.
+    fn mbarrier(&mut self, _event: &MbarrierEvent<'_>) {}
     /// A call or a return has handed over an argument or a result: no instruction stores it.
     fn argument(&mut self, _event: &ArgumentEvent) {}
     fn fence(&mut self, _at: EventPlace, _mask: u32) {}

@@ -43,6 +43,9 @@ const MOST_BLOCKS: u64 = 1 << 16;
 /// A full card on which for so long nothing but polling happened has deadlocked.
 const STALL: Duration = Duration::from_secs(3);
 
+/// How long it is then looked at what the spinning threads read: longer than any of them sleeps.
+const PROOF: Duration = Duration::from_millis(200);
+
 /// Why a grid ends early.
 enum End {
     Fault(Box<Fault>),
@@ -362,6 +365,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
                         // From here on these say what the spinning threads read.
                         cx.extents.fill(Extent::default());
                         cx.timed = false;
+                        cx.interpreting = false;
                     } else {
                         if cx.timed || cx.extents.iter().any(|e| e.host) {
                             grid.outside.store(now, Ordering::Release);
@@ -376,6 +380,18 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
                             let who = stall_report(grid, spot.as_ref());
                             let fault = grid.fault(FaultKind::Deadlock { who }, spot);
                             grid.finish_early(End::Fault(fault));
+                        } else if seen.1.elapsed() > STALL && !cx.interpreting {
+                            cx.extents.fill(Extent::default());
+                            cx.timed = false;
+                            cx.interpreting = true;
+                        } else if seen.1.elapsed() > STALL + PROOF
+                            && !cx.timed
+                            && cx.extents.iter().all(|e| e.constant || e.lo >= e.hi)
+                        {
+                            // They wait for shared memory, which only they could change.
+                            if let Some(last) = begun.back() {
+                                grid.finish_early(End::Fault(last.group.spins(&cx)));
+                            }
                         }
                     }
                     std::thread::yield_now();

@@ -355,6 +355,7 @@ impl Warp {
             cx.fuel = quantum;
             let alone = self.orderly && !others && f.depth == 0;
             if alone
+                && !cx.interpreting
                 && !std::mem::take(&mut interpret)
                 && !is_followed(cx, self.index)
                 && let Some(entry) = jit::entry(cx, f.pc, f.mask)

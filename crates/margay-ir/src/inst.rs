@@ -251,6 +251,27 @@ pub enum BarOrder {
     Nothing,
 }
 
+/// What a thread does to an mbarrier object (PTX ISA, "mbarrier"), and what the operand of [`Op::Mbarrier`] is then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MbarrierOp {
+    /// Arrivals that each phase awaits.
+    Init,
+    /// Nothing.
+    Inval,
+    /// How often it arrives.
+    Arrive,
+    /// The same, with the promise that the phase does not end by it.
+    ArriveNoComplete,
+    /// How often it arrives and leaves for good.
+    ArriveDrop,
+    /// Bytes that the phase also awaits.
+    ExpectTx,
+    /// Bytes that have come.
+    CompleteTx,
+    /// 1 if the phase that it waits for was over.
+    Wait,
+}
+
 /// Where an argument or a result of a call lives on one side of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CallArg {
@@ -395,6 +416,10 @@ pub enum Attr {
     Fence {
         sem: Sem,
         scope: Scope,
+    },
+    Mbarrier {
+        op: MbarrierOp,
+        mem: MemAttr,
     },
     Call(Box<CallAttr>),
     Builtin(Builtin),

@@ -361,6 +361,7 @@ fn rename(
         | Attr::Redux(_)
         | Attr::Barrier { .. }
         | Attr::Fence { .. }
+        | Attr::Mbarrier { .. }
         | Attr::Builtin(_)
         | Attr::Syscall(_)
         | Attr::Texture(_)

@@ -50,6 +50,7 @@ pub enum AttrKind {
     Redux,
     Barrier,
     Fence,
+    Mbarrier,
     Call,
     Builtin,
     Syscall,
@@ -272,6 +273,7 @@ op_table! {
     BarRed   "bar.red"   [T]   [W Wo P]  {&[Ty::Pred, Ty::I32]} Barrier "block barrier with a reduction of a predicate: id, count, p"
     BarCluster "bar.cluster" [] []       {PRED}  Barrier "cluster barrier, arrive or wait"
     Fence    "fence"     []    []        {PRED}  Fence  "memory fence"
+    Mbarrier "mbarrier"  []    [D W]     {I32}   Mbarrier "for who checks programs: what the thread does to an mbarrier object, told before the accesses that do it (of a wait after), and its operand; nothing happens"
     NanoSleep "nanosleep" []   [W]       {I32}   None   "suspend for about so many nanoseconds"
 
     // Control that is not a terminator.

@@ -134,6 +134,8 @@ pub enum Cache {
     NonCoherent,
     /// `ldu`.
     Uniform,
+    /// None: the access is a part of an operation on an mbarrier object.
+    Mbarrier,
 }
 
 /// IEEE rounding direction.

@@ -328,6 +328,7 @@ impl Verifier<'_> {
             | Attr::Vote(_)
             | Attr::Shfl(_)
             | Attr::Fence { .. }
+            | Attr::Mbarrier { .. }
             | Attr::Builtin(_)
             | Attr::Syscall(_)
             | Attr::Texture(_)
@@ -550,6 +551,7 @@ pub const fn attr_kind(attr: &Attr) -> AttrKind {
         Attr::Redux(_) => AttrKind::Redux,
         Attr::Barrier { .. } => AttrKind::Barrier,
         Attr::Fence { .. } => AttrKind::Fence,
+        Attr::Mbarrier { .. } => AttrKind::Mbarrier,
         Attr::Call(_) => AttrKind::Call,
         Attr::Builtin(_) => AttrKind::Builtin,
         Attr::Syscall(_) => AttrKind::Syscall,

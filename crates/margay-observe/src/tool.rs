@@ -12,8 +12,8 @@ use margay_exec::launch::{LaunchConfig, LaunchFailure, LaunchStats, Machine};
 use margay_exec::mem::{AddressSpace, AllocationInfo};
 use margay_exec::observe::{
     AccessEvent, ArgumentEvent, BarrierEvent, BarrierRound, BlockEvent, BranchSums, EventPlace,
-    GroupedEvent, Interest, MarkedLines, NotedReads, Observer, PatternedEvent, TextureEvent,
-    WarpSyncEvent, Watch,
+    GroupedEvent, Interest, MarkedLines, MbarrierEvent, NotedReads, Observer, PatternedEvent,
+    TextureEvent, WarpSyncEvent, Watch,
 };
 use margay_exec::program::Program;
 
@@ -346,6 +346,9 @@ impl Watch for SeveralWatches<'_> {
     }
     fn warp_barrier(&mut self, at: EventPlace, mask: u32) {
         self.tell(Interest::WARP_SYNCS, |w| w.warp_barrier(at, mask));
+    }
+    fn mbarrier(&mut self, event: &MbarrierEvent<'_>) {
+        self.tell(Interest::WARP_SYNCS, |w| w.mbarrier(event));
     }
     fn argument(&mut self, event: &ArgumentEvent) {
         self.tell(Interest::ARGUMENTS, |w| w.argument(event));

@@ -509,6 +509,7 @@ impl Gen<'_> {
                 return true;
             }
             Op::CpAsyncCommit | Op::CpAsyncWait | Op::Prefetch => return true,
+            Op::Mbarrier if !self.options.watched.warp_syncs => return true,
             op if self.options.watched.warp_syncs && (waits(op) || op == Op::BarWarp) => {
                 if !self.all() {
                     // The handler may have to wait, and would report it again afterwards.

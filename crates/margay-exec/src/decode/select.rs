@@ -191,6 +191,13 @@ pub(super) fn instruction(
         | Op::BarWarp => warp_wide(d, f, inst),
         Op::Bar | Op::BarRed | Op::BarCluster => barrier_op(d, f, inst),
         Op::Fence => d.blank(f, plain::<special::Fence>(), inst.guard),
+        Op::Mbarrier => {
+            let Attr::Mbarrier { mem, .. } = inst.attr else { return wrong_attr(d, f, inst) };
+            let mut i = by_signature(d, f, inst, plain::<special::Mbarrier>())?;
+            i.imm = mem.offset as u64;
+            i.c = u32::from(mem.space == Space::Generic);
+            Ok(i)
+        }
         Op::NanoSleep => by_signature(d, f, inst, plain::<control::NanoSleep>()),
         Op::Call => call(d, f, inst),
         Op::Builtin => builtin(d, f, inst),

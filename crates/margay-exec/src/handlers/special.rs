@@ -10,7 +10,7 @@ use crate::fault::FaultKind;
 use crate::interp::Cx;
 use crate::lanes::{Flow, Handler, Inst, Kernel, Lane, WARP, active, plain, wide};
 use crate::mem::{LOCAL_WINDOW, SHARED_WINDOW};
-use crate::observe::Interest;
+use crate::observe::{Interest, MbarrierEvent};
 use crate::semantics::libdevice::{self, Plane, PlaneFn};
 
 /// A memory fence of any scope: the host's own strongest.
@@ -26,6 +26,44 @@ impl Kernel for Fence {
         }
         fence(Ordering::SeqCst);
         Flow::Next
+    }
+}
+
+/// What lanes do to an mbarrier object, for who watches.
+pub struct Mbarrier;
+impl Kernel for Mbarrier {
+    unsafe fn run(cx: &mut Cx<'_>, i: &Inst) -> Flow {
+        if cx.interest.contains(Interest::WARP_SYNCS) && cx.mask != 0 {
+            // SAFETY: operands were decoded for this frame.
+            unsafe { tell_mbarrier(cx, i) };
+        }
+        Flow::Next
+    }
+}
+
+/// # Safety
+/// `i` is an [`Mbarrier`] of this frame.
+#[cold]
+unsafe fn tell_mbarrier(cx: &mut Cx<'_>, i: &Inst) {
+    let (mut addresses, mut operands) = ([0; WARP], [0; WARP]);
+    let window = if i.c == 0 { 0 } else { cx.env.shared_window };
+    let mut mask = cx.mask;
+    for l in active(cx.mask) {
+        // SAFETY: by the contract.
+        unsafe {
+            addresses[l] = cx.double(i.a, l).wrapping_add(i.imm).wrapping_sub(window);
+            operands[l] = cx.word(i.b, l);
+        }
+        // The access itself says that this is not shared memory.
+        if addresses[l] >= SHARED_WINDOW {
+            mask &= !(1 << l);
+        }
+    }
+    let at = cx.event_at(cx.env.program.pc_of(i));
+    if let Some(watch) = &mut cx.watch
+        && mask != 0
+    {
+        watch.mbarrier(&MbarrierEvent { at, mask, addresses: &addresses, operands: &operands });
     }
 }
 

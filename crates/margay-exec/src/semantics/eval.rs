@@ -201,6 +201,7 @@ pub fn eval(op: Op, ty: Ty, from: Ty, attr: &Attr, srcs: &[u64]) -> Option<u64> 
         | Op::BarRed
         | Op::BarCluster
         | Op::Fence
+        | Op::Mbarrier
         | Op::NanoSleep
         | Op::Call
         | Op::Builtin

@@ -127,6 +127,7 @@ pub const fn effect(op: Op) -> Effect {
         | Op::Alloca
         | Op::StackRestore
         | Op::Fence
+        | Op::Mbarrier
         | Op::NanoSleep
         | Op::Call
         | Op::Syscall

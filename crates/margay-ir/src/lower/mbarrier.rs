@@ -6,6 +6,9 @@
 //! (signed) in 40 to 60, and the parity of the phase in bit 63. An operation reads the object, works
 //! out the next one and swaps it in, again and again until nobody came between (PTX ISA, "mbarrier").
 //!
+//! Before each such sequence (of a wait after it) [`Op::Mbarrier`] says what it is, for who checks programs; the accesses
+//! themselves are marked with [`Cache::Mbarrier`].
+//!
 //! `try_wait` does not suspend: it answers at once, which its callers' loops allow for. Asynchronous
 //! copies are complete when they are issued.
 
@@ -54,8 +57,9 @@ pub(super) fn lower(
         "init" => l.mbarrier_init(inst, m),
         "inval" => {
             // The memory may be used for something else from now on: nothing has to happen.
-            l.mbarrier_at(inst, m, 0)?;
+            let barrier = l.mbarrier_at(inst, m, 0)?;
             m.next_type();
+            l.tell_mbarrier(&barrier, MbarrierOp::Inval, Value::Imm(0));
             Ok(())
         }
         "arrive" => l.mbarrier_arrive(inst, m, false),
@@ -63,12 +67,19 @@ pub(super) fn lower(
         "expect_tx" | "complete_tx" => {
             let barrier = l.mbarrier_at(inst, m, 0)?;
             m.next_type();
-            let mut tx = l.src_at(inst, 1, ScalarType::U32)?;
-            if name == "complete_tx" {
-                tx = l.value(Op::Neg, Ty::I32, &[tx], Attr::None);
-            }
+            let bytes = l.src_at(inst, 1, ScalarType::U32)?;
+            let (op, tx) = match name {
+                "expect_tx" => (MbarrierOp::ExpectTx, bytes),
+                _ => {
+                    let less = l.value(Op::Neg, Ty::I32, &[bytes], Attr::None);
+                    (MbarrierOp::CompleteTx, less)
+                }
+            };
             let change = Change { arrive: Value::Imm(0), drop: false, tx };
-            l.branch_if_guarded(|l| l.mbarrier_change(&barrier, change, None));
+            l.branch_if_guarded(|l| {
+                l.tell_mbarrier(&barrier, op, bytes);
+                l.mbarrier_change(&barrier, change, None);
+            });
             Ok(())
         }
         "test_wait" | "try_wait" => l.mbarrier_wait(inst, m),
@@ -124,10 +135,16 @@ impl Lower<'_, '_> {
             signed: false,
             sem,
             scope,
-            cache: Cache::Default,
+            cache: Cache::Mbarrier,
             offset: place.offset,
         };
         Ok(Barrier { base: place.base, mem })
+    }
+
+    /// For who checks programs.
+    fn tell_mbarrier(&mut self, barrier: &Barrier, op: MbarrierOp, operand: Value) {
+        let attr = Attr::Mbarrier { op, mem: barrier.mem };
+        self.emit(Op::Mbarrier, Ty::I32, &[], &[barrier.base, operand], attr);
     }
 
     fn field(&mut self, op: Op, object: Value, at: u64, bits: u64) -> Value {
@@ -139,10 +156,12 @@ impl Lower<'_, '_> {
         let barrier = self.mbarrier_at(inst, m, 0)?;
         m.next_type();
         let count = self.src_at(inst, 1, ScalarType::U32)?;
+        self.tell_mbarrier(&barrier, MbarrierOp::Init, count);
         let count = self.value_from(Op::ZExt, Ty::I64, Ty::I32, &[count], Attr::None);
         let expected = self.value(Op::Shl, Ty::I64, &[count, Value::Imm(EXPECTED_AT)], Attr::None);
         let object = self.value(Op::Or, Ty::I64, &[count, expected], Attr::None);
-        let mem = MemAttr { sem: Sem::Relaxed, ..barrier.mem };
+        // No atomic operation: others have to be kept from the object until it is there.
+        let mem = MemAttr { sem: Sem::Weak, ..barrier.mem };
         self.emit(Op::St, Ty::I64, &[], &[barrier.base, object], Attr::Mem(mem));
         Ok(())
     }
@@ -155,7 +174,7 @@ impl Lower<'_, '_> {
     ) -> Lowered {
         let expect_tx = word(inst, m, "expect_tx");
         // A promise that the phase does not end here; whether it does is seen all the same.
-        m.take("noComplete");
+        let completes = !m.take("noComplete");
         let barrier = self.mbarrier_at(inst, m, 1)?;
         m.next_type();
         let operand = match inst.operands.len() {
@@ -171,7 +190,18 @@ impl Lower<'_, '_> {
             OperandKind::Sink => None,
             _ => Some(self.dst(state, ScalarType::B64)?),
         };
-        self.branch_if_guarded(|l| l.mbarrier_change(&barrier, change, dst));
+        let op = match (drop, completes) {
+            (true, _) => MbarrierOp::ArriveDrop,
+            (false, true) => MbarrierOp::Arrive,
+            (false, false) => MbarrierOp::ArriveNoComplete,
+        };
+        self.branch_if_guarded(|l| {
+            if expect_tx {
+                l.tell_mbarrier(&barrier, MbarrierOp::ExpectTx, change.tx);
+            }
+            l.tell_mbarrier(&barrier, op, change.arrive);
+            l.mbarrier_change(&barrier, change, dst);
+        });
         Ok(())
     }
 
@@ -245,7 +275,11 @@ impl Lower<'_, '_> {
         let differ = self.value(Op::Xor, Ty::I64, &[object, waited], Attr::None);
         let dst = self.dst_at(inst, 0, ScalarType::Pred)?;
         let srcs = [differ, Value::Imm(0)];
-        self.emit(Op::ICmp, Ty::I64, &[dst], &srcs, Attr::IntCmp(IntCmp::LtS));
+        let over = self.value_in(Class::P, Op::ICmp, Ty::I64, &srcs, Attr::IntCmp(IntCmp::LtS));
+        let choice = [Value::Imm(1), Value::Imm(0), over];
+        let told = self.value(Op::Select, Ty::I32, &choice, Attr::None);
+        self.tell_mbarrier(&Barrier { mem, ..barrier }, MbarrierOp::Wait, told);
+        self.mov(Ty::Pred, dst, over);
         Ok(())
     }
 
@@ -264,6 +298,7 @@ impl Lower<'_, '_> {
     pub(super) fn complete_bytes(&mut self, barrier: &Barrier, bytes: u32) {
         let tx = Value::Imm(u64::from(bytes.wrapping_neg()));
         let change = Change { arrive: Value::Imm(0), drop: false, tx };
+        self.tell_mbarrier(barrier, MbarrierOp::CompleteTx, Value::Imm(u64::from(bytes)));
         self.mbarrier_change(barrier, change, None);
     }
 
@@ -277,10 +312,16 @@ impl Lower<'_, '_> {
         let arrives = m.take("noinc");
         let barrier = self.mbarrier_at(inst, m, 0)?;
         m.next_type();
-        if arrives {
-            let change = Change { arrive: Value::Imm(1), drop: false, tx: Value::Imm(0) };
-            self.branch_if_guarded(|l| l.mbarrier_change(&barrier, change, None));
+        if !arrives {
+            // An operation on the object all the same.
+            self.tell_mbarrier(&barrier, MbarrierOp::ExpectTx, Value::Imm(0));
+            return Ok(());
         }
+        let change = Change { arrive: Value::Imm(1), drop: false, tx: Value::Imm(0) };
+        self.branch_if_guarded(|l| {
+            l.tell_mbarrier(&barrier, MbarrierOp::Arrive, change.arrive);
+            l.mbarrier_change(&barrier, change, None);
+        });
         Ok(())
     }
 }
@@ -296,34 +337,35 @@ mod tests {
         check(
             "mbarrier.arrive.shared.b64 %d0, [s];",
             expect![[r#"
-            b0:
-              %0 = addr {var=2}
-              br b1
-            b1:
-              %2 = ld.i64 {shared relaxed cta} %0
-              %3 = bfe.u.i64 %2, 0x0, 0x14
-              %4 = bfe.u.i64 %2, 0x14, 0x14
-              %5 = bfe.s.i64 %2, 0x28, 0x15
-              %6 = and.i64 %2, 0x8000000000000000
-              %7 = zext.i64.i32 0x1
-              %8 = sext.i64.i32 0x0
-              %9 = sub.i64 %3, %7
-              %10 = add.i64 %5, %8
-              %11 = or.i64 %9, %10
-              %12 = icmp.i64 {eq} %11, 0x0
-              %13 = select.i64 %4, %9, %12
-              %14 = select.i64 0x8000000000000000, 0x0, %12
-              %15 = xor.i64 %6, %14
-              %16 = bfi.i64 %13, %15, 0x0, 0x14
-              %17 = bfi.i64 %4, %16, 0x14, 0x14
-              %18 = bfi.i64 %10, %17, 0x28, 0x15
-              %19 = atom.i64 {cas shared acq_rel cta} %0, %2, %18
-              %20 = icmp.i64 {eq} %19, %2
-              condbr %20, b2, b1
-            b2:
-              %1 = mov.i64 %2
-              exit
-        "#]],
+                b0:
+                  %0 = addr {var=2}
+                  mbarrier {arrive shared acq_rel cta mbarrier} %0, 0x1
+                  br b1
+                b1:
+                  %2 = ld.i64 {shared relaxed cta mbarrier} %0
+                  %3 = bfe.u.i64 %2, 0x0, 0x14
+                  %4 = bfe.u.i64 %2, 0x14, 0x14
+                  %5 = bfe.s.i64 %2, 0x28, 0x15
+                  %6 = and.i64 %2, 0x8000000000000000
+                  %7 = zext.i64.i32 0x1
+                  %8 = sext.i64.i32 0x0
+                  %9 = sub.i64 %3, %7
+                  %10 = add.i64 %5, %8
+                  %11 = or.i64 %9, %10
+                  %12 = icmp.i64 {eq} %11, 0x0
+                  %13 = select.i64 %4, %9, %12
+                  %14 = select.i64 0x8000000000000000, 0x0, %12
+                  %15 = xor.i64 %6, %14
+                  %16 = bfi.i64 %13, %15, 0x0, 0x14
+                  %17 = bfi.i64 %4, %16, 0x14, 0x14
+                  %18 = bfi.i64 %10, %17, 0x28, 0x15
+                  %19 = atom.i64 {cas shared acq_rel cta mbarrier} %0, %2, %18
+                  %20 = icmp.i64 {eq} %19, %2
+                  condbr %20, b2, b1
+                b2:
+                  %1 = mov.i64 %2
+                  exit
+            "#]],
         );
     }
 
@@ -334,23 +376,31 @@ mod tests {
             expect![[r#"
                 b0:
                   %0 = addr {var=2}
+                  mbarrier {init shared acq_rel cta mbarrier} %0, 0x20
                   %1 = zext.i64.i32 0x20
                   %2 = shl.i64 %1, 0x14
                   %3 = or.i64 %1, %2
-                  st.i64 {shared relaxed cta} %0, %3
+                  st.i64 {shared relaxed cta mbarrier} %0, %3
                   %4 = addr {var=2}
-                  %6 = ld.i64 {shared acquire cta} %4
+                  %6 = ld.i64 {shared acquire cta mbarrier} %4
                   %7 = xor.i64 %6, %5
-                  %8 = icmp.i64 {lt.s} %7, 0x0
-                  %9 = addr {var=2}
-                  %11 = zext.i64.i32 %10
-                  %12 = shl.i64 %11, 0x3f
-                  %13 = ld.i64 {shared acquire cta} %9
-                  %14 = xor.i64 %13, %12
-                  %8 = icmp.i64 {lt.s} %14, 0x0
-                  %15 = bfe.u.i64 %5, 0x0, 0x14
-                  %10 = trunc.i32.i64 %15
-                  %16 = addr {var=2}
+                  %9 = icmp.i64 {lt.s} %7, 0x0
+                  %10 = select.i32 0x1, 0x0, %9
+                  mbarrier {wait shared acquire cta mbarrier} %4, %10
+                  %8 = mov.pred %9
+                  %11 = addr {var=2}
+                  %13 = zext.i64.i32 %12
+                  %14 = shl.i64 %13, 0x3f
+                  %15 = ld.i64 {shared acquire cta mbarrier} %11
+                  %16 = xor.i64 %15, %14
+                  %17 = icmp.i64 {lt.s} %16, 0x0
+                  %18 = select.i32 0x1, 0x0, %17
+                  mbarrier {wait shared acquire cta mbarrier} %11, %18
+                  %8 = mov.pred %17
+                  %19 = bfe.u.i64 %5, 0x0, 0x14
+                  %12 = trunc.i32.i64 %19
+                  %20 = addr {var=2}
+                  mbarrier {inval shared acq_rel cta mbarrier} %20, 0x0
                   exit
             "#]],
         );

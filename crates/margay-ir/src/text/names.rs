@@ -3,7 +3,7 @@
 //! directions.
 
 use crate::inst::{
-    AtomOp, BarKind, BarOrder, FloatCmp, IntCmp, ReduxOp, ShflMode, Sreg, Syscall, VoteMode,
+    AtomOp, BarKind, BarOrder, FloatCmp, IntCmp, MbarrierOp, ReduxOp, ShflMode, Sreg, Syscall, VoteMode,
 };
 use crate::module::Linkage;
 use crate::types::{Cache, Class, Round, Scope, Sem, Space, Ty};
@@ -41,7 +41,7 @@ words! {
     Scope { Cta "cta" Cluster "cluster" Gpu "gpu" Sys "sys" }
     Cache {
         Default "default" Ca "ca" Cg "cg" Cs "cs" Lu "lu" Cv "cv" Wb "wb" Wt "wt"
-        NonCoherent "nc" Uniform "ldu"
+        NonCoherent "nc" Uniform "ldu" Mbarrier "mbarrier"
     }
     Round { Nearest "rn" NearestAway "rna" Zero "rz" Down "rm" Up "rp" }
     IntCmp {
@@ -61,6 +61,10 @@ words! {
     BarKind {
         Sync "sync" Arrive "arrive" Wait "wait"
         RedPopc "popc" RedAnd "and" RedOr "or"
+    }
+    MbarrierOp {
+        Init "init" Inval "inval" Arrive "arrive" ArriveNoComplete "arrive.no_complete"
+        ArriveDrop "arrive_drop" ExpectTx "expect_tx" CompleteTx "complete_tx" Wait "wait"
     }
     BarOrder { All "all" Shared "shared" Global "global" Nothing "nothing" }
     Syscall {

@@ -186,6 +186,9 @@ fn attr(c: &mut Cursor, kind: AttrKind) -> Parsed<Attr> {
         AttrKind::Fence => {
             Attr::Fence { sem: c.variant("an ordering")?, scope: c.variant("a scope")? }
         }
+        AttrKind::Mbarrier => {
+            Attr::Mbarrier { op: c.variant("an operation on an mbarrier")?, mem: mem_attr(c)? }
+        }
         AttrKind::Call => Attr::Call(Box::new(call_attr(c)?)),
         AttrKind::Builtin => {
             let name = c.any_word()?;

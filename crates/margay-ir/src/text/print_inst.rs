@@ -181,6 +181,9 @@ fn attr_words(attr: &Attr) -> Words {
         Attr::Fence { sem, scope } => {
             w.word(sem.word()).word(scope.word());
         }
+        Attr::Mbarrier { op, mem } => {
+            w.word(op.word()).mem(mem);
+        }
         Attr::Call(call) => {
             match call.callee {
                 Callee::Direct(id) => w.value("fn", id.0),

@@ -75,6 +75,10 @@ fn attrs(kind: AttrKind) -> Vec<Attr> {
             Attr::Barrier { kind: BarKind::Arrive, aligned: true, orders: BarOrder::Shared },
         ],
         AttrKind::Fence => vec![Attr::Fence { sem: Sem::SeqCst, scope: Scope::Cta }],
+        AttrKind::Mbarrier => vec![
+            Attr::Mbarrier { op: MbarrierOp::Wait, mem: plain },
+            Attr::Mbarrier { op: MbarrierOp::ArriveNoComplete, mem: full },
+        ],
         AttrKind::Call => vec![
             Attr::Call(Box::new(CallAttr {
                 callee: Callee::Direct(FuncId(3)),

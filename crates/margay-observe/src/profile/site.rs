@@ -54,6 +54,7 @@ impl Site {
             | ir::Attr::Redux(_)
             | ir::Attr::Barrier { .. }
             | ir::Attr::Fence { .. }
+            | ir::Attr::Mbarrier { .. }
             | ir::Attr::Call(_)
             | ir::Attr::Builtin(_)
             | ir::Attr::Syscall(_)
@@ -178,7 +179,7 @@ pub fn cache_of(name: Option<&str>) -> CacheOperator {
 
 fn cache(cache: ir::Cache) -> CacheOperator {
     match cache {
-        ir::Cache::Default => CacheOperator::Default,
+        ir::Cache::Default | ir::Cache::Mbarrier => CacheOperator::Default,
         ir::Cache::Ca => CacheOperator::Ca,
         ir::Cache::Cg => CacheOperator::Cg,
         ir::Cache::Cs => CacheOperator::Cs,

@@ -100,6 +100,7 @@ pub fn class(inst: &Inst) -> Option<&'static str> {
         | Op::StackRestore
         | Op::Sreg
         | Op::NanoSleep
+        | Op::Mbarrier
         | Op::Trap
         | Op::Brkpt
         | Op::Unsupported

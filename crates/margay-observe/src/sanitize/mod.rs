@@ -11,6 +11,7 @@ mod form;
 mod host;
 mod indices;
 pub mod init;
+mod mbarrier;
 pub mod memory;
 pub mod promises;
 pub mod race;

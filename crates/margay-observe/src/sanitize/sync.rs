@@ -5,21 +5,23 @@
 //! conditional code only if the condition is the same in the whole block; each lane of a `.sync` op
 //! must be in its own member mask, and all lanes that the mask names must execute the op with that mask.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use margay_exec::fault::FaultKind;
+use margay_exec::fault::{Access, FaultKind};
 use margay_exec::launch::LaunchFailure;
 use margay_exec::observe::{
-    AccessEvent, BarrierEvent, BarrierRound, BlockEvent, EventPlace, Interest, Observer,
-    WarpSyncEvent, Watch,
+    AccessEvent, BarrierEvent, BarrierRound, BlockEvent, EventPlace, Interest, MbarrierEvent,
+    Observer, WarpSyncEvent, Watch,
 };
 use margay_exec::program::Code;
-use margay_ir::{Attr, BarKind};
+use margay_ir::{Attr, BarKind, MbarrierOp, Op, Space};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::finding::{Actor, Check, Finding, Severity};
+use super::mbarrier::{Mbarriers, Misuse, Object, is_part};
 use super::view::View;
 use crate::words::Words;
 
@@ -38,6 +40,10 @@ pub struct SyncObserver<'a> {
     arrives: bool,
     /// Lanes of each warp of a block that have arrived at the cluster's barrier and not waited there since.
     arrived: Mutex<HashMap<(u32, u32), u32>>,
+    /// What the program's mbarriers hold, if it has any.
+    mbarriers: Option<Mutex<Mbarriers>>,
+    /// Addresses in the code of accesses that operations on them are made of.
+    parts_of: HashSet<u32>,
 }
 
 /// Lanes by a barrier's line and column, and the warp.
@@ -73,7 +79,16 @@ impl<'a> SyncObserver<'a> {
             }
             Some(Code::Term(_) | Code::Nothing) | None => false,
         };
+        let code = || (0..view.program.code_len()).map(|pc| (pc, view.program.instruction(pc)));
+        let insts = || {
+            code().filter_map(|(pc, view)| match view?.code {
+                Code::Inst(inst) => Some((pc, inst)),
+                Code::Term(_) | Code::Nothing => None,
+            })
+        };
         SyncObserver {
+            mbarriers: insts().any(|(_, i)| i.op == Op::Mbarrier).then(Mutex::default),
+            parts_of: insts().filter(|(_, i)| is_part(&i.attr)).map(|(pc, _)| pc).collect(),
             arrived: Mutex::default(),
             arrives: (0..view.program.code_len()).any(arrives),
             rounds: Mutex::default(),
@@ -201,6 +216,78 @@ impl<'a> SyncObserver<'a> {
         self.report("sync/cluster-barrier", message.to_owned(), cure, vec![here]);
     }
 
+    /// Lanes do something to mbarriers, one lane after the other.
+    fn mbarrier(&self, event: &MbarrierEvent<'_>) {
+        let Some(Code::Inst(inst)) = self.view.program.instruction(event.at.pc).map(|i| i.code)
+        else {
+            return;
+        };
+        let (Some(mbarriers), &Attr::Mbarrier { op, .. }) = (&self.mbarriers, &inst.attr) else {
+            return;
+        };
+        let block = self.view.linear(event.at.ctaid);
+        let mut wrong: SmallVec<[(u32, Misuse); 1]> = SmallVec::new();
+        let mut all = mbarriers.lock();
+        for lane in (0..32).filter(|lane| event.mask >> lane & 1 != 0) {
+            let place = self.view.shared_owner(block, event.addresses[lane as usize]);
+            let what = (op, event.operands[lane as usize]);
+            if let Err(misuse) = all.execute(place, what, (event.at, lane)) {
+                wrong.push((lane, misuse));
+            }
+        }
+        drop(all);
+        for (lane, misuse) in wrong {
+            let (code, message, cure) = misuse.tell();
+            let action = match op {
+                MbarrierOp::Init => "init",
+                MbarrierOp::Inval => "inval",
+                MbarrierOp::Wait => "wait",
+                MbarrierOp::ExpectTx => "expect_tx",
+                MbarrierOp::CompleteTx => "complete_tx",
+                MbarrierOp::Arrive | MbarrierOp::ArriveNoComplete | MbarrierOp::ArriveDrop => {
+                    "arrive"
+                }
+            };
+            let mut actors = vec![self.actor(action, event.at, lane)];
+            if let Misuse::Again(first) = misuse {
+                actors.push(self.initialiser(&first));
+            }
+            self.report(code, message, cure, actors);
+        }
+    }
+
+    fn initialiser(&self, object: &Object) -> Actor {
+        self.actor("init", object.at, object.lane)
+    }
+
+    /// An access of shared memory: of an mbarrier only as a part of an operation on it.
+    fn mbarrier_access(&self, event: &AccessEvent<'_>) {
+        let Some(mbarriers) = &self.mbarriers else { return };
+        if self.parts_of.contains(&event.at.pc) {
+            return;
+        }
+        let block = self.view.linear(event.at.ctaid);
+        let all = mbarriers.lock();
+        let hit = (0..32).filter(|lane| event.mask >> lane & 1 != 0).find_map(|lane| {
+            let (owner, at) = self.view.shared_owner(block, event.addresses[lane as usize]);
+            let object = all.in_range(owner, at..at.saturating_add(u64::from(event.bytes)))?;
+            Some((lane, object))
+        });
+        drop(all);
+        let Some((lane, object)) = hit else { return };
+        let action = match event.access {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::Atomic => "atomic",
+        };
+        let message = "memory that holds a barrier is accessed by something else than the barrier's operations";
+        let cure = "keep barriers apart from data; end a barrier's use (mbarrier.inval) before its memory is used \
+                    for something else";
+        let here = self.actor(action, event.at, lane);
+        let actors = vec![here, self.initialiser(&object)];
+        self.report("sync/mbarrier-access", message.to_owned(), cure, actors);
+    }
+
     fn barrier_name(&self) -> &'static str {
         self.view.words.say("__syncthreads()", "barrier()")
     }
@@ -213,10 +300,15 @@ impl Observer for SyncObserver<'_> {
 
     /// Code runs no lanes while others of their warp wait at a barrier, unless they only arrive there.
     fn compiled(&self) -> Interest {
-        match self.arrives {
+        match self.arrives || self.mbarriers.is_some() {
             true => self.interest(),
             false => self.interest() - Interest::ACCESSES,
         }
+    }
+
+    /// mbarriers are in shared memory.
+    fn is_quiet(&self, _memory: Range<u64>) -> bool {
+        !self.arrives
     }
 
     fn worker(&self) -> Box<dyn Watch + '_> {
@@ -258,8 +350,15 @@ fn lowest(mask: u32) -> u32 {
 }
 
 impl Watch for SyncWatch<'_, '_> {
+    fn is_settled(&mut self, _ctaid: [u32; 3], _warp: u32) -> bool {
+        !self.all.arrives
+    }
+
     /// Lanes that do something else while others of their warp wait are no early leavers.
     fn access(&mut self, event: &AccessEvent<'_>) {
+        if event.space == Space::Shared {
+            self.all.mbarrier_access(event);
+        }
         if !self.all.parts.load(Ordering::Relaxed) {
             return;
         }
@@ -345,7 +444,14 @@ impl Watch for SyncWatch<'_, '_> {
         let id = self.all.view.linear(block.ctaid);
         self.all.rounds.lock().remove(&id);
         self.all.regulars.lock().remove(&id);
+        if let Some(mbarriers) = &self.all.mbarriers {
+            mbarriers.lock().block_ends(id);
+        }
         self.all.arrived.lock().retain(|(of, _), _| *of != id);
+    }
+
+    fn mbarrier(&mut self, event: &MbarrierEvent<'_>) {
+        self.all.mbarrier(event);
     }
 
     fn warp_sync(&mut self, event: &WarpSyncEvent<'_>) {

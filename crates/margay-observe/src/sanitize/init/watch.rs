@@ -15,6 +15,7 @@ use margay_ir::{Attr, Inst, Op, Space, Term, Ty, Value};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
+use super::super::mbarrier::is_part;
 use super::calls::Lives;
 use super::memory::{Bits, Globals};
 use super::state::{Key, Origin, State};
@@ -583,6 +584,8 @@ impl InitWatch<'_, '_> {
         .max(1) as u32;
         let mut loaded: Vec<Taint> = vec![[0; 32]; elements as usize];
         let (mut seen, mut origin) = (0, None);
+        // Who uses an mbarrier that is none is told by synccheck.
+        let opaque = is_part(&inst.attr);
         for p in taken {
             seen |= p.mask;
             let each = (p.bytes / elements).max(1);
@@ -620,7 +623,10 @@ impl InitWatch<'_, '_> {
                         let here = start + u64::from(done);
                         match (inst.op, p.access) {
                             (Op::Ld, _) => {
-                                let bits = self.unwritten(state, p, thread, here, part);
+                                let bits = match opaque {
+                                    true => 0,
+                                    false => self.unwritten(state, p, thread, here, part),
+                                };
                                 if bits != 0 {
                                     origin.get_or_insert(Origin {
                                         pc,
@@ -632,7 +638,7 @@ impl InitWatch<'_, '_> {
                             }
                             (Op::Atom | Op::AtomWide, _) => {
                                 let bits = self.unwritten(state, p, thread, here, part);
-                                if bits != 0 {
+                                if bits != 0 && !opaque {
                                     let origin = Origin { pc, space: p.space, address: here };
                                     self.report(Use::Atomic, at, pc, lane, origin);
                                 }

@@ -734,6 +734,17 @@ impl Block {
         known
     }
 
+    /// The same for an arrival that releases nothing by itself: what fences before it stand for.
+    pub fn cluster_fenced(&self, warp: u16, mask: u32) -> Knowledge {
+        let mut known = Knowledge::default();
+        for (lane, fenced) in &self.warps[warp as usize].fenced {
+            if mask >> lane & 1 != 0 && fenced.scope != Scope::Cta {
+                known.join(&fenced.known);
+            }
+        }
+        known
+    }
+
     /// A warp waits at the cluster's barrier in a round: [`Block::cluster_joins`] is due before it goes on.
     pub fn cluster_wait(&mut self, warp: u16, round: usize) {
         self.waits.push((warp, round));

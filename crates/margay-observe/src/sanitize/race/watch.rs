@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 
 use super::cluster::Cluster;
 use super::look::{Look, Then};
-use super::order::{Block, Knowledge, Stamps, Strong, SyncVariable, Thread, Time};
+use super::order::{Block, Stamps, Strong, SyncVariable, Thread, Time};
 use super::page::Page;
 use super::quick::Quick;
 use super::report::Pair;
@@ -638,7 +638,7 @@ impl RaceWatch<'_, '_> {
                     for (round, lanes) in cluster.arrive(block, warp, event.mask) {
                         let known = match releases {
                             true => state.clock.cluster_arrive(warp, lanes, &self.all.time),
-                            false => Knowledge::default(),
+                            false => state.clock.cluster_fenced(warp, lanes),
                         };
                         cluster.release(round, &known);
                     }
