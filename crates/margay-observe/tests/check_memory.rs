@@ -178,7 +178,30 @@ fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             ),
             all,
             BYTES,
-            33.0,
+            8.0,
+        ),
+        (
+            "bytes anywhere counted up",
+            format!(
+                "mul.lo.u32 %r3, %r3, 2654435761; and.b32 %r3, %r3, {}; {a1} ld.global.u8 %r6, [%rd5]; \
+                 add.u32 %r6, %r6, 1; st.global.u8 [%rd5], %r6;",
+                BYTES - 1
+            ),
+            all,
+            BYTES,
+            8.0,
+        ),
+        // Each byte keeps who wrote it and who read it since.
+        (
+            "bytes anywhere written and read",
+            format!(
+                "mul.lo.u32 %r3, %r3, 2654435761; and.b32 %r3, %r3, {}; {a1} st.global.u8 [%rd5], %r3; \
+                 ld.global.u8 %r6, [%rd5];",
+                BYTES - 1
+            ),
+            all,
+            BYTES,
+            12.0,
         ),
         ("a byte histogram", histogram, 128, SHARED, 8.0),
     ]

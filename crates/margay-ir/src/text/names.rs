@@ -3,7 +3,8 @@
 //! directions.
 
 use crate::inst::{
-    AtomOp, BarKind, BarOrder, FloatCmp, IntCmp, MbarrierOp, ReduxOp, ShflMode, Sreg, Syscall, VoteMode,
+    AtomOp, BarKind, BarOrder, FloatCmp, IntCmp, MbarrierOp, ReduxOp, ShflMode, Sreg, Syscall,
+    VoteMode,
 };
 use crate::module::Linkage;
 use crate::types::{Cache, Class, Round, Scope, Sem, Space, Ty};

@@ -162,7 +162,10 @@ impl Misuse {
             ),
             Misuse::Count(n) => (
                 "sync/mbarrier-count",
-                format!("a barrier is initialised for {n} arrivals: 1 to {} can be awaited", COUNTS - 1),
+                format!(
+                    "a barrier is initialised for {n} arrivals: 1 to {} can be awaited",
+                    COUNTS - 1
+                ),
                 "initialise it with the number of threads that arrive in each phase",
             ),
             Misuse::TooMany { arrives: 0, .. } => (

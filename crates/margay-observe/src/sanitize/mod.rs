@@ -216,6 +216,8 @@ impl Tool for Checks {
             return None;
         }
         self.launches.fetch_add(1, Ordering::Relaxed);
+        // It may be killed before this one ends.
+        self.write_lately();
         self.watched.lock().insert(std::ptr::from_ref(launch) as usize);
         let mut observers: Vec<Box<dyn Observer + 'a>> = Vec::new();
         let written = Written::of(launch.program, launch.config, launch.memory);

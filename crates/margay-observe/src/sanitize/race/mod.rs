@@ -6,10 +6,11 @@
 //! The verdict does not depend on which access came first, nor on whether the two threads really
 //! met: only on how barriers, fences and strong accesses ordered them.
 //!
-//! Limits: what runs at the same time in other streams, and plain accesses of the host, are not
-//! seen; a copy by `cp.async` counts as done when it is issued.
+//! Limits: what runs at the same time in other streams is compared elsewhere ([`super::streams`]), and what the host
+//! accesses too ([`super::host`]); a copy by `cp.async` counts as done when it is issued.
 
 mod cluster;
+mod far;
 mod look;
 pub mod order;
 mod packed;

@@ -8,6 +8,8 @@ use super::shadow::{Cell, Mark};
 
 /// Marks that a page has numbers for, at most: with more of them, cells as they are take less.
 pub const MOST_MARKS: usize = 1280;
+/// The same of pages with cells of bytes, which marks of the launch do for.
+pub const FAR_MARKS: usize = 256;
 /// Of those that have a number at all, as 5 of 16 bits are the lane.
 const NUMBERS: usize = 1 << 11;
 /// Marks that a table makes room for at once.

@@ -5,9 +5,13 @@
 //!   be accessed by itself, has another.
 //! - Else there is a cell for each word, and once less than a word is accessed, for each byte: 6 bytes each, with the
 //!   page's table of marks ([`super::packed`]), as what the lanes of a warp do at once differs little.
-//! - Where too many different marks meet in a page, cells are kept as they are: 32 bytes each. Words do so first.
+//! - Where too many different marks meet in a page, cells of bytes go by marks of the whole launch ([`super::far`]).
+//!   Where those are too many, too, and for words, cells are kept as they are: 32 bytes each. Words do so first.
 
-use super::packed::{MOST_MARKS, Marks, Packed, Uses};
+use std::sync::Arc;
+
+use super::far::{Far, Ledger};
+use super::packed::{FAR_MARKS, MOST_MARKS, Marks, Packed, Uses};
 use super::shadow::{Cell, Mark, PAGE};
 
 /// Bytes of a line.
@@ -113,11 +117,12 @@ enum Line {
     Row,
     Words(Box<Packed<WORDS>>),
     Bytes(Box<Packed<BYTES>>),
+    FarBytes(Box<Far>),
     PlainWords(Box<[Cell; WORDS]>),
     PlainBytes(Box<[Cell; BYTES]>),
 }
 
-const BYTES: usize = LINE as usize;
+pub(super) const BYTES: usize = LINE as usize;
 
 /// What a page takes if its words are accessed in ever other ways.
 pub const USUAL_BYTES: u64 =
@@ -133,7 +138,11 @@ pub struct Page {
     /// Words are kept as they are: they have met too many different marks, or that was asked for.
     plain_words: bool,
     starts_plain: bool,
+    /// Bytes are kept by the launch's ledger.
+    far: bool,
     bytes: u64,
+    /// Of the launch; none of shared memory.
+    ledger: Option<Arc<Ledger>>,
 }
 
 impl Page {
@@ -141,7 +150,13 @@ impl Page {
     pub fn new(bytes: u64, plain_words: bool) -> Page {
         let lines = (0..bytes.div_ceil(LINE)).map(|_| Line::Row).collect();
         let (rows, marks, starts_plain) = (Vec::new(), Marks::default(), plain_words);
-        Page { lines, rows, marks, plain_words, starts_plain, bytes }
+        let (far, ledger) = (false, None);
+        Page { lines, rows, marks, plain_words, starts_plain, far, bytes, ledger }
+    }
+
+    /// The page is one of this launch's.
+    pub fn join(&mut self, ledger: &Arc<Ledger>) {
+        self.ledger = Some(ledger.clone());
     }
 
     /// A page of nothing, to stand in for one that is away.
@@ -154,7 +169,11 @@ impl Page {
         for line in &mut self.lines {
             match line {
                 Line::Row => {}
-                Line::Words(_) | Line::Bytes(_) | Line::PlainWords(_) | Line::PlainBytes(_) => {
+                Line::Words(_)
+                | Line::Bytes(_)
+                | Line::FarBytes(_)
+                | Line::PlainWords(_)
+                | Line::PlainBytes(_) => {
                     *line = Line::Row;
                 }
             }
@@ -163,6 +182,7 @@ impl Page {
             *row = Row::default();
         }
         self.marks.clear();
+        (self.far, self.ledger) = (false, None);
         self.plain_words = self.starts_plain;
     }
 
@@ -219,7 +239,7 @@ impl Page {
                     continue;
                 }
                 Some(Line::Words(_)) if whole => {}
-                Some(Line::Bytes(_)) => {}
+                Some(Line::Bytes(_) | Line::FarBytes(_)) => {}
                 Some(Line::Row) if whole && words.len() == 1 => {
                     if let Some(cell) = self.own(line, words.start) {
                         each(cell);
@@ -240,6 +260,9 @@ impl Page {
                     Line::Bytes(packed) => {
                         packed.visit(&mut self.marks, bytes.start + from..bytes.end, &mut each)
                     }
+                    Line::FarBytes(far) => self.ledger.as_ref().and_then(|ledger| {
+                        far.visit(ledger, bytes.start + from..bytes.end, &mut each)
+                    }),
                     Line::PlainWords(cells) => {
                         cells[words.start + from..words.end].iter_mut().for_each(&mut each);
                         None
@@ -254,7 +277,7 @@ impl Page {
                 self.put(line, n, cell);
                 let first = match self.lines[line] {
                     Line::Row | Line::Words(_) | Line::PlainWords(_) => words.start,
-                    Line::Bytes(_) | Line::PlainBytes(_) => bytes.start,
+                    Line::Bytes(_) | Line::FarBytes(_) | Line::PlainBytes(_) => bytes.start,
                 };
                 from = n + 1 - first;
             }
@@ -270,7 +293,7 @@ impl Page {
                 self.lines[line] = match (whole, self.plain_words) {
                     (true, true) => Line::PlainWords(Box::new([Cell::default(); WORDS])),
                     (true, false) => Line::Words(Box::default()),
-                    (false, _) => Line::Bytes(Box::default()),
+                    (false, _) => self.bytes(),
                 };
                 let (cells, each) = if whole { (WORDS, 1) } else { (BYTES, 4) };
                 if !row.is_empty() {
@@ -286,10 +309,21 @@ impl Page {
             }
             Line::Words(words) => self.lines[line] = Line::Bytes(Box::new(words.divided())),
             Line::PlainWords(words) => {
-                self.lines[line] = Line::Bytes(Box::default());
+                self.lines[line] = self.bytes();
                 (0..BYTES).for_each(|n| self.put(line, n, words[n / 4]));
             }
-            bytes @ (Line::Bytes(_) | Line::PlainBytes(_)) => self.lines[line] = bytes,
+            bytes @ (Line::Bytes(_) | Line::FarBytes(_) | Line::PlainBytes(_)) => {
+                self.lines[line] = bytes;
+            }
+        }
+    }
+
+    /// A line of bytes that nobody has accessed.
+    fn bytes(&self) -> Line {
+        let ledger = self.ledger.as_ref().filter(|_| self.far);
+        match ledger.and_then(|ledger| Far::new(ledger, &[Cell::default(); BYTES])) {
+            Some(far) => Line::FarBytes(far),
+            None => Line::Bytes(Box::default()),
         }
     }
 
@@ -307,6 +341,9 @@ impl Page {
                 Line::Row => true,
                 Line::Words(words) => words.put(&mut self.marks, n, cell),
                 Line::Bytes(bytes) => bytes.put(&mut self.marks, n, cell),
+                Line::FarBytes(far) => {
+                    self.ledger.as_ref().is_none_or(|ledger| far.put(ledger, n, cell))
+                }
                 Line::PlainWords(words) => {
                     words[n] = cell;
                     true
@@ -326,16 +363,24 @@ impl Page {
     /// Forgets marks that no cell has any more, and keeps cells plain where too many are left.
     #[cold]
     fn make_room(&mut self, line: usize) {
+        if let (Line::FarBytes(far), Some(ledger)) = (&self.lines[line], &self.ledger) {
+            self.lines[line] = Line::PlainBytes(far.leave(ledger));
+            return;
+        }
         let used = loop {
             let mut used = Uses::default();
             for line in &self.lines {
                 match line {
                     Line::Words(words) => words.note(&mut used),
                     Line::Bytes(bytes) => bytes.note(&mut used),
-                    Line::Row | Line::PlainWords(_) | Line::PlainBytes(_) => {}
+                    Line::Row | Line::FarBytes(_) | Line::PlainWords(_) | Line::PlainBytes(_) => {}
                 }
             }
-            if used.count() <= MOST_MARKS || !self.unpack(line) {
+            let count = used.count();
+            if count >= FAR_MARKS && self.go_far() {
+                continue;
+            }
+            if count <= MOST_MARKS || !self.unpack(line) {
                 break used;
             }
         };
@@ -348,9 +393,25 @@ impl Page {
             match line {
                 Line::Words(words) => words.renumber(&numbers),
                 Line::Bytes(bytes) => bytes.renumber(&numbers),
-                Line::Row | Line::PlainWords(_) | Line::PlainBytes(_) => {}
+                Line::Row | Line::FarBytes(_) | Line::PlainWords(_) | Line::PlainBytes(_) => {}
             }
         }
+    }
+
+    /// Keeps bytes by the launch's ledger from now on. False if there are none that are not, or it has no room.
+    fn go_far(&mut self) -> bool {
+        let Some(ledger) = &self.ledger else { return false };
+        let (marks, mut done) = (&self.marks, false);
+        for own in &mut self.lines {
+            if let Line::Bytes(bytes) = own {
+                let cells = std::array::from_fn(|n| bytes.cell(marks, n));
+                let Some(far) = Far::new(ledger, &cells) else { break };
+                *own = Line::FarBytes(far);
+                done = true;
+            }
+        }
+        self.far |= done;
+        done
     }
 
     /// Keeps words plain from now on; if there are none that are packed, then this line. False if it is, too.
@@ -389,8 +450,20 @@ mod tests {
     /// However a page keeps its cells, they are those of a list of bytes.
     #[test]
     fn a_page_is_its_bytes() {
-        for (kinds, plain) in [(8, true), (8, false), (300, false), (1 << 20, false)] {
+        for (kinds, plain, has_ledger) in [
+            (8, true, true),
+            (8, false, true),
+            (100, false, true),
+            // Too many for a page of bytes.
+            (400, false, true),
+            // For the ledger, too.
+            (1 << 20, false, true),
+            (1 << 20, false, false),
+        ] {
             let mut page = Page::new(PAGE, plain);
+            if has_ledger {
+                page.join(&Arc::default());
+            }
             let mut bytes = vec![Cell::default(); PAGE as usize];
             let mut seed = 7u64;
             let mut next = |below: u64| {
@@ -398,7 +471,8 @@ mod tests {
                 (seed >> 33) % below
             };
             for step in 0..40_000 {
-                let sizes: &[u64] = if step < 10_000 { &[4, 8, 16] } else { &[1, 1, 1, 1, 2, 4] };
+                let words = step < 10_000 && kinds != 400;
+                let sizes: &[u64] = if words { &[4, 8, 16] } else { &[1, 1, 1, 1, 2, 4] };
                 let size = sizes[next(sizes.len() as u64) as usize];
                 let at = next(PAGE / size) * size;
                 let (new, writes) = (mark(next(kinds)), next(2) == 0);
@@ -420,8 +494,11 @@ mod tests {
                     change(cell);
                 }
             }
-            let unpacked = page.lines.iter().filter(|l| matches!(l, Line::PlainBytes(_))).count();
-            assert_eq!(unpacked > 0, kinds == 1 << 20, "{kinds} kinds, {unpacked} lines unpacked");
+            let count = |of: fn(&Line) -> bool| page.lines.iter().filter(|line| of(line)).count();
+            let far = count(|line| matches!(line, Line::FarBytes(_)));
+            let unpacked = count(|line| matches!(line, Line::PlainBytes(_)));
+            assert_eq!(unpacked > 0, kinds == 1 << 20, "{kinds} kinds, {unpacked} unpacked");
+            assert_eq!(far > 0, kinds == 400, "{kinds} kinds, {far} far");
         }
     }
 

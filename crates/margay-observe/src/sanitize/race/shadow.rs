@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use margay_ir::Scope;
 use parking_lot::Mutex;
 
+use super::far::Ledger;
 use super::order::{Thread, Tick};
 use super::page::{self, Page};
 
@@ -197,6 +198,7 @@ pub struct Shadow<'a> {
     shards: Vec<Mutex<HashMap<u64, Arc<Mutex<Page>>>>>,
     /// Pages that may still be made.
     left: AtomicU64,
+    ledger: Arc<Ledger>,
     spare: &'a Spare,
 }
 
@@ -219,6 +221,7 @@ impl Shadow<'_> {
         Shadow {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             left: AtomicU64::new(limit / page::USUAL_BYTES),
+            ledger: Arc::default(),
             spare,
         }
     }
@@ -233,6 +236,7 @@ impl Shadow<'_> {
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).ok()?;
         let new = || Arc::new(Mutex::new(Page::new(PAGE, false)));
         let page = self.spare.0.lock().pop().unwrap_or_else(new);
+        page.lock().join(&self.ledger);
         shard.insert(number, page.clone());
         Some(page)
     }
