@@ -29,15 +29,29 @@ test: lint build
 	MARGAY_ENGINE=interp cargo test --workspace --test filetests
 	MARGAY_ENGINE=jit cargo test --workspace --test filetests
 	MARGAY_ENGINE=jit MARGAY_CPU=x86-64-v3 cargo test --workspace --test filetests run
-	MARGAY_FUZZ_SECONDS=60 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test --workspace --test fuzz -- --nocapture
-	MARGAY_JIT_CACHE=0 MARGAY_FUZZ_SECONDS=200 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test --workspace --test differential -- --nocapture
-	MARGAY_JIT_CACHE=0 MARGAY_FUZZ_SECONDS=100 MARGAY_FUZZ_SEED=2 MARGAY_CPU=x86-64-v3 cargo test --workspace --test differential -- --nocapture
-	MARGAY_JIT_CACHE=0 MARGAY_FUZZ_SECONDS=20 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test --workspace --test random_kernels -- --nocapture
-	MARGAY_FUZZ_SECONDS=60 MARGAY_FUZZ_SEED=$(FUZZ_SEED) cargo test --workspace --test opencl call_sequences -- --nocapture
+	cargo test --workspace --no-run
+	+$(MAKE) --jobs=2 --output-sync=target fuzz
 	MARGAY=$(MARGAY) tests/cli/run.sh
 	tests/checks/run.py --margay $(MARGAY)
 	tests/checks/run.py --margay $(MARGAY) --engine=jit
 	tests/clients/run_pyopencl.py --margay $(MARGAY)
+
+# One core each, so two at a time. The differential fuzzer has five minutes in all.
+FUZZERS := differential differential-v3 parsers observers opencl-calls
+.PHONY: fuzz $(FUZZERS:%=fuzz-%)
+fuzz: $(FUZZERS:%=fuzz-%)
+fuzz-%: export MARGAY_FUZZ_SEED = $(FUZZ_SEED)
+fuzz-%: export MARGAY_JIT_CACHE = 0
+fuzz-differential:
+	MARGAY_FUZZ_SECONDS=180 cargo test --workspace --test differential -- --nocapture
+fuzz-differential-v3:
+	MARGAY_FUZZ_SECONDS=120 MARGAY_FUZZ_SEED=2 MARGAY_CPU=x86-64-v3 cargo test --workspace --test differential -- --nocapture
+fuzz-parsers:
+	MARGAY_FUZZ_SECONDS=60 cargo test --workspace --test fuzz -- --nocapture
+fuzz-observers:
+	MARGAY_FUZZ_SECONDS=20 cargo test --workspace --test random_kernels -- --nocapture
+fuzz-opencl-calls:
+	MARGAY_FUZZ_SECONDS=60 cargo test --workspace --test opencl call_sequences -- --nocapture
 
 bench: build
 	cargo xtask bench

@@ -10,7 +10,7 @@ typedef cuda::barrier<cuda::thread_scope_block> barrier;
 __global__ void no_init_bug(int *out) {
     __shared__ barrier bar;
     out[threadIdx.x] = 1;
-    bar.arrive_and_wait(); //~ near sync/mbarrier-init sync/deadlock init/atomic init/branch
+    bar.arrive_and_wait(); //~ near sync/mbarrier-init sync/deadlock
 }
 __global__ void no_init_good(int *out) {
     __shared__ barrier bar;

@@ -37,15 +37,16 @@ def verdict(tools):
 
 def marks(source):
     """Of each kernel of a file of the corpus, the codes that margay must find in it."""
-    found, kernel = {}, None
+    found, kernel, before = {}, None, set()
     for line in source.read_text().splitlines():
-        if begins := re.search(r"__global__ .*?(\w+_(?:bug|good))\(", line):
+        if begins := re.search(r"(?:__global__|CLUSTER) .*?(\w+_(?:bug|good))\(", line):
             kernel = begins[1]
-            found[kernel] = set()
+            # What stands before it since the last kernel are its own functions.
+            found[kernel], before = before, set()
         elif line.startswith("}"):
             kernel = None
-        if kernel and (mark := re.search(r"//~\??(?: near)? (.*)$", line)):
-            found[kernel].update(code for code in mark[1].split() if "/" in code)
+        if mark := re.search(r"//~\??(?: near)? (.*)$", line):
+            (found[kernel] if kernel else before).update(code for code in mark[1].split() if "/" in code)
     return found
 
 
