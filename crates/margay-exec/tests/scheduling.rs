@@ -111,6 +111,69 @@ fn a_grid_barrier_of_plain_loads_is_a_deadlock_too() {
     }
 }
 
+/// A block waits for a word of its shared memory: by volatile loads, with what else `wait` does in each round.
+fn shared_wait(wait: &str) -> String {
+    let body = format!(
+        "st.shared.u32 [flag], 0;
+         bar.sync 0;
+         mov.u64 %d5, %globaltimer;
+         WAIT:
+         {wait}
+         ld.volatile.shared.u32 %r2, [flag];
+         setp.eq.u32 %p1, %r2, 0;
+         @%p1 bra WAIT;
+         DONE:
+         atom.global.add.u32 %r1, [%a0], 1;"
+    );
+    kernel(&body).replacen(".reg", ".shared .align 4 .b32 flag;\n.reg", 1)
+}
+
+#[test]
+fn a_wait_for_shared_memory_that_nobody_writes_is_a_deadlock() {
+    let device = Device::new();
+    let m = device.load(&shared_wait("nanosleep.u32 20;"));
+    let count = device.buffer(&[0u32]);
+    // No block waits to begin.
+    let fault = Run::new(2, 64).faults(&device, &m, "k", &[count, 0, 0]);
+    match &fault.kind {
+        FaultKind::Deadlock { who } => {
+            assert!(who.contains("warp 1 lanes 0xffffffff spins"), "{who}")
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(fault.place.ptx_line != 0, "{fault}");
+}
+
+#[test]
+fn a_wait_for_shared_memory_that_ends_by_itself_is_no_deadlock() {
+    // By the clock, or by what another stream could write.
+    let timed = "mov.u64 %d6, %globaltimer;
+         sub.u64 %d6, %d6, %d5;
+         setp.gt.u64 %p2, %d6, 4000000000;
+         @%p2 bra DONE;";
+    let other = "ld.relaxed.gpu.global.u32 %r3, [%a1];
+         setp.ne.u32 %p2, %r3, 0;
+         @%p2 bra DONE;";
+    std::thread::scope(|s| {
+        for wait in [timed, other] {
+            s.spawn(move || {
+                let device = Device::new();
+                let m = device.load(&shared_wait(wait));
+                let (count, flag) = (device.buffer(&[0u32]), device.buffer(&[0u32]));
+                std::thread::scope(|s| {
+                    s.spawn(|| {
+                        std::thread::sleep(Duration::from_millis(4000));
+                        // SAFETY: allocated above; the kernel reads it atomically.
+                        unsafe { (*(flag as *const AtomicU32)).store(1, Ordering::Release) };
+                    });
+                    Run::new(2, 64).go(&device, &m, "k", &[count, flag, 0]).unwrap();
+                });
+                assert_eq!(device.read::<u32>(count, 1), [128]);
+            });
+        }
+    });
+}
+
 #[test]
 fn computing_long_without_memory_is_no_deadlock() {
     // Many slices in registers, by more blocks than are resident.
