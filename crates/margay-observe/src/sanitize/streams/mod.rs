@@ -17,10 +17,11 @@ mod footprint;
 mod tests;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Range;
 
 use margay_exec::fault::Access;
 use margay_exec::mem::AllocationInfo;
-use margay_exec::observe::{AccessEvent, Interest, Observer, Watch};
+use margay_exec::observe::{AccessEvent, EventPlace, Interest, Observer, PatternedEvent, Watch};
 use margay_ir::Space;
 use parking_lot::Mutex;
 
@@ -184,7 +185,13 @@ impl Observer for StreamObserver<'_> {
     }
 
     fn worker(&self) -> Box<dyn Watch + '_> {
-        Box::new(StreamWatch { all: self, pages: HashMap::new(), near: None })
+        Box::new(StreamWatch {
+            all: self,
+            pages: Vec::new(),
+            numbers: HashMap::new(),
+            // No page has this number.
+            near: [(u64::MAX, 0); NEAR],
+        })
     }
 }
 
@@ -201,30 +208,62 @@ impl Drop for StreamObserver<'_> {
     }
 }
 
+/// Pages that are remembered by their numbers' lowest bits.
+const NEAR: usize = 8;
+
 /// A worker's part of the footprint.
 struct StreamWatch<'w, 'a> {
     all: &'w StreamObserver<'a>,
-    /// All pages but the near one.
-    pages: HashMap<u64, Page>,
-    /// The page that was touched last, as the next access mostly does.
-    near: Option<(u64, Page)>,
+    pages: Vec<Page>,
+    /// By number, where a page is.
+    numbers: HashMap<u64, usize>,
+    /// Pages that were touched lately, as they mostly are again.
+    near: [(u64, usize); NEAR],
 }
 
 impl StreamWatch<'_, '_> {
-    fn put_back(&mut self) {
-        if let Some((number, page)) = self.near.take() {
-            self.pages.insert(number, page);
+    /// The page of this number.
+    fn page(&mut self, number: u64) -> &mut Page {
+        let near = &mut self.near[number as usize % NEAR];
+        if near.0 != number {
+            let pages = &mut self.pages;
+            let at = *self.numbers.entry(number).or_insert_with(|| {
+                pages.push(Page::default());
+                pages.len() - 1
+            });
+            *near = (number, at);
+        }
+        &mut self.pages[near.1]
+    }
+
+    /// Bytes are touched, first by this lane.
+    fn touch(&mut self, kind: Kind, bytes: Range<u64>, at: EventPlace, lane: u32) {
+        let view = &self.all.view;
+        let place =
+            || Place { pc: at.pc, block: at.ctaid, thread: view.tid(at.warp as u16, lane as u8) };
+        let mut from = bytes.start;
+        while from < bytes.end {
+            let here = (bytes.end - from).min(PAGE - from % PAGE);
+            self.page(from / PAGE).add(kind, from % PAGE, here, place);
+            from += here;
         }
     }
 }
 
 impl Drop for StreamWatch<'_, '_> {
     fn drop(&mut self) {
-        self.put_back();
         let mut all = self.all.pages.lock();
-        for (number, page) in std::mem::take(&mut self.pages) {
-            all.entry(number).or_default().join(page);
+        for (number, at) in self.numbers.drain() {
+            all.entry(number).or_default().join(std::mem::take(&mut self.pages[at]));
         }
+    }
+}
+
+fn kind(access: Access) -> Kind {
+    match access {
+        Access::Read => Kind::Read,
+        Access::Write => Kind::Write,
+        Access::Atomic => Kind::Atomic,
     }
 }
 
@@ -238,36 +277,34 @@ impl Watch for StreamWatch<'_, '_> {
         if event.space != Space::Global {
             return;
         }
-        let kind = match event.access {
-            Access::Read => Kind::Read,
-            Access::Write => Kind::Write,
-            Access::Atomic => Kind::Atomic,
-        };
         let mut lanes = (0..32usize).filter(|l| event.mask >> l & 1 != 0).peekable();
         while let Some(lane) = lanes.next() {
-            let mut at = event.addresses[lane];
+            let at = event.addresses[lane];
             let mut end = at.saturating_add(event.bytes.into());
-            // Lanes that go on where the one before ends are one piece.
-            while let Some(next) = lanes.next_if(|l| event.addresses[*l] == end) {
-                end = event.addresses[next].saturating_add(event.bytes.into());
+            // Lanes that go on where the one before ends, or touch the same, are one piece.
+            while let Some(next) = lanes.next_if(|l| (at..=end).contains(&event.addresses[*l])) {
+                end = end.max(event.addresses[next].saturating_add(event.bytes.into()));
             }
-            let place = || Place {
-                pc: event.at.pc,
-                block: event.at.ctaid,
-                thread: self.all.view.tid(event.at.warp as u16, lane as u8),
-            };
-            while at < end {
-                let bytes = (end - at).min(PAGE - at % PAGE);
-                let (number, from) = (at / PAGE, at % PAGE);
-                if self.near.as_ref().is_none_or(|near| near.0 != number) {
-                    self.put_back();
-                    self.near = Some((number, self.pages.remove(&number).unwrap_or_default()));
-                }
-                if let Some((_, page)) = &mut self.near {
-                    page.add(kind, from, bytes, place);
-                }
-                at += bytes;
-            }
+            self.touch(kind(event.access), at..end, event.at, lane as u32);
         }
+    }
+
+    /// Most accesses are of bytes in a row, or all of the same.
+    fn patterned(&mut self, event: &PatternedEvent<'_>) -> Option<Range<u64>> {
+        if event.space != Space::Global {
+            return None;
+        }
+        let each = i64::from(event.bytes);
+        let step = event.pattern[1];
+        let from_base = event.pattern[0] == 0;
+        let steps = event.pattern.windows(2).fold(from_base, |all, p| all & (p[1] - p[0] == step));
+        match (event.mask, event.second, step == 0 || step == each) {
+            (u32::MAX, None, true) if steps => {
+                let end = event.base.saturating_add((step * 31 + each) as u64);
+                self.touch(kind(event.access), event.base..end, event.at, 0);
+            }
+            _ => event.with_addresses(|event| self.access(event)),
+        }
+        None
     }
 }
