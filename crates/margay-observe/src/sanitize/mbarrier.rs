@@ -7,8 +7,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use margay_exec::observe::EventPlace;
+use margay_exec::fault::Access;
+use margay_exec::observe::{AccessEvent, EventPlace, MbarrierEvent};
+use margay_exec::program::Code;
 use margay_ir::{Attr, Cache, MbarrierOp};
+use smallvec::SmallVec;
+
+use super::finding::Actor;
+use super::sync::SyncObserver;
 
 /// Arrivals that an object can await, and bytes, are fewer than this.
 const COUNTS: u32 = 1 << 20;
@@ -192,6 +198,80 @@ impl Misuse {
                 "expect fewer bytes in a phase, or complete those that were expected",
             ),
         }
+    }
+}
+
+impl SyncObserver<'_> {
+    /// Lanes do something to mbarriers, one lane after the other.
+    pub(super) fn mbarrier(&self, event: &MbarrierEvent<'_>) {
+        let Some(Code::Inst(inst)) = self.view.program.instruction(event.at.pc).map(|i| i.code)
+        else {
+            return;
+        };
+        let (Some(mbarriers), &Attr::Mbarrier { op, .. }) = (&self.mbarriers, &inst.attr) else {
+            return;
+        };
+        let block = self.view.linear(event.at.ctaid);
+        let mut wrong: SmallVec<[(u32, Misuse); 1]> = SmallVec::new();
+        let mut all = mbarriers.lock();
+        for lane in (0..32).filter(|lane| event.mask >> lane & 1 != 0) {
+            let place = self.view.shared_owner(block, event.addresses[lane as usize]);
+            let what = (op, event.operands[lane as usize]);
+            if let Err(misuse) = all.execute(place, what, (event.at, lane)) {
+                wrong.push((lane, misuse));
+            }
+        }
+        drop(all);
+        for (lane, misuse) in wrong {
+            let (code, message, cure) = misuse.tell();
+            let action = match op {
+                MbarrierOp::Init => "init",
+                MbarrierOp::Inval => "inval",
+                MbarrierOp::Wait => "wait",
+                MbarrierOp::ExpectTx => "expect_tx",
+                MbarrierOp::CompleteTx => "complete_tx",
+                MbarrierOp::Arrive | MbarrierOp::ArriveNoComplete | MbarrierOp::ArriveDrop => {
+                    "arrive"
+                }
+            };
+            let mut actors = vec![self.actor(action, event.at, lane)];
+            if let Misuse::Again(first) = misuse {
+                actors.push(self.initialiser(&first));
+            }
+            self.report(code, message, cure, actors);
+        }
+    }
+
+    fn initialiser(&self, object: &Object) -> Actor {
+        self.actor("init", object.at, object.lane)
+    }
+
+    /// An access of shared memory: of an mbarrier only as a part of an operation on it.
+    pub(super) fn mbarrier_access(&self, event: &AccessEvent<'_>) {
+        let Some(mbarriers) = &self.mbarriers else { return };
+        if self.parts_of.contains(&event.at.pc) {
+            return;
+        }
+        let block = self.view.linear(event.at.ctaid);
+        let all = mbarriers.lock();
+        let hit = (0..32).filter(|lane| event.mask >> lane & 1 != 0).find_map(|lane| {
+            let (owner, at) = self.view.shared_owner(block, event.addresses[lane as usize]);
+            let object = all.in_range(owner, at..at.saturating_add(u64::from(event.bytes)))?;
+            Some((lane, object))
+        });
+        drop(all);
+        let Some((lane, object)) = hit else { return };
+        let action = match event.access {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::Atomic => "atomic",
+        };
+        let message = "memory that holds a barrier is accessed by something else than the barrier's operations";
+        let cure = "keep barriers apart from data; end a barrier's use (mbarrier.inval) before its memory is used \
+                    for something else";
+        let here = self.actor(action, event.at, lane);
+        let actors = vec![here, self.initialiser(&object)];
+        self.report("sync/mbarrier-access", message.to_owned(), cure, actors);
     }
 }
 

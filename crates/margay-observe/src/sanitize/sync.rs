@@ -9,25 +9,25 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use margay_exec::fault::{Access, FaultKind};
+use margay_exec::fault::FaultKind;
 use margay_exec::launch::LaunchFailure;
 use margay_exec::observe::{
     AccessEvent, BarrierEvent, BarrierRound, BlockEvent, EventPlace, Interest, MbarrierEvent,
     Observer, WarpSyncEvent, Watch,
 };
 use margay_exec::program::Code;
-use margay_ir::{Attr, BarKind, MbarrierOp, Op, Space};
+use margay_ir::{Attr, BarKind, Space};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::finding::{Actor, Check, Finding, Severity};
-use super::mbarrier::{Mbarriers, Misuse, Object, is_part};
+use super::mbarrier::{Mbarriers, is_part};
 use super::view::View;
 use crate::words::Words;
 
 /// Watches one launch.
 pub struct SyncObserver<'a> {
-    view: View<'a>,
+    pub(super) view: View<'a>,
     /// Open rounds of the barriers, by block and number.
     rounds: Mutex<HashMap<u32, HashMap<u32, Round>>>,
     /// Lanes that waited at a barrier of the source before, by block, its line and column, and warp.
@@ -41,9 +41,9 @@ pub struct SyncObserver<'a> {
     /// Lanes of each warp of a block that have arrived at the cluster's barrier and not waited there since.
     arrived: Mutex<HashMap<(u32, u32), u32>>,
     /// What the program's mbarriers hold, if it has any.
-    mbarriers: Option<Mutex<Mbarriers>>,
+    pub(super) mbarriers: Option<Mutex<Mbarriers>>,
     /// Addresses in the code of accesses that operations on them are made of.
-    parts_of: HashSet<u32>,
+    pub(super) parts_of: HashSet<u32>,
 }
 
 /// Lanes by a barrier's line and column, and the warp.
@@ -67,39 +67,39 @@ struct Arrival {
 
 impl<'a> SyncObserver<'a> {
     pub fn new(view: View<'a>) -> SyncObserver<'a> {
-        let site = |pc| {
-            let Code::Inst(inst) = view.program.instruction(pc)?.code else { return None };
-            let Attr::Barrier { .. } = inst.attr else { return None };
-            let source = view.source(pc);
-            Some((pc, if source.line == 0 { (u32::MAX, pc) } else { (source.line, source.column) }))
-        };
-        let arrives = |pc| match view.program.instruction(pc).map(|i| i.code) {
-            Some(Code::Inst(inst)) => {
-                matches!(inst.attr, Attr::Barrier { kind: BarKind::Arrive, .. })
+        let (mut sites, mut arrives) = (HashMap::new(), false);
+        let (mut has_mbarriers, mut parts_of) = (false, HashSet::new());
+        for pc in 0..view.program.code_len() {
+            let Some(Code::Inst(inst)) = view.program.instruction(pc).map(|i| i.code) else {
+                continue;
+            };
+            match &inst.attr {
+                Attr::Barrier { kind, .. } => {
+                    let source = view.source(pc);
+                    let own = (u32::MAX, pc);
+                    let place = if source.line == 0 { own } else { (source.line, source.column) };
+                    sites.insert(pc, place);
+                    arrives |= *kind == BarKind::Arrive;
+                }
+                Attr::Mbarrier { .. } => has_mbarriers = true,
+                attr if is_part(attr) => _ = parts_of.insert(pc),
+                _ => {}
             }
-            Some(Code::Term(_) | Code::Nothing) | None => false,
-        };
-        let code = || (0..view.program.code_len()).map(|pc| (pc, view.program.instruction(pc)));
-        let insts = || {
-            code().filter_map(|(pc, view)| match view?.code {
-                Code::Inst(inst) => Some((pc, inst)),
-                Code::Term(_) | Code::Nothing => None,
-            })
-        };
+        }
         SyncObserver {
-            mbarriers: insts().any(|(_, i)| i.op == Op::Mbarrier).then(Mutex::default),
-            parts_of: insts().filter(|(_, i)| is_part(&i.attr)).map(|(pc, _)| pc).collect(),
+            mbarriers: has_mbarriers.then(Mutex::default),
+            parts_of,
             arrived: Mutex::default(),
-            arrives: (0..view.program.code_len()).any(arrives),
+            arrives,
             rounds: Mutex::default(),
             regulars: Mutex::default(),
             parts: AtomicBool::new(false),
-            sites: (0..view.program.code_len()).filter_map(site).collect(),
+            sites,
             view,
         }
     }
 
-    fn actor(&self, action: &str, at: EventPlace, lane: u32) -> Actor {
+    pub(super) fn actor(&self, action: &str, at: EventPlace, lane: u32) -> Actor {
         Actor {
             action: action.to_owned(),
             block: at.ctaid,
@@ -109,7 +109,7 @@ impl<'a> SyncObserver<'a> {
         }
     }
 
-    fn report(&self, code: &str, message: String, cure: &str, actors: Vec<Actor>) {
+    pub(super) fn report(&self, code: &str, message: String, cure: &str, actors: Vec<Actor>) {
         let finding = Finding {
             check: Check::Sync,
             severity: Severity::Error,
@@ -214,78 +214,6 @@ impl<'a> SyncObserver<'a> {
         };
         let here = self.actor("barrier", event.at, lowest(wrong));
         self.report("sync/cluster-barrier", message.to_owned(), cure, vec![here]);
-    }
-
-    /// Lanes do something to mbarriers, one lane after the other.
-    fn mbarrier(&self, event: &MbarrierEvent<'_>) {
-        let Some(Code::Inst(inst)) = self.view.program.instruction(event.at.pc).map(|i| i.code)
-        else {
-            return;
-        };
-        let (Some(mbarriers), &Attr::Mbarrier { op, .. }) = (&self.mbarriers, &inst.attr) else {
-            return;
-        };
-        let block = self.view.linear(event.at.ctaid);
-        let mut wrong: SmallVec<[(u32, Misuse); 1]> = SmallVec::new();
-        let mut all = mbarriers.lock();
-        for lane in (0..32).filter(|lane| event.mask >> lane & 1 != 0) {
-            let place = self.view.shared_owner(block, event.addresses[lane as usize]);
-            let what = (op, event.operands[lane as usize]);
-            if let Err(misuse) = all.execute(place, what, (event.at, lane)) {
-                wrong.push((lane, misuse));
-            }
-        }
-        drop(all);
-        for (lane, misuse) in wrong {
-            let (code, message, cure) = misuse.tell();
-            let action = match op {
-                MbarrierOp::Init => "init",
-                MbarrierOp::Inval => "inval",
-                MbarrierOp::Wait => "wait",
-                MbarrierOp::ExpectTx => "expect_tx",
-                MbarrierOp::CompleteTx => "complete_tx",
-                MbarrierOp::Arrive | MbarrierOp::ArriveNoComplete | MbarrierOp::ArriveDrop => {
-                    "arrive"
-                }
-            };
-            let mut actors = vec![self.actor(action, event.at, lane)];
-            if let Misuse::Again(first) = misuse {
-                actors.push(self.initialiser(&first));
-            }
-            self.report(code, message, cure, actors);
-        }
-    }
-
-    fn initialiser(&self, object: &Object) -> Actor {
-        self.actor("init", object.at, object.lane)
-    }
-
-    /// An access of shared memory: of an mbarrier only as a part of an operation on it.
-    fn mbarrier_access(&self, event: &AccessEvent<'_>) {
-        let Some(mbarriers) = &self.mbarriers else { return };
-        if self.parts_of.contains(&event.at.pc) {
-            return;
-        }
-        let block = self.view.linear(event.at.ctaid);
-        let all = mbarriers.lock();
-        let hit = (0..32).filter(|lane| event.mask >> lane & 1 != 0).find_map(|lane| {
-            let (owner, at) = self.view.shared_owner(block, event.addresses[lane as usize]);
-            let object = all.in_range(owner, at..at.saturating_add(u64::from(event.bytes)))?;
-            Some((lane, object))
-        });
-        drop(all);
-        let Some((lane, object)) = hit else { return };
-        let action = match event.access {
-            Access::Read => "read",
-            Access::Write => "write",
-            Access::Atomic => "atomic",
-        };
-        let message = "memory that holds a barrier is accessed by something else than the barrier's operations";
-        let cure = "keep barriers apart from data; end a barrier's use (mbarrier.inval) before its memory is used \
-                    for something else";
-        let here = self.actor(action, event.at, lane);
-        let actors = vec![here, self.initialiser(&object)];
-        self.report("sync/mbarrier-access", message.to_owned(), cure, actors);
     }
 
     fn barrier_name(&self) -> &'static str {
