@@ -7,7 +7,7 @@ use crate::access::{
     BankMode, Counts, Generation, Kind, MemoryModel, Rule, WarpAccess, group, lanes, turns,
 };
 use crate::figure::Source;
-use crate::firsts::{first_of, places_of};
+use crate::firsts::{deepest_of, places_of};
 
 /// A load or store.
 pub(crate) fn count(model: &MemoryModel, access: &WarpAccess<'_>) -> Counts {
@@ -36,20 +36,11 @@ fn exact(requests: u32, wavefronts: u32, ideal: u32) -> Counts {
 /// A unit is at least a word; as accesses are aligned, a unit's words conflict together or not at all.
 fn deepest(access: &WarpAccess<'_>, mask: u32, unit: u32) -> u32 {
     let (shift, columns) = (unit.trailing_zeros(), 128 / unit);
-    let of = |mask| places_of(mask, access.addresses, shift, columns).count_ones();
     // Without two lanes in one column there is nothing to tell apart.
-    if of(mask) == mask.count_ones() {
+    if places_of(mask, access.addresses, shift, columns).count_ones() == mask.count_ones() {
         return u32::from(mask != 0);
     }
-    let firsts = first_of(mask, access.addresses, shift);
-    if of(firsts) == firsts.count_ones() {
-        return 1;
-    }
-    let mut depths = [0u8; 32];
-    for lane in lanes(firsts) {
-        depths[(access.addresses[lane] >> shift) as usize & (columns as usize - 1)] += 1;
-    }
-    depths.into_iter().max().unwrap_or(0).into()
+    deepest_of(mask, access.addresses, shift, columns)
 }
 
 /// 5.x on. 64 bits go as two half-warps, 128 bits as four quarter-warps; in loads by lanes that agree in

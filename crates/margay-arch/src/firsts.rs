@@ -32,6 +32,28 @@ pub(crate) fn places_of(mask: u32, values: &[u64; 32], shift: u32, places: u32) 
     places_of_plain(mask, values, shift, places)
 }
 
+/// The most different values at one place: without their `shift` lowest bits, modulo `places`, a power of two up to 32.
+#[inline]
+pub(crate) fn deepest_of(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
+    if mask == 0 {
+        return 0;
+    }
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { wide::deepest_of(mask, values, shift, places) };
+    }
+    deepest_of_plain(mask, values, shift, places)
+}
+
+fn deepest_of_plain(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
+    let mut depths = [0u8; 32];
+    for lane in lanes(first_of(mask, values, shift)) {
+        depths[(values[lane] >> shift) as usize & (places as usize - 1) & 31] += 1;
+    }
+    depths.into_iter().max().unwrap_or(0).into()
+}
+
 fn places_of_plain(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
     let place = |lane: usize| (values[lane] >> shift) as u32 & (places - 1);
     lanes(mask).fold(0, |used, lane| used | 1 << place(lane))
@@ -54,6 +76,85 @@ mod wide {
     /// [`super::first_of`] for a mask that is not empty.
     #[target_feature(enable = "avx2")]
     pub fn first_of(mask: u32, values: &[u64; 32], shift: u32) -> u32 {
+        match from_lead(mask, values, shift) {
+            Some((own, bits)) => firsts(mask, own, bits),
+            None => super::far(mask, values, shift),
+        }
+    }
+
+    /// [`super::deepest_of`] for a mask that is not empty.
+    #[target_feature(enable = "avx2")]
+    pub fn deepest_of(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
+        let Some((own, bits)) = from_lead(mask, values, shift) else {
+            return super::deepest_of_plain(mask, values, shift, places);
+        };
+        // What differs from the first active one's value by the same number of places is at the same place.
+        let below = _mm256_set1_epi32(places as i32 - 1);
+        let place = own.map(|own| _mm256_and_si256(own, below));
+        let halves = _mm256_packus_epi16(narrow(place[0], place[1]), narrow(place[2], place[3]));
+        let places = _mm256_permute4x64_epi64::<0xd8>(halves);
+        // No other lane is at that of one that is not a first.
+        let first = bytes_of(firsts(mask, own, bits));
+        let all = [_mm256_set1_epi8(-1), _mm256_blendv_epi8(_mm256_set1_epi8(-1), places, first)];
+        let own = _mm256_blendv_epi8(_mm256_set1_epi8(-2), places, first);
+        let mut before_it = _mm256_setzero_si256();
+        for distance in 1..32 {
+            // SAFETY: 32 bytes from there on are within the 64.
+            let before = unsafe { before(&all, 32 - distance) };
+            before_it = _mm256_sub_epi8(before_it, _mm256_cmpeq_epi8(own, before));
+        }
+        let (low, high) =
+            (_mm256_castsi256_si128(before_it), _mm256_extracti128_si256::<1>(before_it));
+        // There is a minimum of halves only, which are those of pairs here.
+        let most = _mm_max_epu8(low, high);
+        let most = _mm_max_epu8(most, _mm_srli_epi16::<8>(most));
+        let least = _mm_minpos_epu16(_mm_sub_epi16(
+            _mm_set1_epi16(0xff),
+            _mm_and_si128(most, _mm_set1_epi16(0xff)),
+        ));
+        256 - (_mm_cvtsi128_si32(least) as u32 & 0xffff)
+    }
+
+    /// All ones in the bytes of a mask's bits.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn bytes_of(mask: u32) -> __m256i {
+        let which = _mm256_setr_epi64x(
+            0,
+            0x0101_0101_0101_0101,
+            0x0202_0202_0202_0202,
+            0x0303_0303_0303_0303,
+        );
+        let bit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+        let spread = _mm256_shuffle_epi8(_mm256_set1_epi32(mask as i32), which);
+        _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit)
+    }
+
+    /// In so many bits numbers differ, if they do.
+    #[derive(Clone, Copy)]
+    enum Bits {
+        Byte,
+        Half,
+        Word,
+    }
+
+    /// The lanes that are the first at theirs of these numbers.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn firsts(mask: u32, own: [__m256i; 4], bits: Bits) -> u32 {
+        let repeated = match bits {
+            Bits::Byte => bytes(own),
+            Bits::Half => halves(own),
+            Bits::Word => words(own),
+        };
+        mask & !repeated | 1 << (mask.trailing_zeros() & 31)
+    }
+
+    /// How far values are from the first active one's, which inactive lanes have too, without the `shift` lowest bits; none if
+    /// that takes more than 32 bits.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn from_lead(mask: u32, values: &[u64; 32], shift: u32) -> Option<([__m256i; 4], Bits)> {
         let lead = mask.trailing_zeros() & 31;
         let shift_by = _mm_cvtsi32_si128(shift as i32);
         // Values may be a little below the first active one's, and shifts are of numbers without a sign.
@@ -84,16 +185,15 @@ mod wide {
             *own = _mm256_permute4x64_epi64::<0xd8>(lower);
         }
         let has = |v: __m256i, bits: i32| _mm256_testz_si256(v, _mm256_set1_epi32(bits)) == 0;
-        let repeated = if has(beyond, !0) {
-            return super::far(mask, values, shift);
+        if has(beyond, !0) {
+            None
         } else if !has(byte, !0xff) {
-            bytes(own)
+            Some((own, Bits::Byte))
         } else if !has(half, !0xffff) {
-            halves(own)
+            Some((own, Bits::Half))
         } else {
-            words(own)
-        };
-        mask & !repeated | 1 << lead
+            Some((own, Bits::Word))
+        }
     }
 
     /// [`super::places_of`].
@@ -234,6 +334,13 @@ mod tests {
             for places in [8, 16, 32] {
                 let used = places_of_plain(mask, &values, shift, places);
                 assert_eq!(places_of(mask, &values, shift, places), used);
+                let depth = |place| {
+                    let at = |lane: usize| of(lane) % u64::from(places) == place;
+                    lanes(expected).filter(|&lane| at(lane)).count() as u32
+                };
+                let deepest = (0..places.into()).map(depth).max();
+                assert_eq!(Some(deepest_of(mask, &values, shift, places)), deepest);
+                assert_eq!(Some(deepest_of_plain(mask, &values, shift, places)), deepest);
             }
         }
     }

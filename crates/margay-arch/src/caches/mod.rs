@@ -13,7 +13,7 @@ use crate::capability::{ComputeCapability, Limits};
 use crate::card::{Card, Gpu};
 use crate::figure::{Figure, Source, inferred_from, manual_in};
 
-pub use model::Cache;
+pub use model::{Cache, Lookup};
 
 /// What a [`Cache`] is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -41,6 +41,66 @@ impl Divisor {
     }
 }
 
+/// A lookup of a list: sectors of a line, which is told by its distance from another one.
+///
+/// In one word, so that lists of them are short: six bits for the sectors, one that it `shares`, and the distance above.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Lookup(u64);
+
+impl Lookup {
+    const SECTORS: u64 = 0x3f;
+    const SHARES: u64 = 0x40;
+    const LINE: u32 = 7;
+
+    /// Of a line at this distance, below 2^56 or above -2^56. Of `sectors` the lower six bits count.
+    #[inline]
+    pub fn new(line: i64, sectors: u8) -> Lookup {
+        Lookup((line << Lookup::LINE) as u64 | u64::from(sectors) & Lookup::SECTORS)
+    }
+
+    /// How far its line is from the other.
+    #[inline(always)]
+    pub fn line(self) -> i64 {
+        self.0 as i64 >> Lookup::LINE
+    }
+
+    /// A bit for each sector.
+    #[inline(always)]
+    pub fn sectors(self) -> u8 {
+        (self.0 & Lookup::SECTORS) as u8
+    }
+
+    /// Whether a lookup before it may have been in the same set.
+    #[inline(always)]
+    pub fn shares(self) -> bool {
+        self.0 & Lookup::SHARES != 0
+    }
+
+    /// The same, of a line whose set one before it may have been in.
+    pub fn sharing(self) -> Lookup {
+        Lookup(self.0 | Lookup::SHARES)
+    }
+
+    /// The same, of more sectors.
+    #[inline]
+    pub fn with(self, sectors: u8) -> Lookup {
+        Lookup(self.0 | u64::from(sectors) & Lookup::SECTORS)
+    }
+}
+
+impl std::fmt::Debug for Lookup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut tuple = f.debug_struct("Lookup");
+        tuple.field("line", &self.line()).field("sectors", &self.sectors());
+        tuple.field("shares", &self.shares()).finish()
+    }
+}
+
+/// Bits for pages of lines that were brought into a cache.
+const PAGES: usize = 1 << 10;
+/// Lines of a page.
+const PAGE: u32 = 32;
+
 /// A cache: least recently used, filled by sectors.
 #[derive(Clone, Debug)]
 pub struct Cache {
@@ -48,6 +108,9 @@ pub struct Cache {
     /// Sets of `ways` entries, the last used first: a line's tag, above a bit for each sector that is present. No line has a
     /// tag of 0, nor one from before the cache was last emptied.
     entries: Vec<u64>,
+    /// A bit for each page, by its number modulo [`PAGES`], of which lines were brought in since it was last emptied: most of
+    /// what is written is never read.
+    pages: [u64; PAGES / 64],
     /// The tag of line 0: those of other lines follow. Its upper bits tell how often the cache was emptied.
     first_tag: u64,
     ways: usize,
@@ -71,6 +134,7 @@ impl Cache {
         Cache {
             shape,
             entries: vec![0; sets * ways],
+            pages: [0; PAGES / 64],
             first_tag: 1,
             ways,
             sectors,
@@ -110,7 +174,16 @@ impl Cache {
     /// [`Cache::write_through`] of several sectors of one line.
     #[inline]
     pub fn write_line(&mut self, line: u64, sectors: u32) {
-        self.touch(line, sectors, false);
+        if self.may_have(line) {
+            self.touch(line, sectors, false);
+        }
+    }
+
+    /// Whether a line of this one's page was brought in.
+    #[inline(always)]
+    fn may_have(&self, line: u64) -> bool {
+        let (word, bit) = page_of(line);
+        self.pages[word] >> bit & 1 != 0
     }
 
     /// [`Cache::read_line`] of one line after the other; `missed` gets what was absent. Tells how many
@@ -139,27 +212,23 @@ impl Cache {
         (hit, all - hit)
     }
 
-    /// [`Cache::read_lines`] of up to 64 lines, `line(0)` to `line(len - 1)`, that are in sets of their own, so that no lookup
-    /// changes what another finds. They have `sectors` sectors in all.
+    /// [`Cache::read_lines`] of up to 64 lookups, from the line `first` on. Those that share no set go where none before them
+    /// went, so that no other changes what they find. They have `sectors` sectors in all.
     #[inline(always)]
-    pub fn read_apart(
+    pub fn read_list(
         &mut self,
-        len: usize,
-        line: impl Fn(usize) -> (u64, u32),
+        first: u64,
+        list: &[Lookup],
         sectors: u32,
         mut missed: impl FnMut(u64, u32),
     ) -> (u32, u32) {
         // Mostly all but a few change nothing. Which, cannot be foreseen: no branch asks.
-        let mut rest = 0u64;
-        for n in 0..len {
-            let (line, sectors) = line(n);
-            rest |= u64::from(!self.is_at_hand(line, sectors)) << n;
-        }
-        let mut absent = 0;
+        let (mut rest, mut absent) = (self.not_at_hand(first, list), 0);
         while rest != 0 {
-            let (line, sectors) = line(rest.trailing_zeros() as usize);
+            let Some(lookup) = list.get(rest.trailing_zeros() as usize) else { break };
             rest &= rest - 1;
-            let misses = sectors & !self.touch(line, sectors, true);
+            let (line, sectors) = (first.wrapping_add_signed(lookup.line()), lookup.sectors());
+            let misses = u32::from(sectors) & !self.touch(line, sectors.into(), true);
             if misses != 0 {
                 absent += misses.count_ones();
                 missed(line, misses);
@@ -168,6 +237,29 @@ impl Cache {
         self.counts.hits += u64::from(sectors - absent);
         self.counts.misses += u64::from(absent);
         (sectors - absent, absent)
+    }
+
+    /// A bit for each lookup that shares a set, or whose line is not at hand now.
+    #[inline(always)]
+    fn not_at_hand(&self, first: u64, list: &[Lookup]) -> u64 {
+        #[cfg(target_arch = "x86_64")]
+        if self.ways == 4
+            && self.by_sets.shift < 64
+            && !self.entries.is_empty()
+            && is_x86_feature_detected!("avx2")
+        {
+            // SAFETY: the processor has it, and the cache is of this kind.
+            return unsafe { wide::not_at_hand(self, first, list) };
+        }
+        self.not_at_hand_plain(first, list)
+    }
+
+    fn not_at_hand_plain(&self, first: u64, list: &[Lookup]) -> u64 {
+        list.iter().take(64).enumerate().fold(0, |rest, (n, lookup)| {
+            let line = first.wrapping_add_signed(lookup.line());
+            let changes = lookup.shares() | !self.is_at_hand(line, lookup.sectors().into());
+            rest | u64::from(changes) << n
+        })
     }
 
     /// [`Cache::read`] of the address in each of some lanes, one after the other; `missed` gets lines and the bits of sectors
@@ -249,6 +341,10 @@ impl Cache {
         if self.entries.is_empty() {
             return 0;
         }
+        if fill {
+            let (word, bit) = page_of(line);
+            self.pages[word] |= 1 << bit;
+        }
         #[cfg(target_arch = "x86_64")]
         if self.ways == 4 && is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has it.
@@ -257,7 +353,7 @@ impl Cache {
         self.touch_plain(line, sectors, fill)
     }
 
-    /// [`Cache::touch`] of a cache that has lines.
+    /// [`Cache::touch`] of a cache that has lines, but for the pages.
     fn touch_plain(&mut self, line: u64, sectors: u32, fill: bool) -> u32 {
         let set = self.by_sets.remainder(line) as usize * self.ways;
         let tag = self.tag(line);
@@ -297,6 +393,7 @@ impl Cache {
     /// Throws everything away: what a host write to constant memory does to the constant cache, and the
     /// end of a kernel to L1.
     pub fn invalidate(&mut self) {
+        self.pages.fill(0);
         // Of addresses below 2^63 no two lines have the same tag then, whenever they came.
         let step = 1 << (60 - self.sectors);
         match self.first_tag.checked_add(step).filter(|tag| tag >> (64 - self.sectors) == 0) {
@@ -309,11 +406,63 @@ impl Cache {
     }
 }
 
+/// Where the bit of a line's page is.
+#[inline(always)]
+fn page_of(line: u64) -> (usize, u64) {
+    let page = line / u64::from(PAGE) % PAGES as u64;
+    ((page / 64) as usize, page % 64)
+}
+
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use std::arch::x86_64::*;
 
-    use super::Cache;
+    use super::{Cache, Lookup};
+
+    /// [`Cache::not_at_hand`], four lookups at a time.
+    ///
+    /// # Safety
+    /// The cache has sets of four ways, a power of two of them.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub unsafe fn not_at_hand(cache: &Cache, first: u64, list: &[Lookup]) -> u64 {
+        let all = |n: u64| _mm256_set1_epi64x(n as i64);
+        // Shifts are of numbers without a sign.
+        const BEFORE: u64 = 1 << 63 >> Lookup::LINE;
+        let from = all(first.wrapping_sub(BEFORE));
+        let (sets, tag) = (all(cache.by_sets.by - 1), all(cache.first_tag));
+        let (bits, above) =
+            (all((1 << cache.sectors) - 1), _mm_cvtsi32_si128(cache.sectors as i32));
+        let mut rest = 0;
+        for (n, four) in list.chunks(4).take(16).enumerate() {
+            let lookups = match <&[Lookup; 4]>::try_from(four) {
+                // SAFETY: these are 32 bytes.
+                Ok(four) => unsafe { _mm256_loadu_si256(four.as_ptr().cast()) },
+                Err(_) => {
+                    let at = |n: usize| four.get(n).map_or(0, |lookup| lookup.0) as i64;
+                    _mm256_setr_epi64x(at(0), at(1), at(2), at(3))
+                }
+            };
+            let far = _mm256_srli_epi64::<{ Lookup::LINE as i32 }>(lookups);
+            let line = _mm256_add_epi64(_mm256_xor_si256(far, all(BEFORE)), from);
+            let set = _mm256_slli_epi64::<2>(_mm256_and_si256(line, sets));
+            // SAFETY: four entries for each of as many sets, and this is the number of one's first.
+            let entry = unsafe { _mm256_i64gather_epi64::<8>(cache.entries.as_ptr().cast(), set) };
+            let tags = _mm256_sll_epi64(_mm256_add_epi64(line, tag), above);
+            let wanted = _mm256_or_si256(tags, _mm256_and_si256(lookups, bits));
+            // All but the bits of sectors that nobody asks for.
+            let told = _mm256_or_si256(_mm256_andnot_si256(bits, all(!0)), wanted);
+            let same = _mm256_cmpeq_epi64(_mm256_and_si256(entry, told), wanted);
+            let shares = _mm256_slli_epi64::<57>(lookups);
+            let good = _mm256_andnot_si256(shares, same);
+            let good = _mm256_movemask_pd(_mm256_castsi256_pd(good)) as u64;
+            rest |= (good ^ 0xf) << (4 * n);
+        }
+        match list.len() {
+            len @ 0..64 => rest & ((1 << len) - 1),
+            _ => rest,
+        }
+    }
 
     /// For each way the order of the four entries, in halves, that puts it first and leaves the others in theirs.
     static TO_FRONT: [[i32; 8]; 4] = [
@@ -463,31 +612,75 @@ mod tests {
     }
 
     #[test]
-    fn lines_in_sets_of_their_own_are_read_in_any_order() {
-        for bytes in [8 << 10, 7 << 10, 64 << 10] {
+    fn a_list_is_read_one_after_the_other() {
+        for bytes in [8 << 10, 7 << 10, 64 << 10, 0] {
             let shape =
                 CacheShape { bytes, line: 128, sector: 32, ways: 4, source: Source::Modelled };
             let (mut each, mut all) = (Cache::new(shape), Cache::new(shape));
-            let sets = u64::from(shape.sets());
+            let sets = i64::from(shape.sets().max(1));
             let mut state = 1u64;
             let mut next = || {
                 state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 state >> 33
             };
-            for _ in 0..2000 {
-                let (from, len) = (next() % 64, next() % 15);
-                let lines: Vec<(u64, u32)> = (0..len)
-                    .map(|n| (from + n + sets * (next() % 6), 1 + (next() % 15) as u32))
-                    .collect();
+            let mut all_shared = 0;
+            for turn in 0..3000 {
+                let (first, len) = (next() % 64 + (1 << 20), next() % 40);
+                let mut used = Vec::new();
+                let mut list = Vec::new();
+                for n in 0..len as i64 {
+                    let line = n / (1 + turn % 3) + sets * (next() % 6) as i64 - 40;
+                    let lookup = Lookup::new(line, 1 + (next() % 15) as u8);
+                    let shares = used.contains(&line.rem_euclid(sets));
+                    used.push(line.rem_euclid(sets));
+                    all_shared += u32::from(shares);
+                    list.push(if shares { lookup.sharing() } else { lookup });
+                    let last = list[list.len() - 1];
+                    assert_eq!((last.line(), last.shares()), (line, shares));
+                }
+                let lines = list.iter().map(|l| (first.wrapping_add_signed(l.line()), l.sectors()));
+                let lines: Vec<(u64, u32)> = lines.map(|(line, s)| (line, s.into())).collect();
                 let total = lines.iter().map(|l| l.1.count_ones()).sum();
+                assert_eq!(all.not_at_hand(first, &list), all.not_at_hand_plain(first, &list));
                 let (mut expected, mut missed) = (Vec::new(), Vec::new());
                 let hits = each.read_lines(lines.iter().copied(), |l, s| expected.push((l, s)));
-                let found =
-                    all.read_apart(lines.len(), |n| lines[n], total, |l, s| missed.push((l, s)));
+                let found = all.read_list(first, &list, total, |l, s| missed.push((l, s)));
                 assert_eq!((found, missed), (hits, expected), "{shape:?}");
             }
+            assert!(all_shared > 1000);
             assert_eq!((each.counts, each.entries), (all.counts, all.entries));
         }
+    }
+
+    /// Writes to pages of which nothing was read change nothing, and no others are taken for such.
+    #[test]
+    fn writes_find_what_was_read() {
+        let shape = CacheShape {
+            bytes: 64 << 10,
+            line: 128,
+            sector: 32,
+            ways: 4,
+            source: Source::Modelled,
+        };
+        let (mut cache, mut plain) = (Cache::new(shape), Cache::new(shape));
+        let (mut state, mut passed) = (1u64, 0);
+        for n in 0..40_000u64 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let line = (state >> 33) % 20_000 + 40_000 * (n / 64 % 3);
+            if n % 10_000 == 9_999 {
+                cache.invalidate();
+                plain.invalidate();
+            }
+            if n % 8 == 0 && n / 64 % 3 == 0 {
+                assert_eq!(cache.read_line(line, 2), plain.read_line(line, 2));
+            } else {
+                passed += u32::from(!cache.may_have(line));
+                cache.write_line(line, 2);
+                plain.touch_plain(line, 2, false);
+            }
+            assert!(n % 100 != 0 || cache.entries == plain.entries);
+        }
+        assert!(passed > 1000 && cache.entries == plain.entries, "{passed}");
     }
 
     /// It is as good as new however often it was emptied.

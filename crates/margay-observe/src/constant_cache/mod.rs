@@ -119,8 +119,8 @@ impl ConstantCache {
         let mut cache = cache.lock();
         let first = base / u64::from(CONSTANT_LINE);
         for touch in touches {
-            for _ in 0..touch.sectors {
-                let hit = cache.read_line(first.wrapping_add_signed(touch.line), 1);
+            for _ in 0..touch.sectors() {
+                let hit = cache.read_line(first.wrapping_add_signed(touch.line()), 1);
                 counts.hits += u64::from(hit);
                 counts.misses += u64::from(hit ^ 1);
             }
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn what_is_read_stays_until_the_host_writes_it() {
         let cache = caches(Some(16 << 10));
-        let one = [Touch { line: 0, sectors: 1 }];
+        let one = [Touch::new(0, 1)];
         let (hit, miss) = (HitCounts { hits: 1, misses: 0 }, HitCounts { hits: 0, misses: 1 });
         let variable =
             || Found { variable: crate::profile::raw::RawVariable::default(), lo: 4096, hi: 8192 };

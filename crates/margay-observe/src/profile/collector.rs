@@ -372,8 +372,8 @@ impl KernelSite {
         for &number in &*came {
             let seen = &mut seen[usize::from(number)];
             let (times, pattern) = (seen.count, &seen.pattern);
-            if seen.kept == NEVER_KEPT && seen.costs != 0 {
-                let costs = &own_costs[seen.costs as usize - 1..];
+            if seen.kept == NEVER_KEPT && seen.place != 0 {
+                let costs = &own_costs[seen.place as usize - 1..];
                 for (sums, cost) in self.counts.iter_mut().zip(costs) {
                     sums.add(cost, times);
                 }
@@ -400,7 +400,7 @@ impl KernelSite {
             // One that comes in a second launch is likely to come in a third.
             let again = seen.kept == NEVER_KEPT;
             if again {
-                seen.costs = own_costs.len() as u32 + 1;
+                seen.place = own_costs.len() as u64 + 1;
             }
             let mut costs = Vec::with_capacity(if room { models.len() } else { 0 });
             for (sums, model) in self.counts.iter_mut().zip(models) {
@@ -413,14 +413,16 @@ impl KernelSite {
                 }
             }
             if room {
-                let (pattern, base, variable) = (pattern.clone(), seen.base, entry.lo);
+                let (pattern, base, variable) = (pattern.clone(), seen.place, entry.lo);
                 self.kept.push(Kept { pattern, count: times, base, variable, costs });
                 let hash = hash.unwrap_or_default();
                 seen.kept = self.kept.len() as u16 - 1;
                 let kept = &self.kept;
                 Arc::make_mut(&mut self.index).push(hash, |n| kept[n].pattern.hash());
             } else {
-                seen.kept = NEVER_KEPT;
+                if !again {
+                    (seen.kept, seen.place) = (NEVER_KEPT, 0);
+                }
                 self.unkept += times;
             }
         }

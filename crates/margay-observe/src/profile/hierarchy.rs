@@ -331,9 +331,9 @@ impl LaunchCaches<'_> {
     #[inline]
     fn below(&self, first: u64, touches: &[Touch]) {
         for touch in touches {
-            let line = first.wrapping_add_signed(touch.line);
+            let line = first.wrapping_add_signed(touch.line());
             if sampled(line) {
-                self.hierarchy.l2.lock().read_line(line, touch.sectors.into());
+                self.hierarchy.l2.lock().read_line(line, touch.sectors().into());
             }
         }
     }
@@ -428,7 +428,7 @@ struct Listed<'a>(u64, Touched<'a>);
 impl Listed<'_> {
     #[inline(always)]
     fn lines(&self) -> impl Iterator<Item = (u64, u32)> {
-        self.1.list.iter().map(|t| (self.0.wrapping_add_signed(t.line), t.sectors.into()))
+        self.1.list.iter().map(|t| (self.0.wrapping_add_signed(t.line()), t.sectors().into()))
     }
 }
 
@@ -439,14 +439,9 @@ impl Lookups for Listed<'_> {
     }
     #[inline(always)]
     fn read(self, cache: &mut Cache, missed: impl FnMut(u64, u32)) -> (u32, u32) {
-        let Touched { list, apart } = self.1;
-        match apart {
-            Some(sectors) => {
-                let line = |n: usize| {
-                    (self.0.wrapping_add_signed(list[n].line), u32::from(list[n].sectors))
-                };
-                cache.read_apart(list.len(), line, sectors.into(), missed)
-            }
+        let Touched { list, marked } = self.1;
+        match marked {
+            Some(sectors) => cache.read_list(self.0, list, sectors.into(), missed),
             None => cache.read_lines(self.lines(), missed),
         }
     }
@@ -506,7 +501,7 @@ mod tests {
         let (mut counts, mut list) = (CacheCounts::default(), Vec::new());
         let route = caches.route(&MemoryModel::new(gpu.limits), a);
         touches(route, a.mask, a.addresses, &mut list);
-        let touched = Touched { list: &list, apart: None };
+        let touched = Touched { list: &list, marked: None };
         let mut own = OwnL1::default();
         caches.look(&mut own, (route, a.kind), (0, touched), (smid, 0), &mut counts);
         counts

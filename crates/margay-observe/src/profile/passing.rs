@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::patterns::Index;
+use super::patterns::{Index, fetch};
 
 /// Numbers of a launch that the next one is asked for.
 const SAMPLES: usize = 8;
@@ -15,28 +15,58 @@ const PLACES: usize = 256;
 
 /// The patterns of a site that came in a launch without being kept.
 #[derive(Default)]
+#[repr(C)]
 pub struct Passing {
     on: bool,
     /// Most patterns of the launch before were new.
     wanted: bool,
+    /// How many patterns came that are not kept.
+    len: u32,
     /// Patterns that are kept of all launches, if they are all that ever will.
     kept: Option<Arc<Index>>,
+    /// A bit for each of them, by the upper bits of their hashes: of what is not kept most is told by that.
+    marks: Marks,
     /// Hashes by their lower bits; 0 is empty.
     places: Vec<u64>,
-    /// How many hashes there are, and how many of them came again, so that their patterns are kept after all.
+    /// How many hashes there are: those of patterns that came again, and so are kept after all, are among them.
     hashes: usize,
-    again: usize,
     /// The first hashes of the launch before.
     samples: Vec<u64>,
     /// Those of this one.
     first: Vec<u64>,
 }
 
+/// Bits of [`Passing::marks`].
+const MARKS: usize = 1 << 12;
+
+struct Marks([u64; MARKS / 64]);
+
+impl Default for Marks {
+    fn default() -> Marks {
+        Marks([0; MARKS / 64])
+    }
+}
+
+impl Marks {
+    /// Where the bit of a hash is; its upper 16 bits decide.
+    #[inline(always)]
+    fn place(hash: u64) -> (usize, u64) {
+        let bit = hash >> (64 - MARKS.trailing_zeros());
+        ((bit / 64) as usize, bit % 64)
+    }
+
+    #[inline(always)]
+    fn has(&self, hash: u64) -> bool {
+        let (word, bit) = Marks::place(hash);
+        self.0[word] >> bit & 1 != 0
+    }
+}
+
 impl Passing {
     /// How many patterns came that are not kept.
     #[inline(always)]
     pub fn len(&self) -> usize {
-        self.hashes - self.again
+        self.len as usize
     }
 
     /// Whether patterns pass: most that come are new.
@@ -64,6 +94,11 @@ impl Passing {
 
     /// No more patterns are kept than these.
     pub fn kept_are(&mut self, kept: Arc<Index>) {
+        self.marks = Marks::default();
+        for half in kept.halves() {
+            let (word, bit) = Marks::place(u64::from(half) << 48);
+            self.marks.0[word] |= 1 << bit;
+        }
         self.kept = Some(kept);
         self.on = std::mem::take(&mut self.wanted);
     }
@@ -78,7 +113,7 @@ impl Passing {
         std::mem::swap(&mut self.samples, &mut self.first);
         self.first.clear();
         self.places.fill(0);
-        (self.hashes, self.again) = (0, 0);
+        (self.hashes, self.len) = (0, 0);
         if ends {
             self.samples.clear();
             self.on = false;
@@ -92,9 +127,19 @@ impl Passing {
         self.on && self.is_new(hash)
     }
 
+    /// Tells the processor where [`Passing::takes`] will look, if patterns pass.
+    #[inline(always)]
+    pub fn expects(&self, hash: u64) {
+        if self.on {
+            let mask = self.places.len().wrapping_sub(1);
+            fetch::<1, u64>(&self.places, (hash >> 1) as usize & mask);
+        }
+    }
+
     #[inline]
     fn is_new(&mut self, hash: u64) -> bool {
-        if self.kept.as_ref().is_some_and(|kept| kept.find(hash, |_| true).is_some()) {
+        let is_kept = |kept: &Arc<Index>| kept.find(hash, |_| true).is_some();
+        if self.marks.has(hash) && self.kept.as_ref().is_some_and(is_kept) {
             return false;
         }
         if 2 * self.hashes >= self.places.len() {
@@ -103,11 +148,12 @@ impl Passing {
         let hash = hash | 1;
         let at = self.place(hash);
         if self.places[at] == hash {
-            self.again += 1;
+            self.len -= 1;
             return false;
         }
         self.places[at] = hash;
         self.hashes += 1;
+        self.len += 1;
         if self.first.len() < SAMPLES {
             self.first.push(hash);
         }

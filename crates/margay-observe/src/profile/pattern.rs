@@ -75,6 +75,36 @@ impl Pattern {
         }
     }
 
+    /// [`Pattern::set`], and whether it was that of such an access before.
+    #[inline(always)]
+    pub fn renew(&mut self, mask: u32, addresses: &[u64; 32], base: u64) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has AVX2.
+            let (fits, same) = unsafe {
+                match mask {
+                    u32::MAX => {
+                        wide::renew_distances::<true>(&mut self.near, mask, addresses, base)
+                    }
+                    _ => wide::renew_distances::<false>(&mut self.near, mask, addresses, base),
+                }
+            };
+            let same = same && fits && self.mask == mask && self.far.is_none();
+            self.mask = mask;
+            if !fits {
+                self.set_far(addresses, base);
+            } else if self.far.is_some() {
+                self.far = None;
+            }
+            return same;
+        }
+        let same = self.is(mask, addresses, base);
+        if !same {
+            self.set(mask, addresses, base);
+        }
+        same
+    }
+
     #[cold]
     fn set_far(&mut self, addresses: &[u64; 32], base: u64) {
         let lead = addresses[(self.mask.trailing_zeros() & 31) as usize];
@@ -264,6 +294,26 @@ mod wide {
         _mm256_testz_si256(any, any) != 0
     }
 
+    /// [`put_distances`], and whether they were there before.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub fn renew_distances<const FULL: bool>(
+        near: &mut [i32; 32],
+        mask: u32,
+        addresses: &[u64; 32],
+        base: u64,
+    ) -> (bool, bool) {
+        let (mut any, mut differs) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+        for n in 0..4 {
+            let (lower, beyond) = eight_distances::<FULL>(mask, addresses, base, n);
+            any = _mm256_or_si256(any, beyond);
+            differs = _mm256_or_si256(differs, _mm256_xor_si256(lower, eight(near, n)));
+            // SAFETY: the 32 bytes from there on are within the 32 numbers.
+            unsafe { _mm256_storeu_si256(near.as_mut_ptr().add(8 * n).cast(), lower) };
+        }
+        (_mm256_testz_si256(any, any) != 0, _mm256_testz_si256(differs, differs) != 0)
+    }
+
     /// [`super::has_distances`]; `FULL`: of all lanes.
     #[inline]
     #[target_feature(enable = "avx2")]
@@ -388,8 +438,11 @@ mod tests {
             assert!(other != pattern || moved != base);
             // Whatever it was before.
             let mut again = other;
-            again.set(mask, &addresses, base);
+            let was = again == pattern && !is_far;
+            assert_eq!(again.renew(mask, &addresses, base), was);
             assert!(again == pattern && again.hash() == pattern.hash());
+            assert_eq!(again.renew(mask, &junk, base), !is_far);
+            assert!(again == pattern);
         }
     }
 }

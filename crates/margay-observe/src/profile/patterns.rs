@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::passing::Passing;
 use super::pattern::{Groups, KEYS, Pattern};
-use super::touches::{Route, SECTOR, Touch, Touched, apart, touches};
+use super::touches::{Route, SECTOR, Touch, Touched, mark, touches};
 
 /// Most patterns that a worker keeps of one site before it counts each access by itself.
 const MOST: usize = 512;
@@ -20,7 +20,8 @@ const MOST: usize = 512;
 /// Places for numbers of patterns by their groups.
 const PLACES: usize = 128;
 
-/// A pattern, how often it came, and where first. In this order it takes three lines of the processor's cache.
+/// A pattern, how often it came, and where first. In this order it takes three lines of the processor's cache, and all but the
+/// lanes' distances is in the last.
 #[repr(C, align(64))]
 pub struct Seen {
     pub pattern: Pattern,
@@ -30,20 +31,20 @@ pub struct Seen {
     groups: Groups,
     /// How many different 32-byte sectors it touches; 0 if nobody asked yet.
     pub sectors: u8,
-    /// Whether the lines of its touches are all in different sets of L1.
-    apart: bool,
-    /// How many of [`Patterns::touches`] are its own, from where on; [`UNLISTED`] as long as nobody asked.
+    /// Whether those of its touches are marked whose line is in the set of L1 of one before.
+    marked: bool,
+    /// How many touches it has; [`UNLISTED`] as long as nobody asked.
     touches: u16,
-    from: u32,
     /// The pattern that came after it last time.
     next: u16,
     /// Its number among those that are kept of all launches; [`UNKEPT`] if it is none yet or nobody looked, [`NEVER_KEPT`] if
     /// it never will be one.
     pub kept: u16,
-    /// One more than the number of its costs in [`Patterns::costs`], if it is never kept; 0 if they are not there.
-    pub costs: u32,
-    /// Address of the base when it came first.
-    pub base: u64,
+    /// The only touch; where they begin in [`Patterns::touches`], in the line's place, if there are more.
+    listed: Touch,
+    /// Address of the base when it came first. If it is never kept, one more than the number of its costs in
+    /// [`Patterns::costs`]; 0 if they are not there.
+    pub place: u64,
 }
 
 const _: () = assert!(size_of::<Seen>() == 192);
@@ -62,13 +63,12 @@ impl Seen {
             count: 0,
             groups: Groups::NONE,
             sectors: 0,
-            apart: false,
+            marked: false,
             touches: UNLISTED,
-            from: 0,
             next: 0,
             kept: UNKEPT,
-            costs: 0,
-            base: 0,
+            listed: Touch::new(0, 0),
+            place: 0,
         }
     }
 
@@ -98,8 +98,7 @@ pub struct Recent {
 impl Recent {
     #[inline(always)]
     fn set(&mut self, mask: u32, addresses: &[u64; 32], base: u64) {
-        if !self.pattern.is(mask, addresses, base) {
-            self.pattern.set(mask, addresses, base);
+        if !self.pattern.renew(mask, addresses, base) {
             (self.hash, self.firsts, self.costs) = (None, None, None);
         }
         self.is_last = true;
@@ -171,6 +170,11 @@ impl Index {
         None
     }
 
+    /// The upper 16 bits of the hashes.
+    pub fn halves(&self) -> impl Iterator<Item = u16> {
+        self.slots.iter().filter(|&&slot| slot != 0).map(|slot| (slot >> 16) as u16)
+    }
+
     /// Adds the next number, which has this hash. `others` gives that of each before.
     #[inline]
     pub fn push(&mut self, hash: u64, others: impl Fn(usize) -> u64) {
@@ -196,12 +200,35 @@ impl Index {
         self.slots.fill(0);
         self.len = 0;
     }
+
+    /// Forgets all, and expects few.
+    fn shrink(&mut self) {
+        self.slots.clear();
+        self.len = 0;
+    }
 }
 
 /// A place in [`Patterns::by_groups`].
 #[inline(always)]
 fn place(groups: &Groups) -> usize {
     (groups.hash() >> (64 - PLACES.trailing_zeros())) as usize
+}
+
+/// Of so many patterns the processor is told which one is to be expected: fewer stay at hand.
+const FETCHED: usize = 8;
+
+/// Tells the processor that so many lines of its cache will be of use, from an element on.
+#[inline(always)]
+pub fn fetch<const LINES: usize, T>(list: &[T], from: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..LINES {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let at = list.as_ptr().wrapping_add(from).cast::<i8>().wrapping_add(64 * line);
+        // SAFETY: it reads nothing; the address may be any.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (list, from);
 }
 
 /// Bits of a filter.
@@ -217,30 +244,31 @@ fn bit_of(mask: u32, addresses: &[u64; 32], period: u64) -> usize {
     (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - FILTER.trailing_zeros())) as usize
 }
 
-/// The patterns of one site.
+/// The patterns of one site. In this order what every access needs is in one line of the processor's cache.
 #[derive(Default)]
+#[repr(C, align(64))]
 pub struct Patterns {
     pub seen: Vec<Seen>,
-    /// What patterns that are never kept cost, by model.
-    pub costs: Vec<Counts>,
-    /// Those that come and are not kept.
-    passing: Passing,
     /// Numbers of those that have come in this launch, in order of the first time.
     pub came: Vec<u16>,
-    index: Index,
-    /// What patterns look up in caches, one after the other.
-    touches: Vec<Touch>,
-    /// The number of L1's sets that [`Seen::apart`] is about.
-    sets: u32,
-    /// Bits of [`bit_of`] that patterns have, once no more are kept.
-    filter: Vec<u64>,
-    /// One more than the number of a pattern whose groups have this place; 0 for none.
-    by_groups: Vec<u16>,
     /// How many patterns are known from launches before.
     known: u16,
     last: u16,
     /// The pattern that is to be expected: the last one's next.
     expected: u16,
+    /// Those that come and are not kept.
+    passing: Passing,
+    /// What patterns look up in caches, one after the other.
+    touches: Vec<Touch>,
+    /// The number of L1's sets that [`Seen::marked`] is about.
+    sets: u32,
+    index: Index,
+    /// What patterns that are never kept cost, by model.
+    pub costs: Vec<Counts>,
+    /// Bits of [`bit_of`] that patterns have, once no more are kept.
+    filter: Vec<u64>,
+    /// One more than the number of a pattern whose groups have this place; 0 for none.
+    by_groups: Vec<u16>,
 }
 
 impl Patterns {
@@ -286,6 +314,9 @@ impl Patterns {
         if !repeats && !ends {
             self.passing.begin();
         }
+        if self.passing.is_on() && self.seen.is_empty() {
+            self.index.shrink();
+        }
         self.known = self.seen.len() as u16;
     }
 
@@ -305,9 +336,16 @@ impl Patterns {
         if self.seen[number].touches == UNLISTED {
             self.list(number, route, sets);
         }
-        let Seen { from, touches, sectors, apart, .. } = &self.seen[number];
-        let list = &self.touches[*from as usize..*from as usize + usize::from(*touches)];
-        Touched { list, apart: (*apart && self.sets == sets).then_some(*sectors) }
+        let Seen { listed, touches, sectors, marked, .. } = &self.seen[number];
+        if *touches == 1 {
+            return Touched { list: std::slice::from_ref(listed), marked: None };
+        }
+        let from = listed.line() as usize;
+        let end = from + usize::from(*touches);
+        // Mostly the next pattern is one that was listed after it.
+        fetch::<2, Touch>(&self.touches, end);
+        let list = &self.touches[from..end];
+        Touched { list, marked: (*marked && self.sets == sets).then_some(*sectors) }
     }
 
     #[cold]
@@ -318,15 +356,20 @@ impl Patterns {
             self.sets = sets;
         }
         touches(route, seen.pattern.mask, &seen.pattern.relative(), &mut self.touches);
-        seen.from = from as u32;
         seen.touches = (self.touches.len() - from) as u16;
+        if let [only] = self.touches[from..] {
+            seen.listed = only;
+            self.touches.truncate(from);
+            return;
+        }
+        seen.listed = Touch::new(from as i64, 0);
         // Few lines are looked up faster one by one.
         if let Route::Global { .. } = route
             && self.sets == sets
-            && seen.touches >= 6
-            && let Some(sectors) = apart(&self.touches[from..], sets)
+            && seen.touches >= 4
+            && let Some(sectors) = mark(&mut self.touches[from..], sets)
         {
-            (seen.apart, seen.sectors) = (true, sectors);
+            (seen.marked, seen.sectors) = (true, sectors);
         }
     }
 
@@ -369,7 +412,15 @@ impl Patterns {
                 }
             }
         };
-        self.add(number, base).map_or(Counted::Beyond, Counted::Of)
+        match self.add(number, base) {
+            Some(number) => {
+                if self.seen.len() >= FETCHED && !self.passing.is_on() {
+                    fetch::<3, Seen>(&self.seen, self.expected.into());
+                }
+                Counted::Of(number)
+            }
+            None => Counted::Beyond,
+        }
     }
 
     /// Counts an access of a pattern, unless too many others have come before.
@@ -380,7 +431,9 @@ impl Patterns {
             if self.came.len() + self.passing.len() >= MOST {
                 return None;
             }
-            seen.base = base;
+            if seen.kept != NEVER_KEPT {
+                seen.place = base;
+            }
             self.came.push(number as u16);
         }
         seen.count += 1;
@@ -427,6 +480,7 @@ impl Patterns {
     fn find(&mut self, recent: &mut Recent, keeps: bool) -> Counted {
         let Recent { pattern, hash, .. } = recent;
         let hash = *hash.get_or_insert_with(|| pattern.hash());
+        self.passing.expects(hash);
         let number = match self.index.find(hash, |n| self.seen[n].pattern == *pattern) {
             Some(number) => number,
             None if self.distinct() >= MOST => return Counted::Beyond,
@@ -507,7 +561,7 @@ mod tests {
             }
             let all = |patterns: &Patterns| -> Vec<(u64, u64, [u64; 32])> {
                 let seen = patterns.came.iter().map(|&n| &patterns.seen[usize::from(n)]);
-                seen.map(|s| (s.count, s.base, s.pattern.relative())).collect()
+                seen.map(|s| (s.count, s.place, s.pattern.relative())).collect()
             };
             assert_eq!(all(&kept), all(&fresh));
             kept.clear();

@@ -335,7 +335,13 @@ macro_rules! sums {
         impl Sums {
             /// Adds `times` accesses of a kind.
             pub fn add(&mut self, counts: &Counts, times: u64) {
-                $( self.$field += u64::from(counts.$field) * times; )*
+                // Vectors multiply numbers of 32 bits.
+                match u32::try_from(times) {
+                    Ok(times) => {
+                        $( self.$field += u64::from(counts.$field) * u64::from(times); )*
+                    }
+                    Err(_) => { $( self.$field += u64::from(counts.$field) * times; )* }
+                }
             }
             pub fn merge(&mut self, other: &Sums) {
                 $( self.$field += other.$field; )*

@@ -60,6 +60,7 @@ pub struct Entry {
     pub space: Space,
     pub route: Route,
     pub site: Site,
+    pub caches: CacheCounts,
     pub patterns: Patterns,
     pub width: u32,
     pub variable: u32,
@@ -68,7 +69,6 @@ pub struct Entry {
     /// Accesses whose patterns were too many to keep, by model.
     pub unkept: u64,
     pub unkept_counts: Vec<Sums>,
-    pub caches: CacheCounts,
 }
 
 impl Entry {

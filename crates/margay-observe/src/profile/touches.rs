@@ -5,6 +5,7 @@
 //! Invariant: bases are multiples of 256 bytes, so that a line of the base and one of the list add up.
 
 use margay_arch::access::{first_lanes, first_of};
+use margay_arch::caches::Lookup;
 use margay_arch::local::interleaved;
 
 /// A line of global and local memory, in L1 and L2.
@@ -30,35 +31,31 @@ pub enum Route {
     Constant,
 }
 
-/// Sectors of one line that are looked up one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Touch {
-    /// Number of the line, from that of the base.
-    pub line: i64,
-    /// A bit for each sector; in the constant cache, where a line is one sector, the number of lookups.
-    pub sectors: u8,
-}
+/// Sectors of one line that are looked up one after the other. The line is told from that of the base; in the constant
+/// cache, where a line is one sector, its sectors are the number of lookups.
+pub type Touch = Lookup;
 
 /// What an access looks up.
 #[derive(Clone, Copy, Debug)]
 pub struct Touched<'a> {
     pub list: &'a [Touch],
-    /// How many sectors they are, if their lines are all in different sets of L1.
-    pub apart: Option<u8>,
+    /// How many sectors they are, if those are marked whose line is in the set of L1 of one before.
+    pub marked: Option<u8>,
 }
 
-/// How many sectors touches have, if all their lines are in different sets of so many; none if nobody can say.
-pub fn apart(list: &[Touch], sets: u32) -> Option<u8> {
+/// Marks touches whose line is in the set of one before, of so many sets. Tells how many sectors they all have; none if they
+/// are too many to mark.
+pub fn mark(list: &mut [Touch], sets: u32) -> Option<u8> {
     let mut used = [0u64; 8];
     let mut sectors = 0u32;
-    for touch in list {
+    for touch in &mut *list {
         // Of more sets than there are bits, some share one: that is no more than caution.
-        let set = touch.line.rem_euclid(i64::from(sets.max(1))) as usize % (64 * used.len());
+        let set = touch.line().rem_euclid(i64::from(sets.max(1))) as usize % (64 * used.len());
         if used[set / 64] >> (set % 64) & 1 != 0 {
-            return None;
+            *touch = touch.sharing();
         }
         used[set / 64] |= 1 << (set % 64);
-        sectors += u32::from(touch.sectors).count_ones();
+        sectors += u32::from(touch.sectors()).count_ones();
     }
     u8::try_from(sectors).ok().filter(|_| list.len() <= 64)
 }
@@ -100,8 +97,8 @@ fn sectors(mut rest: u32, list: &mut Vec<Touch>, address: impl Fn(usize) -> u64)
         let line = sector >> (LINE / SECTOR).trailing_zeros();
         let bit = 1 << (sector & i64::from(LINE / SECTOR - 1));
         match list[start..].last_mut() {
-            Some(touch) if touch.line == line => touch.sectors |= bit,
-            Some(_) | None => list.push(Touch { line, sectors: bit }),
+            Some(touch) if touch.line() == line => *touch = touch.with(bit),
+            Some(_) | None => list.push(Touch::new(line, bit)),
         }
     }
 }
@@ -116,8 +113,8 @@ fn constants(mask: u32, relative: &[u64; 32], list: &mut Vec<Touch>) {
         last = Some(address);
         let line = address as i64 >> CONSTANT_LINE.trailing_zeros();
         match list[start..].last_mut() {
-            Some(touch) if touch.line == line => touch.sectors += 1,
-            Some(_) | None => list.push(Touch { line, sectors: 1 }),
+            Some(touch) if touch.line() == line => *touch = Touch::new(line, touch.sectors() + 1),
+            Some(_) | None => list.push(Touch::new(line, 1)),
         }
     }
 }
@@ -127,10 +124,10 @@ mod tests {
     use super::*;
 
     fn of(route: Route, mask: u32, address: impl Fn(u64) -> u64) -> Vec<(i64, u8)> {
-        let mut list = vec![Touch { line: 7, sectors: 7 }];
+        let mut list = vec![Touch::new(7, 7)];
         let relative = std::array::from_fn(|l| address(l as u64));
         touches(route, mask, &relative, &mut list);
-        list[1..].iter().map(|t| (t.line, t.sectors)).collect()
+        list[1..].iter().map(|t| (t.line(), t.sectors())).collect()
     }
 
     const GLOBAL: Route = Route::Global { cached: true };
@@ -150,15 +147,18 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_different_sets_are_apart() {
-        let list = |lines: &[i64]| -> Vec<Touch> {
-            lines.iter().map(|&line| Touch { line, sectors: 0b101 }).collect()
+    fn lines_of_one_set_are_marked() {
+        let marked = |lines: &[i64], sets: u32| {
+            let mut list: Vec<Touch> = lines.iter().map(|&line| Touch::new(line, 0b101)).collect();
+            let sectors = mark(&mut list, sets);
+            assert!(list.iter().zip(lines).all(|(t, line)| (t.line(), t.sectors()) == (*line, 5)));
+            (sectors, list.iter().map(|t| t.shares()).collect::<Vec<bool>>())
         };
-        assert_eq!(apart(&list(&[0, 1, -1, 510]), 512), Some(8));
-        assert_eq!(apart(&list(&[0, 1, -1, 511]), 512), None);
-        assert_eq!(apart(&list(&[0, 7]), 7), None);
-        assert_eq!(apart(&list(&[0, 512]), 1024), None, "which it cannot tell");
-        assert_eq!(apart(&list(&(0..65).collect::<Vec<_>>()), 512), None);
+        assert_eq!(marked(&[0, 1, -1, 510], 512), (Some(8), vec![false; 4]));
+        assert_eq!(marked(&[0, 1, -1, 511], 512), (Some(8), vec![false, false, false, true]));
+        assert_eq!(marked(&[0, 7, 0], 7), (Some(6), vec![false, true, true]));
+        assert_eq!(marked(&[0, 512], 1024).1, [false, true], "which it cannot tell");
+        assert_eq!(marked(&(0..65).collect::<Vec<_>>(), 512).0, None);
     }
 
     #[test]

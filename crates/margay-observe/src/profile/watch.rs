@@ -273,7 +273,7 @@ impl Worker<'_, '_> {
                 let relative = e.addresses.map(|a| a.wrapping_sub(base));
                 list.clear();
                 touches(route, e.mask, &relative, list);
-                let touched = Touched { list, apart: None };
+                let touched = Touched { list, marked: None };
                 caches.look(l1, way, (base, touched), place, found);
             }
         }
