@@ -19,7 +19,7 @@ use crate::block::{Group, Progress};
 use crate::buffer::Pool;
 use crate::fault::{Fault, FaultKind, Spot};
 use crate::interp::{COUNTERS, Cx, Env};
-use crate::jit::{Chunk, ChunkEnd, Fast, LaunchCode};
+use crate::jit::{Chunk, ChunkEnd, Done, Fast, consider};
 use crate::launch::LaunchFailure;
 use crate::mem::Extent;
 use crate::observe::Interest;
@@ -159,6 +159,12 @@ impl Grid<'_> {
         Some((first, count.min(self.groups - first)))
     }
 
+    /// What of the grid is done.
+    fn done(&self) -> Done {
+        let groups = self.finished.load(Ordering::Relaxed);
+        Done { groups, of: self.groups, threads: self.threads }
+    }
+
     /// Gives groups back that were taken and not begun.
     fn give_back(&self, first: u64, end: u64) {
         if first < end {
@@ -277,7 +283,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
             && let Some((at, count)) = grid.take(chunk)
         {
             if fast.is_none() {
-                LaunchCode::consider(env);
+                consider(env, grid.done());
                 fast = Fast::new(&cx, &mut pool);
             }
             if let Some(fast) = &mut fast {
@@ -339,7 +345,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
                 current.spinning = false;
                 current.slices = current.slices.saturating_add(1);
                 if fast.is_none() {
-                    LaunchCode::consider(env);
+                    consider(env, grid.done());
                 }
                 grid.progress.fetch_add(1, Ordering::AcqRel);
                 begun.push_back(current);

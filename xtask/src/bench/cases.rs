@@ -16,6 +16,16 @@ pub enum Size {
 }
 
 impl Size {
+    pub const ALL: [Size; 3] = [Size::Small, Size::Quick, Size::Full];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Size::Full => "full",
+            Size::Quick => "quick",
+            Size::Small => "small",
+        }
+    }
+
     fn pick(self, full: u32, quick: u32, small: u32) -> u32 {
         match self {
             Size::Full => full,

@@ -49,8 +49,13 @@ pub struct Prepared {
 
 /// Compiles `benches/kernels/<case>.cu` with margay's own headers and links its kernels.
 pub fn prepare(root: &Path, case: &Case) -> Result<Prepared, String> {
+    prepare_text(case, &ptx(root, case.name)?)
+}
+
+/// Links the kernels of a case's PTX.
+pub fn prepare_text(case: &Case, text: &str) -> Result<Prepared, String> {
     let memory = AddressSpace::new().map_err(|e| e.to_string())?;
-    let module = load(root, case.name, &memory)?;
+    let module = load(case.name, text, &memory)?;
     let mut addresses = Vec::new();
     for buffer in &case.buffers {
         let bytes = buffer.bytes() as u64;
@@ -72,7 +77,8 @@ pub fn prepare(root: &Path, case: &Case) -> Result<Prepared, String> {
     Ok(Prepared { programs, addresses, memory })
 }
 
-fn load(root: &Path, name: &str, memory: &AddressSpace) -> Result<Arc<LoadedModule>, String> {
+/// The PTX of `benches/kernels/<name>.cu`.
+pub fn ptx(root: &Path, name: &str) -> Result<String, String> {
     // `MARGAY` names another build of the command, as for the scripts in `tests/`.
     let margay = std::env::var_os("MARGAY")
         .map_or_else(|| root.join("target/release/margay"), std::path::PathBuf::from);
@@ -84,8 +90,11 @@ fn load(root: &Path, name: &str, memory: &AddressSpace) -> Result<Arc<LoadedModu
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
-    let text = String::from_utf8(output.stdout).map_err(|e| e.to_string())?;
-    let ast = margay_ptx::parse(&text).map_err(|e| format!("{name}.cu: {e:?}"))?;
+    String::from_utf8(output.stdout).map_err(|e| e.to_string())
+}
+
+fn load(name: &str, text: &str, memory: &AddressSpace) -> Result<Arc<LoadedModule>, String> {
+    let ast = margay_ptx::parse(text).map_err(|e| format!("{name}.cu: {e:?}"))?;
     let ir = margay_ir::lower(&ast).map_err(|e| format!("{name}.cu: {e:?}"))?;
     let addresses = place(&ir, memory)?;
     Ok(Arc::new(LoadedModule { ir: Arc::new(ir), addresses, uid: 1 }))

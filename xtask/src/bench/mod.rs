@@ -7,6 +7,7 @@
 
 mod case;
 mod cases;
+mod choice;
 mod cost;
 mod data;
 mod engine;
@@ -25,7 +26,8 @@ use table::{Row, Table};
 
 pub const USAGE: &str = "usage: cargo xtask bench [--quick | --small] [--threads N,N...] [--only CASE,CASE...] \
 [--peers openmp,openmp-fast,pocl,oclgrind,margay-opencl] [--turns N] [--json FILE] [--markdown FILE]; with \
---profile-cost, margay alone, with and without all counters; with several numbers of threads, files end in the number";
+--profile-cost, margay alone, with and without all counters; with --choice, what `--engine auto` loses to the better engine, at \
+all sizes or the one that is named; with several numbers of threads, files end in the number";
 
 struct Options {
     size: Size,
@@ -37,6 +39,12 @@ struct Options {
     markdown: Option<String>,
     /// Instead of peers: what a profile costs.
     profile_cost: bool,
+    /// Instead of peers: what the choice between the engines loses, at these sizes.
+    choice: Option<Vec<Size>>,
+    /// One measurement of that, in a process of its own.
+    choice_once: Option<Size>,
+    /// The folder of the PTX for it.
+    ptx: String,
 }
 
 impl Options {
@@ -50,6 +58,9 @@ impl Options {
             json: None,
             markdown: None,
             profile_cost: false,
+            choice: None,
+            choice_once: None,
+            ptx: String::new(),
         };
         let mut rest = arguments.iter();
         while let Some(flag) = rest.next() {
@@ -67,10 +78,19 @@ impl Options {
                 "--peers" => options.peers = list(value()?),
                 "--turns" => options.turns = number(&value()?)?,
                 "--profile-cost" => options.profile_cost = true,
+                "--choice" => options.choice = Some(Size::ALL.to_vec()),
+                "--choice-once" => {
+                    let name = value()?;
+                    options.choice_once = Size::ALL.into_iter().find(|s| s.name() == name);
+                }
+                "--ptx" => options.ptx = value()?,
                 "--json" => options.json = Some(value()?),
                 "--markdown" => options.markdown = Some(value()?),
                 other => return Err(format!("unknown flag {other}; {USAGE}")),
             }
+        }
+        if options.choice.is_some() && options.size != Size::Full {
+            options.choice = Some(vec![options.size]);
         }
         Ok(options)
     }
@@ -141,6 +161,28 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
                 _ => format!("{path}.{threads}"),
             });
             cost::run(root(), &cases, threads, turns, markdown.as_deref())?;
+        }
+        return Ok(());
+    }
+    if let Some(size) = options.choice_once {
+        return choice::once(size, &options.only, Path::new(&options.ptx), options.threads[0]);
+    }
+    if let Some(sizes) = &options.choice {
+        for &threads in &options.threads {
+            let path = |path: &Option<String>| match options.threads.len() {
+                1 => path.clone(),
+                _ => path.as_ref().map(|path| format!("{path}.{threads}")),
+            };
+            let (json, markdown) = (path(&options.json), path(&options.markdown));
+            let wish = choice::Wish {
+                sizes,
+                only: &options.only,
+                threads,
+                turns: options.turns,
+                json: json.as_deref(),
+                markdown: markdown.as_deref(),
+            };
+            choice::run(root(), &wish)?;
         }
         return Ok(());
     }

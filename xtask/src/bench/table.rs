@@ -118,7 +118,8 @@ impl Table {
     }
 }
 
-fn machine() -> String {
+/// The processor, its cores, and what of its features matters.
+pub fn machine() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = text
         .lines()
@@ -130,7 +131,8 @@ fn machine() -> String {
     format!("{}, {cores} cores, {}", model.unwrap_or("unknown CPU"), features.join(" "))
 }
 
-fn today() -> String {
+/// The date.
+pub fn today() -> String {
     let output = Command::new("date").arg("+%Y-%m-%d").output();
     output.map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned()).unwrap_or_default()
 }

@@ -6,7 +6,8 @@
 //! are registered when it first compiles, so a small module is compiled first and the handler is
 //! registered again.
 //!
-//! Limit: a process that exits within the milliseconds of that first module may meet them.
+//! Limit: a process that exits within the milliseconds of that first module may meet them. So who launches waits for them,
+//! at the end of the launch that has LLVM opened.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
@@ -19,16 +20,32 @@ struct Running {
     process: u32,
     threads: usize,
     exiting: bool,
+    opening: Opening,
 }
 
-static RUNNING: Mutex<Running> = Mutex::new(Running { process: 0, threads: 0, exiting: false });
+/// How far LLVM is that a thread of its own opens.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Opening {
+    NotYet,
+    Begun,
+    Ended,
+    /// The process is a child of one that forked meanwhile: nobody will end it.
+    Lost,
+}
+
+static RUNNING: Mutex<Running> =
+    Mutex::new(Running { process: 0, threads: 0, exiting: false, opening: Opening::NotYet });
 static DONE: Condvar = Condvar::new();
 
 fn running() -> MutexGuard<'static, Running> {
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
     if running.process != process {
-        *running = Running { process, threads: 0, exiting: false };
+        let opening = match running.opening {
+            Opening::Begun => Opening::Lost,
+            other => other,
+        };
+        *running = Running { process, threads: 0, exiting: false, opening };
     }
     running
 }
@@ -46,6 +63,54 @@ static READY: AtomicBool = AtomicBool::new(false);
 /// Whether LLVM has set up what it sets up when it first compiles.
 pub fn is_ready() -> bool {
     READY.load(Ordering::Relaxed)
+}
+
+/// Whether LLVM cannot be used, as a thread that is not in this process has it half open.
+pub fn is_lost() -> bool {
+    running().opening == Opening::Lost
+}
+
+/// Whether a thread that opens LLVM has ended, with or without success.
+pub fn has_opened() -> bool {
+    is_ready() || running().opening == Opening::Ended
+}
+
+/// Has a thread of its own do `work`, which opens LLVM. Whether this call is the one that began it.
+pub fn open(work: impl FnOnce() + Send + 'static) -> bool {
+    {
+        let mut running = running();
+        if running.opening != Opening::NotYet || running.exiting {
+            return false;
+        }
+        running.opening = Opening::Begun;
+    }
+    let ended = || {
+        running().opening = Opening::Ended;
+        DONE.notify_all();
+    };
+    let begun = start(move || {
+        // Also where it panics.
+        struct Ends<F: Fn()>(F);
+        impl<F: Fn()> Drop for Ends<F> {
+            fn drop(&mut self) {
+                (self.0)();
+            }
+        }
+        let _ends = Ends(ended);
+        work();
+    });
+    if !begun {
+        running().opening = Opening::NotYet;
+    }
+    begun
+}
+
+/// Waits for the thread that [`open`] has begun.
+pub fn wait_until_opened() {
+    let mut running = running();
+    while running.opening == Opening::Begun {
+        running = DONE.wait(running).unwrap_or_else(PoisonError::into_inner);
+    }
 }
 
 fn register() {

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use super::{background, cache, hold, library, object};
 use crate::handlers::address::SLOT_BITS;
 use crate::interp::Env;
-use crate::program::{DecodedFunction, Program};
+use crate::program::{LoadedModule, Program};
 
 /// What the compiled function looks like to the host.
 pub type Function = unsafe extern "C" fn(*mut Io, u32, u32) -> u32;
@@ -52,11 +52,20 @@ pub struct Kernels {
     made: Mutex<HashMap<(u32, Options), State>>,
     /// Microseconds for which launches were interpreted.
     interpreted: AtomicU64,
-    /// Compilations in the background that have ended.
-    landed: Arc<AtomicU64>,
+    progress: Arc<Progress>,
     /// Whether anything was asked for yet.
     begun: AtomicBool,
     accesses: OnceLock<hold::Accesses>,
+}
+
+/// What other threads do for a program.
+#[derive(Default)]
+struct Progress {
+    /// Threads that are at it, and how often one has ended.
+    away: AtomicU64,
+    landed: AtomicU64,
+    /// Microseconds that LLVM will take for the longest text, about; 0 where there is none yet.
+    compiling: AtomicU64,
 }
 
 /// How much may be done for code that is not made yet.
@@ -64,23 +73,27 @@ pub struct Kernels {
 pub enum Wait {
     /// Nothing.
     Made,
-    /// Load it from the cache.
+    /// Have another thread make its text and look for it in the cache.
     Cached,
-    /// As `Cached`, and compile it on another thread if it is not there.
+    /// Compile it on another thread if it is not there.
     Background,
     Compile,
 }
 
 /// How far a function's code is.
 enum State {
+    /// There is no text, as nobody knows yet for which processor.
+    Unmade,
+    /// It is not in the cache.
     Text(Box<Prepared>),
-    Compiling(Box<Prepared>, Landing),
+    /// A thread of its own is at it.
+    Away(Landing),
     /// `None` for what cannot be made.
     Made(Option<Arc<Kernel>>),
 }
 
-/// Where a background thread leaves its object.
-type Landing = Arc<Mutex<Option<Result<Vec<u8>, String>>>>;
+/// Where a thread leaves what it has made.
+type Landing = Arc<Mutex<Option<State>>>;
 
 /// A function's text, and what it must be called with.
 struct Prepared {
@@ -96,6 +109,14 @@ struct Prepared {
 impl Prepared {
     fn passes(&self) -> &'static str {
         passes(&self.code)
+    }
+
+    /// Microseconds that LLVM takes for this text, about.
+    fn compiling(&self) -> u64 {
+        /// A line of code in strips, which works on a register at a time, and of other code.
+        const PER_LINE: [u64; 2] = [30, 80];
+        let lines = self.code.text.lines().count() as u64;
+        lines * PER_LINE[usize::from(!self.code.strips)]
     }
 }
 
@@ -122,23 +143,45 @@ pub fn counts() -> Counts {
     Counts { compiled: get(&COMPILED), cached: get(&CACHED) }
 }
 
-struct Places<'a> {
-    program: &'a Program,
-    function: &'a DecodedFunction,
+/// What a function's text is made from.
+struct Source {
+    module: Arc<LoadedModule>,
+    id: ir::FuncId,
+    name: Arc<str>,
+    options: Options,
+    planes: Vec<u32>,
+    starts: Vec<u32>,
+    /// Of each decoded instruction the number of its slot, and its first operand.
+    code: Vec<(u32, u32)>,
 }
 
-impl codegen::Places for Places<'_> {
+impl Source {
+    fn new(program: &Program, function: u32, options: &Options) -> Source {
+        let decoded = &program.functions[function as usize];
+        Source {
+            module: program.module.clone(),
+            id: decoded.id,
+            name: decoded.name.clone(),
+            options: options.clone(),
+            planes: decoded.planes.clone(),
+            starts: decoded.starts.clone(),
+            code: program.code.iter().map(|inst| (inst.slot, inst.a)).collect(),
+        }
+    }
+}
+
+impl codegen::Places for Source {
     fn plane(&self, reg: ir::Reg) -> u32 {
-        self.function.planes[reg.0 as usize]
+        self.planes[reg.0 as usize]
     }
     fn start(&self, block: usize) -> u32 {
-        self.function.starts[block]
+        self.starts[block]
     }
     fn slot(&self, pc: u32) -> u32 {
-        self.program.code[pc as usize].slot & ((1 << SLOT_BITS) - 1)
+        self.code[pc as usize].0 & ((1 << SLOT_BITS) - 1)
     }
     fn constant(&self, pc: u32) -> Option<u32> {
-        let a = self.program.code[pc as usize].a;
+        let a = self.code[pc as usize].1;
         (a & 1 != 0).then_some(a & !1)
     }
 }
@@ -160,75 +203,90 @@ impl Kernels {
         let key = (function, options.clone());
         let state = match made.remove(&key) {
             None if wait == Wait::Made => return None,
-            None => {
-                self.begun.store(true, Ordering::Relaxed);
-                prepare(program, function, options)
-            }
+            None => State::Unmade,
             Some(state) => state,
         };
-        let state = self.go_on(state, wait);
+        let source = || Source::new(program, function, options);
+        let state = self.go_on(state, &source, wait);
         let kernel = match &state {
+            State::Unmade => return None,
             State::Made(kernel) => kernel.clone(),
-            State::Text(_) | State::Compiling(..) => None,
+            State::Text(_) | State::Away(_) => None,
         };
+        self.begun.store(true, Ordering::Relaxed);
         made.insert(key, state);
         kernel
     }
 
     /// Does for a function's code what may be done now.
-    fn go_on(&self, state: State, wait: Wait) -> State {
-        match state {
-            State::Made(kernel) => State::Made(kernel),
-            State::Compiling(prepared, landing) => {
+    fn go_on(&self, state: State, source: &dyn Fn() -> Source, wait: Wait) -> State {
+        match (state, wait) {
+            (State::Made(kernel), _) => State::Made(kernel),
+            (State::Away(landing), _) => {
                 let landed = landing.lock().take();
                 match (landed, wait) {
-                    (Some(object), _) => finish(*prepared, object, false),
-                    (None, Wait::Compile) => {
-                        let object = compile(&prepared.code.text, prepared.passes());
-                        finish(*prepared, object, false)
-                    }
-                    (None, Wait::Made | Wait::Cached | Wait::Background) => {
-                        State::Compiling(prepared, landing)
-                    }
+                    (Some(state), _) => self.go_on(state, source, wait),
+                    // Whoever waits for nothing else does it himself.
+                    (None, Wait::Compile) => prepared(&source()).compiled(),
+                    (None, Wait::Made | Wait::Cached | Wait::Background) => State::Away(landing),
                 }
             }
-            State::Text(prepared) => {
-                if wait == Wait::Made {
-                    return State::Text(prepared);
-                }
-                if let Some(object) = cache::get(&prepared.key) {
-                    return finish(*prepared, Ok(object), true);
-                }
-                match wait {
-                    Wait::Made | Wait::Cached => State::Text(prepared),
-                    Wait::Background => self.in_background(prepared),
-                    Wait::Compile => {
-                        let object = compile(&prepared.code.text, prepared.passes());
-                        finish(*prepared, object, false)
-                    }
-                }
+            (State::Unmade, Wait::Made) => State::Unmade,
+            (State::Unmade, Wait::Cached) if !library::may_be_known() => State::Unmade,
+            (State::Unmade, Wait::Cached) => {
+                let source = source();
+                self.send(State::Unmade, move || match library::known_target() {
+                    Some(_) => prepared(&source).found(),
+                    None => State::Unmade,
+                })
             }
+            (State::Unmade, Wait::Background) => {
+                let source = source();
+                self.send(State::Unmade, move || prepared(&source).found().compiled())
+            }
+            (State::Unmade, Wait::Compile) => prepared(&source()).found().compiled(),
+            (State::Text(prepared), Wait::Made | Wait::Cached) => State::Text(prepared),
+            (State::Text(prepared), Wait::Background) => {
+                // It stays what it is where no thread can be had.
+                let text = Arc::new(Mutex::new(Some(prepared)));
+                let mine = text.clone();
+                let sent = self.send(State::Unmade, move || match mine.lock().take() {
+                    Some(prepared) => State::Text(prepared).compiled(),
+                    None => State::Unmade,
+                });
+                let back = match sent {
+                    State::Unmade => text.lock().take(),
+                    State::Text(_) | State::Away(_) | State::Made(_) => None,
+                };
+                back.map_or(sent, State::Text)
+            }
+            (State::Text(prepared), Wait::Compile) => State::Text(prepared).found().compiled(),
         }
     }
 
-    fn in_background(&self, prepared: Box<Prepared>) -> State {
-        // What LLVM sets up late is set up here, by who launches: a program that has waited for its
-        // launch may exit at any moment.
-        if let Ok(jit) = library::get() {
-            jit.set_up(PASSES);
+    /// Has a thread of its own do `work`; `otherwise` if none can be had.
+    fn send(&self, otherwise: State, work: impl FnOnce() -> State + Send + 'static) -> State {
+        /// Lands also where the work panics.
+        struct Lands(Landing, Arc<Progress>);
+        impl Drop for Lands {
+            fn drop(&mut self) {
+                self.0.lock().get_or_insert(State::Made(None));
+                self.1.away.fetch_sub(1, Ordering::Relaxed);
+                self.1.landed.fetch_add(1, Ordering::Release);
+            }
         }
         let landing = Landing::default();
-        let (place, landed) = (landing.clone(), self.landed.clone());
-        let (text, passes) = (prepared.code.text.clone(), prepared.passes());
+        let lands = Lands(landing.clone(), self.progress.clone());
+        self.progress.away.fetch_add(1, Ordering::Relaxed);
+        let progress = self.progress.clone();
         let started = background::start(move || {
-            let object = compile(&text, passes);
-            *place.lock() = Some(object);
-            landed.fetch_add(1, Ordering::Release);
+            let state = work();
+            if let State::Text(prepared) = &state {
+                progress.compiling.fetch_max(prepared.compiling(), Ordering::Relaxed);
+            }
+            *lands.0.lock() = Some(state);
         });
-        match started {
-            true => State::Compiling(prepared, landing),
-            false => State::Text(prepared),
-        }
+        if started { State::Away(landing) } else { otherwise }
     }
 
     /// Whether there may be code.
@@ -236,9 +294,20 @@ impl Kernels {
         self.begun.load(Ordering::Relaxed)
     }
 
-    /// Counts compilations in the background that have ended.
+    /// Counts threads that have ended their work for this program.
     pub fn landed(&self) -> u64 {
-        self.landed.load(Ordering::Acquire)
+        self.progress.landed.load(Ordering::Acquire)
+    }
+
+    /// Whether a thread is at work for this program.
+    pub fn is_away(&self) -> bool {
+        self.progress.away.load(Ordering::Relaxed) != 0
+    }
+
+    /// For how long LLVM will compile the longest text that was made, about.
+    pub fn compiling(&self) -> Option<Duration> {
+        let micros = self.progress.compiling.load(Ordering::Relaxed);
+        (micros != 0).then_some(Duration::from_micros(micros))
     }
 
     /// What of the kernel's accesses decides how it is compiled.
@@ -276,25 +345,24 @@ fn name_for_perf(name: &str, (at, bytes): (u64, usize)) {
 }
 
 /// Makes a function's text.
-fn prepare(program: &Program, function: u32, options: &Options) -> State {
+fn prepared(source: &Source) -> State {
     let started = Instant::now();
-    let decoded = &program.functions[function as usize];
-    let ir = &program.module.ir.functions[decoded.id.0 as usize];
-    let places = Places { program, function: decoded };
+    let ir = &source.module.ir.functions[source.id.0 as usize];
+    let options = &source.options;
     let made = library::target().and_then(|target| {
-        let code = codegen::compile(ir, &places, options, &target.cpu, &target.features)
+        let code = codegen::compile(ir, source, options, &target.cpu, &target.features)
             .map_err(|codegen::Refused(why)| why.to_owned())?;
         let key = cache::key(&[&code.text, &target.cpu, &target.features, passes(&code)]);
         Ok((code, key))
     });
     let (code, key) = match made {
         Ok(made) => made,
-        Err(why) => return refused(&decoded.name, &why),
+        Err(why) => return refused(&source.name, &why),
     };
     let prepared = Prepared {
         code,
         key,
-        name: decoded.name.to_string(),
+        name: source.name.to_string(),
         full: options.full,
         is_entry: ir.is_entry,
         started,
@@ -302,6 +370,30 @@ fn prepare(program: &Program, function: u32, options: &Options) -> State {
     };
     dump(&prepared, "ll", prepared.code.text.as_bytes());
     State::Text(Box::new(prepared))
+}
+
+impl State {
+    /// With the object from the cache, if that has it.
+    fn found(self) -> State {
+        match self {
+            State::Text(prepared) => match cache::get(&prepared.key) {
+                Some(object) => finish(*prepared, Ok(object), Origin::Cache),
+                None => State::Text(prepared),
+            },
+            State::Unmade | State::Away(_) | State::Made(_) => self,
+        }
+    }
+
+    /// With what LLVM makes of the text.
+    fn compiled(self) -> State {
+        match self {
+            State::Text(prepared) => {
+                let object = compile(&prepared.code.text, prepared.passes());
+                finish(*prepared, object, Origin::Llvm)
+            }
+            State::Unmade | State::Away(_) | State::Made(_) => self,
+        }
+    }
 }
 
 fn refused(name: &str, why: &str) -> State {
@@ -325,13 +417,33 @@ fn compile(text: &str, passes: &str) -> Result<Vec<u8>, String> {
     jit.compile(text, passes, 2)
 }
 
+/// Has LLVM opened, and set up what it sets up late, on a thread of its own. Whether this call has begun that: then
+/// [`background::wait_until_opened`] is to be called before the launch ends, as a program that has waited for its launch may
+/// exit at any moment.
+pub fn open_in_background() -> bool {
+    background::open(|| {
+        if library::target().is_ok()
+            && let Ok(jit) = library::get()
+        {
+            jit.set_up(PASSES);
+        }
+    })
+}
+
+/// Where an object comes from.
+#[derive(Clone, Copy, PartialEq)]
+enum Origin {
+    Cache,
+    Llvm,
+}
+
 /// Loads an object, and keeps it if it is new.
-fn finish(prepared: Prepared, object: Result<Vec<u8>, String>, mut cached: bool) -> State {
+fn finish(prepared: Prepared, object: Result<Vec<u8>, String>, mut from: Origin) -> State {
     let loaded = object.and_then(|object| match object::load(&object, codegen::SYMBOL) {
         Ok(loaded) => Ok((object, loaded)),
         // What lay in the cache was not what it was called.
-        Err(_) if cached => {
-            cached = false;
+        Err(_) if from == Origin::Cache => {
+            from = Origin::Llvm;
             let object = compile(&prepared.code.text, prepared.passes())?;
             let loaded = object::load(&object, codegen::SYMBOL)?;
             Ok((object, loaded))
@@ -342,10 +454,11 @@ fn finish(prepared: Prepared, object: Result<Vec<u8>, String>, mut cached: bool)
         Ok(found) => found,
         Err(why) => return refused(&prepared.name, &why),
     };
-    if cached {
-        CACHED.fetch_add(1, Ordering::Relaxed);
-    } else {
-        COMPILED.fetch_add(1, Ordering::Relaxed);
+    match from {
+        Origin::Cache => CACHED.fetch_add(1, Ordering::Relaxed),
+        Origin::Llvm => COMPILED.fetch_add(1, Ordering::Relaxed),
+    };
+    if from == Origin::Llvm {
         cache::put(&prepared.key, &object);
     }
     dump(&prepared, "o", &object);
@@ -354,7 +467,7 @@ fn finish(prepared: Prepared, object: Result<Vec<u8>, String>, mut cached: bool)
             "margay: `{}`{} {} in {:.1} ms (text {:.1} ms, {} lines)",
             prepared.name,
             if prepared.full { "" } else { " for part of a warp" },
-            if cached { "taken from the cache" } else { "compiled" },
+            if from == Origin::Cache { "taken from the cache" } else { "compiled" },
             prepared.started.elapsed().as_secs_f64() * 1e3,
             prepared.text_made.as_secs_f64() * 1e3,
             prepared.code.text.lines().count(),

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `libmargay_jit.so`, opened when code is first wanted.
 
+#[cfg(target_arch = "x86_64")]
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use libloading::Library;
 
-use super::cache;
+use super::{background, cache};
 
 /// Version of the library's interface that this engine speaks.
 const VERSION: u32 = 1;
@@ -70,12 +73,9 @@ pub struct Target {
 /// The processor that code is made for, or why there can be none. LLVM is asked once and its answer kept with the
 /// cached objects, so that a process whose kernels are all there need not open LLVM, which takes some 50 ms.
 pub fn target() -> Result<&'static Target, String> {
-    static TARGET: OnceLock<Result<Target, String>> = OnceLock::new();
     let find = || {
-        let file = file()?;
-        let key = cache::key(&["target", &stamp(&file), &processor()]);
-        let kept = cache::get(&key).and_then(|bytes| String::from_utf8(bytes).ok());
-        match kept {
+        let key = key(&file()?);
+        match kept(&key) {
             Some(host) => choose(&host),
             None => {
                 let jit = get()?;
@@ -87,24 +87,111 @@ pub fn target() -> Result<&'static Target, String> {
     TARGET.get_or_init(find).as_ref().map_err(String::clone)
 }
 
+/// [`target`], where LLVM need not be opened for it.
+pub fn known_target() -> Option<Result<&'static Target, String>> {
+    if TARGET.get().is_none() {
+        if LOOKED.swap(true, Ordering::Relaxed) {
+            return None;
+        }
+        if let Ok(file) = file() {
+            let host = kept(&key(&file))?;
+            return Some(TARGET.get_or_init(|| choose(&host)).as_ref().map_err(String::clone));
+        }
+    }
+    Some(target())
+}
+
+/// Whether [`known_target`] is worth another call.
+pub fn may_be_known() -> bool {
+    TARGET.get().is_some() || !LOOKED.load(Ordering::Relaxed)
+}
+
+static TARGET: OnceLock<Result<Target, String>> = OnceLock::new();
+/// Whether the cache was asked for it.
+static LOOKED: AtomicBool = AtomicBool::new(false);
+
+/// Where the cache has what LLVM says of this machine.
+fn key(file: &Path) -> String {
+    cache::key(&["target", &stamp(file), &processor()])
+}
+
+fn kept(key: &str) -> Option<String> {
+    cache::get(key).and_then(|bytes| String::from_utf8(bytes).ok())
+}
+
 /// Which build of the library a file is.
 fn stamp(file: &Path) -> String {
     let Ok(data) = file.metadata() else { return String::new() };
     format!("{} {:?} {:?}", file.display(), data.len(), data.modified().ok())
 }
 
-/// What the system says of the first processor, but for what changes while it runs.
+/// What the processor says of itself, of that on which LLVM's description of it rests. (The system's list of all of them takes
+/// milliseconds to read on large machines.)
+#[cfg(target_arch = "x86_64")]
 fn processor() -> String {
-    let all = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let first = all.lines().take_while(|line| !line.is_empty());
-    let lasting = ["vendor_id", "cpu family", "model", "stepping", "flags"];
-    let kept: Vec<&str> = first.filter(|l| lasting.iter().any(|k| l.starts_with(k))).collect();
-    kept.join("\n")
+    use std::arch::x86_64::{__cpuid_count, _xgetbv};
+    /// Leaves with the maker, the model and the features.
+    const LEAVES: [(u32, u32); 12] = [
+        (0, 0),
+        (1, 0),
+        (7, 0),
+        (7, 1),
+        (0xd, 1),
+        (0x14, 0),
+        (0x19, 0),
+        (0x1e, 1),
+        (0x24, 0),
+        (0x8000_0000, 0),
+        (0x8000_0001, 0),
+        (0x8000_0008, 0),
+    ];
+    /// Of the first leaf of features: the processor lets programs ask what registers the system saves.
+    const XSAVE: u32 = 1 << 27;
+    /// The first leaf's second register says which core this is, and the last one's third how many there are.
+    const OWN: [(u32, usize); 2] = [(1, 1), (0x8000_0008, 2)];
+    // SAFETY: every x86-64 processor has the instruction. (Newer compilers do not ask for the word.)
+    #[allow(unused_unsafe)]
+    let cpuid = |leaf, sub| unsafe { __cpuid_count(leaf, sub) };
+    let (most, most_extended) = (cpuid(0, 0).eax, cpuid(0x8000_0000, 0).eax);
+    let mut text = String::new();
+    for (leaf, sub) in LEAVES {
+        let there = if leaf < 0x8000_0000 { leaf <= most } else { leaf <= most_extended };
+        if !there {
+            continue;
+        }
+        let r = cpuid(leaf, sub);
+        for (n, value) in [r.eax, r.ebx, r.ecx, r.edx].into_iter().enumerate() {
+            let value = if OWN.contains(&(leaf, n)) { 0 } else { value };
+            let _ = write!(text, "{value:x} ");
+        }
+        if leaf == 1 && r.ecx & XSAVE != 0 {
+            // SAFETY: the processor and the system have the instruction, as the bit says.
+            let saved = unsafe { xgetbv() };
+            let _ = write!(text, "{saved:x} ");
+        }
+    }
+    /// # Safety
+    /// The processor has the instruction.
+    #[target_feature(enable = "xsave")]
+    unsafe fn xgetbv() -> u64 {
+        // SAFETY: by the contract; register 0 is always there.
+        unsafe { _xgetbv(0) }
+    }
+    text
+}
+
+/// There is no code for other processors.
+#[cfg(not(target_arch = "x86_64"))]
+fn processor() -> String {
+    String::new()
 }
 
 /// The library, or why it cannot be had.
 pub fn get() -> Result<&'static Jit, String> {
     static JIT: OnceLock<Result<Jit, String>> = OnceLock::new();
+    if JIT.get().is_none() && background::is_lost() {
+        return Err("this process was made by fork while its parent opened LLVM".to_owned());
+    }
     JIT.get_or_init(open).as_ref().map_err(String::clone)
 }
 
@@ -266,8 +353,8 @@ impl Jit {
         made
     }
 
-    fn enter(&self, passes: &str) -> Option<super::background::Inside> {
-        super::background::Inside::enter(|| {
+    fn enter(&self, passes: &str) -> Option<background::Inside> {
+        background::Inside::enter(|| {
             let _ = self.compile_inside(FIRST, passes, 2);
         })
     }

@@ -10,6 +10,7 @@
 
 mod background;
 mod cache;
+mod choice;
 mod hold;
 mod kernel;
 mod library;
@@ -22,6 +23,7 @@ mod watching;
 
 use std::sync::OnceLock;
 
+pub(crate) use choice::{Done, consider, end};
 pub(crate) use hold::must_hold;
 pub(crate) use kernel::Kernels;
 pub use kernel::{Counts, counts};

@@ -4,7 +4,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use margay_codegen::{
     AGAIN, AT_BARRIER, AT_DONE, DONE, FAULT, FIRST_EXIT, Io, Options, Parted, Reason, Room,
@@ -13,9 +12,10 @@ use margay_codegen::{
 
 use margay_ir::Op;
 
+use super::choice::single_core;
 use super::kernel::{Kernel, Wait, expand};
 use super::watching::{note_entry, tell, watched};
-use super::{Engine, background, engine, library};
+use super::{Engine, engine, library};
 use crate::block::{Group, WARP_SLICE, local_stride, report_block};
 use crate::buffer::{Buffer, Pool};
 use crate::fault::{Access, Fault};
@@ -37,15 +37,6 @@ const ROUNDS: u32 = 64;
 const POLLING_ROUNDS: u32 = 32;
 /// Instructions of a block after which it is handed over.
 pub(super) const PATIENCE: u64 = 16_000_000;
-/// Time of interpreting after which the cache is looked at.
-const LOOK_AFTER: Duration = Duration::from_millis(1);
-/// Time that compiling takes, by instructions, about.
-const COMPILE_PER_INST: Duration = Duration::from_micros(250);
-
-/// Time of interpreting that is worth opening LLVM and letting it set up, which takes the launching thread about
-/// half as long.
-const SET_UP: Duration = Duration::from_millis(120);
-
 /// The code of a launch's kernel.
 pub struct LaunchCode {
     /// Runs whole blocks, one after the other, where all their warps are full.
@@ -61,7 +52,7 @@ pub struct LaunchCode {
 }
 
 /// The engine that a launch asks for.
-fn chosen(env: &Env<'_>) -> Engine {
+pub(super) fn chosen(env: &Env<'_>) -> Engine {
     env.config.engine.unwrap_or_else(engine)
 }
 
@@ -69,11 +60,6 @@ fn chosen(env: &Env<'_>) -> Engine {
 /// seed such kernels are interpreted, so that both engines give the same.
 fn order_matters(program: &Program) -> bool {
     program.insts().any(|i| matches!(i.op, Op::Atom | Op::AtomWide | Op::Syscall | Op::SurfStore))
-}
-
-/// Whether nothing can be compiled beside the interpreter.
-fn single_core() -> bool {
-    std::thread::available_parallelism().is_ok_and(|n| n.get() == 1)
 }
 
 impl LaunchCode {
@@ -87,46 +73,17 @@ impl LaunchCode {
         }
     }
 
-    /// Called between blocks, and between the slices of a long one: with `auto`, code is loaded from the cache after a moment of
-    /// interpreting, and compiled on another thread once that seems worth it.
-    pub fn consider(env: &Env<'_>) {
-        if chosen(env) != Engine::Auto || env.jit.get().is_some() {
-            return;
-        }
-        let kernels = &env.program.kernels;
-        let next = |from: u32| env.stage.compare_exchange(from, from + 1, Relaxed, Relaxed).is_ok();
-        let stage = env.stage.load(Relaxed);
-        if stage == 2 {
-            let landed = kernels.landed();
-            if env.landed.swap(landed, Relaxed) != landed {
-                LaunchCode::make(env, Wait::Made);
-            }
-            return;
-        }
-        let spent = env.started.elapsed() + kernels.spent();
-        let insts = env.program.code.len() as u32;
-        if stage == 0 && spent >= LOOK_AFTER && next(0) {
-            LaunchCode::make(env, Wait::Cached);
-        } else if stage == 1 {
-            // Beside the interpreter it may begin early; instead of it, when it costs no more.
-            let (share, wait) =
-                if single_core() { (1, Wait::Compile) } else { (4, Wait::Background) };
-            let worth = COMPILE_PER_INST * insts / share;
-            let worth = if background::is_ready() { worth } else { worth.max(SET_UP) };
-            if spent >= worth && next(1) {
-                LaunchCode::make(env, wait);
-            }
-        }
-    }
-
-    fn make(env: &Env<'_>, wait: Wait) {
+    pub(super) fn make(env: &Env<'_>, wait: Wait) {
         if env.config.seed.is_some() && order_matters(env.program) {
             return;
         }
         let Some(watched) = watched(env.observer) else { return };
-        if wait != Wait::Made
-            && let Err(why) = library::target()
-        {
+        let target = match wait {
+            // Whether there is one is for the thread to find out that looks.
+            Wait::Made | Wait::Cached => None,
+            Wait::Background | Wait::Compile => Some(library::target()),
+        };
+        if let Some(Err(why)) = target {
             // A kernel too short to be worth compiling is interpreted anyway, and so is every kernel
             // where no code can be made at all.
             let wanted = match chosen(env) {

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! When a launch that began in the interpreter gets compiled code (`--engine auto`).
+//!
+//! What is still to be interpreted is known from the blocks that are done, as long as blocks are alike. Code is worth having
+//! when it takes less than that to get. Where nothing tells, as in a grid of one block or a series of small
+//! launches, as much is expected as was: who has waited for a time may wait for it again, and has lost no more than
+//! that. `cargo xtask bench --choice` measures what is lost.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use super::kernel::{Wait, open_in_background};
+use super::run::{LaunchCode, chosen};
+use super::{Engine, background};
+use crate::interp::Env;
+
+/// Time of interpreting after which the cache is looked at, by another thread.
+const LOOK_AFTER: Duration = Duration::from_micros(200);
+/// Time that making a kernel's text takes, by instructions, about; the cache cannot be asked without.
+const TEXT_PER_INST: Duration = Duration::from_micros(40);
+/// Time that LLVM takes, by instructions, where there is no text yet.
+const COMPILE_PER_INST: Duration = Duration::from_micros(1500);
+/// Time that opening LLVM takes, and its first steps.
+const OPENING: Duration = Duration::from_millis(60);
+/// What is to come must be so many times longer than what the launching thread does itself for it: a guess from
+/// few blocks may be wrong.
+const SURE: u32 = 4;
+
+/// How far a launch has gone.
+const LOOKS: u32 = 0;
+const INTERPRETS: u32 = 1;
+const COMPILES: u32 = 2;
+
+/// What of a grid is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Done {
+    pub groups: u64,
+    pub of: u64,
+    /// Threads that the launch may have.
+    pub threads: u64,
+}
+
+fn cores() -> u64 {
+    std::thread::available_parallelism().map_or(1, |n| n.get() as u64)
+}
+
+/// Whether nothing can be compiled beside the interpreter.
+pub fn single_core() -> bool {
+    cores() == 1
+}
+
+/// Called between blocks, and between the slices of a long one.
+pub fn consider(env: &Env<'_>, done: Done) {
+    if chosen(env) != Engine::Auto || env.jit.get().is_some() {
+        return;
+    }
+    let kernels = &env.program.kernels;
+    let stage = env.stage.load(Relaxed);
+    if stage != LOOKS {
+        let landed = kernels.landed();
+        if env.landed.swap(landed, Relaxed) != landed {
+            LaunchCode::make(env, Wait::Made);
+        }
+        if stage == COMPILES || env.jit.get().is_some() || kernels.is_away() {
+            return;
+        }
+    }
+    let (elapsed, before) = (env.started.elapsed(), kernels.spent());
+    let spent = elapsed + before;
+    if spent < LOOK_AFTER {
+        return;
+    }
+    // A launch that may be the last of many is as good as one that goes on.
+    let left = match done.groups {
+        0 => spent,
+        n => before + elapsed.mul_f64(done.of.saturating_sub(n) as f64 / n as f64),
+    };
+    let next = |from: u32| env.stage.compare_exchange(from, from + 1, Relaxed, Relaxed).is_ok();
+    let insts = env.program.code.len() as u32;
+    if stage == LOOKS {
+        // Where no core is free the launch pays for it.
+        let text = if done.threads < cores() { Duration::ZERO } else { TEXT_PER_INST * insts };
+        if (left >= text * 2 || spent >= text * SURE) && next(LOOKS) {
+            LaunchCode::make(env, Wait::Cached);
+        }
+        return;
+    }
+    let compiling = kernels.compiling().unwrap_or(COMPILE_PER_INST * insts);
+    let opened = background::has_opened();
+    let all = if opened { compiling } else { compiling + OPENING };
+    // A thread of its own would only take time from those that there are.
+    let instead = if single_core() {
+        left >= all * 2 || spent >= all
+    } else {
+        done.threads >= cores() && done.groups > 0 && left >= all * SURE
+    };
+    if instead {
+        if next(INTERPRETS) {
+            LaunchCode::make(env, Wait::Compile);
+        }
+    } else if single_core() {
+        // Not yet.
+    } else if opened {
+        // Nobody waits for it: it may begin early.
+        if (left >= compiling || spent >= compiling / 4) && next(INTERPRETS) {
+            LaunchCode::make(env, Wait::Background);
+        }
+    } else if left >= all || spent >= (compiling / 4).max(OPENING * 2) {
+        // The launch does not end before this does.
+        if open_in_background() {
+            env.opens.store(true, Relaxed);
+        }
+    }
+}
+
+/// Called when a launch ends: what it has begun and the process may not exit in the middle of.
+pub fn end(env: &Env<'_>) {
+    if env.opens.load(Relaxed) {
+        background::wait_until_opened();
+    }
+}
