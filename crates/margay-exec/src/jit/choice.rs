@@ -2,8 +2,8 @@
 //! When a launch that began in the interpreter gets compiled code (`--engine auto`).
 //!
 //! What is still to be interpreted is known from the blocks that are done, as long as blocks are alike. Code is worth having
-//! when it takes less than that to get. Where nothing tells, as in a grid of one block or a series of small
-//! launches, as much is expected as was: who has waited for a time may wait for it again, and has lost no more than
+//! when it takes less than that to get. Where nothing tells, as in a grid of few blocks or a series of small
+//! launches, what was interpreted decides: who has waited for a time may wait for it again, and has lost no more than
 //! that. `cargo xtask bench --choice` measures what is lost.
 
 use std::sync::atomic::Ordering::Relaxed;
@@ -25,6 +25,10 @@ const OPENING: Duration = Duration::from_millis(60);
 /// What is to come must be so many times longer than what the launching thread does itself for it: a guess from
 /// few blocks may be wrong.
 const SURE: u32 = 4;
+
+/// So many blocks tell how long the others take, once they have taken this share of what is to be spent.
+const FEW: u64 = 8;
+const LOOK_SHARE: u32 = 8;
 
 /// How far a launch has gone.
 const LOOKS: u32 = 0;
@@ -70,18 +74,24 @@ pub fn consider(env: &Env<'_>, done: Done) {
     if spent < LOOK_AFTER {
         return;
     }
-    // A launch that may be the last of many is as good as one that goes on.
-    let left = match done.groups {
-        0 => spent,
-        n => before + elapsed.mul_f64(done.of.saturating_sub(n) as f64 / n as f64),
+    // What is left, if that is known well enough to spend `cost` on it: the first blocks meet cold caches, and a worker that
+    // is not on a core for a moment has slow ones.
+    let left = |cost: Duration| match done.groups {
+        n if n >= FEW && elapsed >= cost / LOOK_SHARE => {
+            before + elapsed.mul_f64(done.of.saturating_sub(n) as f64 / n as f64)
+        }
+        _ => Duration::ZERO,
     };
     let next = |from: u32| env.stage.compare_exchange(from, from + 1, Relaxed, Relaxed).is_ok();
     let insts = env.program.code.len() as u32;
     if stage == LOOKS {
-        // Where no core is free the launch pays for it.
-        let text = if done.threads < cores() { Duration::ZERO } else { TEXT_PER_INST * insts };
-        if (left >= text * 2 || spent >= text * SURE) && next(LOOKS) {
-            LaunchCode::make(env, Wait::Cached);
+        let text = TEXT_PER_INST * insts;
+        let (far, free) = (left(text) >= text * SURE * 2, done.threads < cores());
+        // Where no core is free the launch pays for it whoever does it.
+        let worth = far || free || left(text) >= text * 2 || spent >= text * SURE;
+        if worth && next(LOOKS) {
+            // One who does it himself need not wait for another to have a turn on a busy machine.
+            LaunchCode::make(env, if far { Wait::CachedHere } else { Wait::Cached });
         }
         return;
     }
@@ -90,9 +100,9 @@ pub fn consider(env: &Env<'_>, done: Done) {
     let all = if opened { compiling } else { compiling + OPENING };
     // A thread of its own would only take time from those that there are.
     let instead = if single_core() {
-        left >= all * 2 || spent >= all
+        left(all) >= all * 2 || spent >= all
     } else {
-        done.threads >= cores() && done.groups > 0 && left >= all * SURE
+        done.threads >= cores() && left(all) >= all * SURE
     };
     if instead {
         if next(INTERPRETS) {
@@ -102,10 +112,10 @@ pub fn consider(env: &Env<'_>, done: Done) {
         // Not yet.
     } else if opened {
         // Nobody waits for it: it may begin early.
-        if (left >= compiling || spent >= compiling / 4) && next(INTERPRETS) {
+        if (left(compiling) >= compiling || spent >= compiling / 4) && next(INTERPRETS) {
             LaunchCode::make(env, Wait::Background);
         }
-    } else if left >= all || spent >= (compiling / 4).max(OPENING * 2) {
+    } else if left(all) >= all * 3 / 2 || spent >= (compiling / 4).max(OPENING * 2) {
         // The launch does not end before this does.
         if open_in_background() {
             env.opens.store(true, Relaxed);

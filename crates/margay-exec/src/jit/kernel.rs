@@ -68,6 +68,16 @@ struct Progress {
     compiling: AtomicU64,
 }
 
+impl Progress {
+    /// Notes how long LLVM will take.
+    fn noted(&self, state: State) -> State {
+        if let State::Text(prepared) = &state {
+            self.compiling.fetch_max(prepared.compiling(), Ordering::Relaxed);
+        }
+        state
+    }
+}
+
 /// How much may be done for code that is not made yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
@@ -75,6 +85,8 @@ pub enum Wait {
     Made,
     /// Have another thread make its text and look for it in the cache.
     Cached,
+    /// The same on this thread.
+    CachedHere,
     /// Compile it on another thread if it is not there.
     Background,
     Compile,
@@ -198,7 +210,9 @@ impl Kernels {
         // Whoever compiles keeps the others waiting, unless they have something else to do.
         let mut made = match wait {
             Wait::Compile => self.made.lock(),
-            Wait::Made | Wait::Cached | Wait::Background => self.made.try_lock()?,
+            Wait::Made | Wait::Cached | Wait::CachedHere | Wait::Background => {
+                self.made.try_lock()?
+            }
         };
         let key = (function, options.clone());
         let state = match made.remove(&key) {
@@ -228,11 +242,17 @@ impl Kernels {
                     (Some(state), _) => self.go_on(state, source, wait),
                     // Whoever waits for nothing else does it himself.
                     (None, Wait::Compile) => prepared(&source()).compiled(),
-                    (None, Wait::Made | Wait::Cached | Wait::Background) => State::Away(landing),
+                    (None, _) => State::Away(landing),
                 }
             }
             (State::Unmade, Wait::Made) => State::Unmade,
-            (State::Unmade, Wait::Cached) if !library::may_be_known() => State::Unmade,
+            (State::Unmade, Wait::Cached | Wait::CachedHere) if !library::may_be_known() => {
+                State::Unmade
+            }
+            (State::Unmade, Wait::CachedHere) => match library::known_target() {
+                Some(_) => self.progress.noted(prepared(&source()).found()),
+                None => State::Unmade,
+            },
             (State::Unmade, Wait::Cached) => {
                 let source = source();
                 self.send(State::Unmade, move || match library::known_target() {
@@ -245,7 +265,9 @@ impl Kernels {
                 self.send(State::Unmade, move || prepared(&source).found().compiled())
             }
             (State::Unmade, Wait::Compile) => prepared(&source()).found().compiled(),
-            (State::Text(prepared), Wait::Made | Wait::Cached) => State::Text(prepared),
+            (State::Text(prepared), Wait::Made | Wait::Cached | Wait::CachedHere) => {
+                State::Text(prepared)
+            }
             (State::Text(prepared), Wait::Background) => {
                 // It stays what it is where no thread can be had.
                 let text = Arc::new(Mutex::new(Some(prepared)));
@@ -280,11 +302,7 @@ impl Kernels {
         self.progress.away.fetch_add(1, Ordering::Relaxed);
         let progress = self.progress.clone();
         let started = background::start(move || {
-            let state = work();
-            if let State::Text(prepared) = &state {
-                progress.compiling.fetch_max(prepared.compiling(), Ordering::Relaxed);
-            }
-            *lands.0.lock() = Some(state);
+            *lands.0.lock() = Some(progress.noted(work()));
         });
         if started { State::Away(landing) } else { otherwise }
     }

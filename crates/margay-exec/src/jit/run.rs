@@ -80,7 +80,7 @@ impl LaunchCode {
         let Some(watched) = watched(env.observer) else { return };
         let target = match wait {
             // Whether there is one is for the thread to find out that looks.
-            Wait::Made | Wait::Cached => None,
+            Wait::Made | Wait::Cached | Wait::CachedHere => None,
             Wait::Background | Wait::Compile => Some(library::target()),
         };
         if let Some(Err(why)) = target {
@@ -89,7 +89,7 @@ impl LaunchCode {
             let wanted = match chosen(env) {
                 Engine::Interp => false,
                 Engine::Jit => true,
-                Engine::Auto => wait != Wait::Cached && library::possible(),
+                Engine::Auto => library::possible(),
             };
             if wanted || super::kernel::log() {
                 library::tell_missing(&why);
