@@ -380,7 +380,7 @@ mod tests {
                   %1 = zext.i64.i32 0x20
                   %2 = shl.i64 %1, 0x14
                   %3 = or.i64 %1, %2
-                  st.i64 {shared relaxed cta mbarrier} %0, %3
+                  st.i64 {shared cta mbarrier} %0, %3
                   %4 = addr {var=2}
                   %6 = ld.i64 {shared acquire cta mbarrier} %4
                   %7 = xor.i64 %6, %5
