@@ -6,6 +6,7 @@
 //! launches, what was interpreted decides: who has waited for a time may wait for it again, and has lost no more than
 //! that. `cargo xtask bench --choice` measures what is lost.
 
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -44,8 +45,10 @@ pub struct Done {
     pub threads: u64,
 }
 
+/// Asked once: it reads files, and this is wanted between any two blocks.
 fn cores() -> u64 {
-    std::thread::available_parallelism().map_or(1, |n| n.get() as u64)
+    static CORES: OnceLock<u64> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get() as u64))
 }
 
 /// Whether nothing can be compiled beside the interpreter.
