@@ -343,6 +343,8 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
             }
             Ok(Progress::Busy) => {
                 current.spinning = false;
+                // What it waited for has come: nothing is to be proved of it any more.
+                cx.interpreting = false;
                 current.slices = current.slices.saturating_add(1);
                 if fast.is_none() {
                     consider(env, grid.done());
@@ -377,7 +379,8 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
                             grid.outside.store(now, Ordering::Release);
                         }
                         let full = grid.resident.load(Ordering::Acquire) >= grid.limit;
-                        if seen.1.elapsed() > STALL
+                        let stalled = seen.1.elapsed();
+                        if stalled > STALL
                             && grid.unstarted()
                             && full
                             && grid.outside.load(Ordering::Acquire) != now
@@ -386,11 +389,11 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
                             let who = stall_report(grid, spot.as_ref());
                             let fault = grid.fault(FaultKind::Deadlock { who }, spot);
                             grid.finish_early(End::Fault(fault));
-                        } else if seen.1.elapsed() > STALL && !cx.interpreting {
+                        } else if stalled > STALL && !cx.interpreting {
                             cx.extents.fill(Extent::default());
                             cx.timed = false;
                             cx.interpreting = true;
-                        } else if seen.1.elapsed() > STALL + PROOF
+                        } else if stalled > STALL + PROOF
                             && !cx.timed
                             && cx.extents.iter().all(|e| e.constant || e.lo >= e.hi)
                         {
