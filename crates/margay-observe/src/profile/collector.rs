@@ -10,16 +10,17 @@ use std::time::Duration;
 
 use margay_arch::caches::HitCounts;
 use margay_arch::caches::SplitPreference;
-use margay_arch::{BankMode, Counts, Gpu, MemoryModel, Space};
+use margay_arch::{BankMode, Gpu, MemoryModel, Space};
 use margay_exec::launch::{LaunchFailure, LaunchStats};
 use margay_exec::observe::Observer;
 use margay_exec::program::{Code, Program};
 use parking_lot::Mutex;
+use smallvec::{SmallVec, smallvec};
 
 use super::hashing::Map;
 use super::hierarchy::Hierarchy;
 use super::pattern::Pattern;
-use super::patterns::{Index, NEVER_KEPT, Patterns, UNKEPT};
+use super::patterns::{Costs, Index, NEVER_KEPT, Patterns, UNKEPT};
 use super::raw::*;
 use super::room::{Entry, Room};
 use super::site::{Site, cache_name, kind_name, places, space_name};
@@ -63,8 +64,8 @@ pub struct Profiler {
 /// Room from launches that have ended, with the patterns that are known.
 #[derive(Default)]
 struct Spare {
-    /// By kernel.
-    rooms: Map<usize, Vec<Room>>,
+    /// By kernel, each with its bytes.
+    rooms: Map<usize, Vec<(Room, usize)>>,
     bytes: usize,
 }
 
@@ -99,9 +100,12 @@ struct Kernel {
     texture_bytes: u32,
     warps: Vec<u64>,
     threads: Vec<u64>,
-    branches: HashMap<u32, RawBranch>,
+    /// By instruction: whether it is one.
+    real: Vec<bool>,
+    branches: Map<u32, RawBranch>,
     variables: Vec<RawVariable>,
-    sites: Map<SiteKey, KernelSite>,
+    sites: Vec<KernelSite>,
+    places: Map<SiteKey, u32>,
     /// By instruction and variable.
     textures: HashMap<(u32, u32), TextureCounts>,
 }
@@ -111,7 +115,8 @@ struct KernelSite {
     width: u32,
     executions: u64,
     lanes: u64,
-    counts: Vec<Sums>,
+    /// By model.
+    counts: SmallVec<[Sums; 1]>,
     /// The patterns that came first.
     kept: Vec<Kept>,
     index: Arc<Index>,
@@ -125,7 +130,8 @@ struct Kept {
     /// Where it came first: the base's address, and the variable's.
     base: u64,
     variable: u64,
-    costs: Vec<Counts>,
+    /// By model.
+    costs: Costs,
 }
 
 impl Profiler {
@@ -173,10 +179,10 @@ impl Profiler {
     /// Room for a worker's counts of a kernel that has so many instructions.
     pub(super) fn room(&self, kernel: usize, instructions: usize) -> Room {
         let mut spare = self.spare.lock();
-        let Some(room) = spare.rooms.get_mut(&kernel).and_then(Vec::pop) else {
+        let Some((room, bytes)) = spare.rooms.get_mut(&kernel).and_then(Vec::pop) else {
             return Room::new(instructions);
         };
-        spare.bytes -= room.bytes();
+        spare.bytes -= bytes;
         room
     }
 
@@ -188,14 +194,15 @@ impl Profiler {
         }
         if bytes <= MOST_SPARE {
             spare.bytes += bytes;
-            spare.rooms.entry(kernel).or_default().push(room);
+            spare.rooms.entry(kernel).or_default().push((room, bytes));
         }
     }
 
     /// The patterns of a site that are kept, if no more will be.
     pub(super) fn kept(&self, kernel: usize, site: SiteKey) -> Option<Arc<Index>> {
         let state = self.state.lock();
-        let site = state.kernels[kernel].sites.get(&site)?;
+        let kernel = &state.kernels[kernel];
+        let site = &kernel.sites[*kernel.places.get(&site)? as usize];
         (site.kept.len() == MOST_PATTERNS).then(|| site.index.clone())
     }
 
@@ -220,18 +227,15 @@ impl Profiler {
 
     /// Takes a worker's counts in.
     pub(super) fn take(&self, launch: &LaunchObserver<'_>, worker: &mut Worker<'_, '_>) {
-        let program = launch.view.program;
         let mut state = self.state.lock();
         let state = &mut *state;
         let kernel = &mut state.kernels[launch.kernel];
         let totals = state.running.entry(launch.launch).or_default();
         let (mut warps, mut threads) = (0, 0);
-        for pc in 0..program.code_len() as usize {
+        for pc in 0..kernel.real.len() {
             warps += worker.room.warps[pc];
             threads += worker.room.threads[pc];
-            let real =
-                |pc| program.instruction(pc).is_some_and(|i| !matches!(i.code, Code::Nothing));
-            if warps != 0 && real(pc as u32) {
+            if warps != 0 && kernel.real[pc] {
                 kernel.warps[pc] += warps as u64;
                 kernel.threads[pc] += threads as u64;
                 totals.warp_instructions += warps as u64;
@@ -246,18 +250,11 @@ impl Profiler {
             }
             let met = |entry: &&mut Entry| entry.executions != 0;
             for entry in worker.room.sites[pc].iter_mut().filter(met) {
-                let key = (pc as u32, entry.space, entry.variable);
-                let site = kernel.sites.entry(key).or_insert_with(|| KernelSite {
-                    site: entry.site,
-                    width: entry.width,
-                    executions: 0,
-                    lanes: 0,
-                    counts: vec![Sums::default(); self.models.len()],
-                    kept: Vec::new(),
-                    index: Arc::default(),
-                    unkept: 0,
-                    caches: CacheCounts::default(),
-                });
+                let at = match entry.taken_as {
+                    Some(at) => at,
+                    None => *entry.taken_as.insert(kernel.place(pc as u32, entry)),
+                };
+                let site = &mut kernel.sites[at as usize];
                 if entry.space == Space::Constant {
                     let (hits, misses) = (entry.caches.constant_hits, entry.caches.constant_misses);
                     self.constants.count(entry.row, HitCounts { hits, misses });
@@ -333,6 +330,11 @@ fn checkpoints(profiler: &Weak<Profiler>) {
     }
 }
 
+/// Whether there is an instruction, and not a branch to what follows.
+fn is_real(program: &Program, pc: u32) -> bool {
+    program.instruction(pc).is_some_and(|i| !matches!(i.code, Code::Nothing))
+}
+
 /// Whether it is an access to a surface rather than a texture.
 fn is_surface(form: &RawTexture) -> bool {
     form.used.operation.starts_with("su")
@@ -381,6 +383,10 @@ impl KernelSite {
                 continue;
             }
             let mut hash = None;
+            if let Some(number) = seen.supposed() {
+                let is_it = self.kept.get(number).is_some_and(|kept| kept.pattern == *pattern);
+                seen.kept = if is_it { number as u16 } else { UNKEPT };
+            }
             if seen.kept == UNKEPT {
                 let is = |n: usize| self.kept[n].pattern == *pattern;
                 let known = self.index.find(*hash.insert(pattern.hash()), is);
@@ -402,7 +408,7 @@ impl KernelSite {
             if again {
                 seen.place = own_costs.len() as u64 + 1;
             }
-            let mut costs = Vec::with_capacity(if room { models.len() } else { 0 });
+            let mut costs = Costs::new();
             for (sums, model) in self.counts.iter_mut().zip(models) {
                 let cost = count(model, site, place, lanes, sectors);
                 sums.add(&cost, times);
@@ -443,7 +449,7 @@ impl KernelSite {
             variable,
             executions: self.executions,
             lanes: self.lanes,
-            counts: self.counts.clone(),
+            counts: self.counts.to_vec(),
             patterns,
             unkept: self.unkept,
             caches: self.caches,
@@ -479,7 +485,31 @@ impl State {
     }
 }
 
+impl KernelSite {
+    fn new(entry: &Entry) -> KernelSite {
+        KernelSite {
+            site: entry.site,
+            width: entry.width,
+            executions: 0,
+            lanes: 0,
+            counts: smallvec![Sums::default(); entry.unkept_counts.len()],
+            kept: Vec::new(),
+            index: Arc::default(),
+            unkept: 0,
+            caches: CacheCounts::default(),
+        }
+    }
+}
+
 impl Kernel {
+    /// Where the accesses of an entry are counted, which may be new.
+    fn place(&mut self, pc: u32, entry: &Entry) -> u32 {
+        *self.places.entry((pc, entry.space, entry.variable)).or_insert_with(|| {
+            self.sites.push(KernelSite::new(entry));
+            self.sites.len() as u32 - 1
+        })
+    }
+
     /// The number of a variable, which is new or known.
     fn variable(&mut self, found: &RawVariable) -> u32 {
         let variables = &mut self.variables;
@@ -503,10 +533,10 @@ impl Kernel {
 
     /// All accesses, in the order of the code.
     fn sites(&self, models: usize) -> Vec<RawSite> {
-        let mut keys: Vec<_> = self.sites.keys().copied().collect();
+        let mut keys: Vec<_> = self.places.keys().copied().collect();
         keys.sort_by_key(|&(pc, space, variable)| (pc, space as u32, variable));
-        let mut sites: Vec<RawSite> =
-            keys.iter().map(|k| self.sites[k].raw(k.0, k.1, k.2)).collect();
+        let site = |key| &self.sites[self.places[key] as usize];
+        let mut sites: Vec<RawSite> = keys.iter().map(|k| site(k).raw(k.0, k.1, k.2)).collect();
         let mut keys: Vec<_> = self.textures.keys().copied().collect();
         keys.sort_unstable();
         sites.extend(keys.iter().map(|k| texture_site(k.0, k.1, &self.textures[k], models)));
@@ -589,9 +619,11 @@ impl Tool for Profiler {
                 texture_bytes: 0,
                 warps: vec![0; n],
                 threads: vec![0; n],
-                branches: HashMap::new(),
+                real: (0..n as u32).map(|pc| is_real(view.program, pc)).collect(),
+                branches: Map::default(),
                 variables: Vec::new(),
-                sites: Map::default(),
+                sites: Vec::new(),
+                places: Map::default(),
                 textures: HashMap::new(),
             });
             state.kernels.len() - 1

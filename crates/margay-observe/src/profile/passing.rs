@@ -10,30 +10,45 @@ use super::patterns::{Index, fetch};
 
 /// Numbers of a launch that the next one is asked for.
 const SAMPLES: usize = 8;
-/// Places at the start, twice as many as there are numbers at least.
-const PLACES: usize = 256;
+/// Places at the start, twice as many as there are numbers at least. Most sites meet few patterns in a launch, and what each of
+/// them touches is to stay in the processor's cache.
+const PLACES: usize = 32;
+/// Marks of patterns that are not kept of all launches, before they are made anew.
+const MOST_MARKED: u16 = 128;
 
-/// The patterns of a site that came in a launch without being kept.
+/// The patterns of a site that came in a launch without being kept. In this order all but the marks is in the line of the
+/// processor's cache that [`super::patterns::Patterns`] has it begin in.
 #[derive(Default)]
 #[repr(C)]
 pub struct Passing {
     on: bool,
     /// Most patterns of the launch before were new.
     wanted: bool,
+    /// How many hashes there are: those of patterns that came again, and so are kept after all, are among them.
+    hashes: u16,
     /// How many patterns came that are not kept.
     len: u32,
     /// Patterns that are kept of all launches, if they are all that ever will.
     kept: Option<Arc<Index>>,
-    /// A bit for each of them, by the upper bits of their hashes: of what is not kept most is told by that.
-    marks: Marks,
     /// Hashes by their lower bits; 0 is empty.
     places: Vec<u64>,
-    /// How many hashes there are: those of patterns that came again, and so are kept after all, are among them.
-    hashes: usize,
-    /// The first hashes of the launch before.
+    /// A bit for each pattern that is kept or known, by the upper bits of their hashes: of what is neither most is told by that.
+    marks: Marks,
+    /// Marks of patterns that are known, and perhaps not kept.
+    marked: u16,
+    /// Some hashes of the launch before.
     samples: Vec<u64>,
-    /// Those of this one.
-    first: Vec<u64>,
+}
+
+/// What became of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It passes.
+    Passing,
+    /// It is kept of all launches, most likely as the one of this number.
+    Kept(u16),
+    /// It is to be kept.
+    Not,
 }
 
 /// Bits of [`Passing::marks`].
@@ -60,6 +75,18 @@ impl Marks {
         let (word, bit) = Marks::place(hash);
         self.0[word] >> bit & 1 != 0
     }
+
+    fn set(&mut self, hash: u64) {
+        let (word, bit) = Marks::place(hash);
+        self.0[word] |= 1 << bit;
+    }
+
+    /// Of these patterns.
+    fn of(kept: &Index) -> Marks {
+        let mut marks = Marks::default();
+        kept.halves().for_each(|half| marks.set(u64::from(half) << 48));
+        marks
+    }
 }
 
 impl Passing {
@@ -77,8 +104,7 @@ impl Passing {
 
     /// Bytes of its room.
     pub fn bytes(&self) -> usize {
-        (self.places.capacity() + self.samples.capacity() + self.first.capacity())
-            * size_of::<u64>()
+        (self.places.capacity() + self.samples.capacity()) * size_of::<u64>()
     }
 
     /// Most patterns of a launch were new.
@@ -94,11 +120,7 @@ impl Passing {
 
     /// No more patterns are kept than these.
     pub fn kept_are(&mut self, kept: Arc<Index>) {
-        self.marks = Marks::default();
-        for half in kept.halves() {
-            let (word, bit) = Marks::place(u64::from(half) << 48);
-            self.marks.0[word] |= 1 << bit;
-        }
+        (self.marks, self.marked) = (Marks::of(&kept), 0);
         self.kept = Some(kept);
         self.on = std::mem::take(&mut self.wanted);
     }
@@ -110,8 +132,9 @@ impl Passing {
         }
         let again = self.samples.iter().filter(|&&hash| self.has(hash)).count();
         let ends = again > 0 && 2 * again >= self.samples.len();
-        std::mem::swap(&mut self.samples, &mut self.first);
-        self.first.clear();
+        let came = self.places.iter().copied().filter(|&hash| hash != 0);
+        self.samples.clear();
+        self.samples.extend(came.take(SAMPLES));
         self.places.fill(0);
         (self.hashes, self.len) = (0, 0);
         if ends {
@@ -121,10 +144,33 @@ impl Passing {
         ends
     }
 
+    /// The patterns that were known are not any more: only those that are kept.
+    pub fn forget(&mut self) {
+        if self.marked > MOST_MARKED
+            && let Some(kept) = &self.kept
+        {
+            (self.marks, self.marked) = (Marks::of(kept), 0);
+        }
+    }
+
+    /// A pattern is known from now on.
+    pub fn knows(&mut self, hash: u64) {
+        if self.on {
+            self.marks.set(hash);
+            self.marked = self.marked.saturating_add(1);
+        }
+    }
+
+    /// Whether a pattern can neither be kept nor known, as far as this tells while patterns pass.
+    #[inline(always)]
+    pub fn is_unknown(&self, hash: u64) -> bool {
+        self.on && !self.marks.has(hash)
+    }
+
     /// Whether a pattern that is not known is not worth keeping. One that comes again is.
     #[inline(always)]
-    pub fn takes(&mut self, hash: u64) -> bool {
-        self.on && self.is_new(hash)
+    pub fn takes(&mut self, hash: u64) -> Taken {
+        if self.on { self.take(hash) } else { Taken::Not }
     }
 
     /// Tells the processor where [`Passing::takes`] will look, if patterns pass.
@@ -137,27 +183,26 @@ impl Passing {
     }
 
     #[inline]
-    fn is_new(&mut self, hash: u64) -> bool {
-        let is_kept = |kept: &Arc<Index>| kept.find(hash, |_| true).is_some();
-        if self.marks.has(hash) && self.kept.as_ref().is_some_and(is_kept) {
-            return false;
+    fn take(&mut self, hash: u64) -> Taken {
+        let number_of = |kept: &Arc<Index>| kept.find(hash, |_| true);
+        if self.marks.has(hash)
+            && let Some(number) = self.kept.as_ref().and_then(number_of)
+        {
+            return Taken::Kept(number as u16);
         }
-        if 2 * self.hashes >= self.places.len() {
+        if 2 * usize::from(self.hashes) >= self.places.len() {
             self.grow();
         }
         let hash = hash | 1;
         let at = self.place(hash);
         if self.places[at] == hash {
             self.len -= 1;
-            return false;
+            return Taken::Not;
         }
         self.places[at] = hash;
         self.hashes += 1;
         self.len += 1;
-        if self.first.len() < SAMPLES {
-            self.first.push(hash);
-        }
-        true
+        Taken::Passing
     }
 
     fn has(&self, hash: u64) -> bool {
@@ -178,7 +223,7 @@ impl Passing {
 
     #[cold]
     fn grow(&mut self) {
-        let more = vec![0; (4 * self.hashes).next_power_of_two().max(PLACES)];
+        let more = vec![0; (4 * usize::from(self.hashes)).next_power_of_two().max(PLACES)];
         for hash in std::mem::replace(&mut self.places, more) {
             if hash != 0 {
                 let at = self.place(hash);
@@ -196,7 +241,7 @@ mod tests {
         let mut passing = Passing::default();
         assert!(!passing.wants_kept(), "as long as patterns come again");
         passing.begin();
-        assert!(!passing.takes(1 << 20), "as long as more may be kept");
+        assert_eq!(passing.takes(1 << 20), Taken::Not, "as long as more may be kept");
         let mut kept = Index::default();
         kept.push(7 << 48, |_| 0);
         assert!(passing.wants_kept());
@@ -212,10 +257,10 @@ mod tests {
     #[test]
     fn what_comes_once_passes() {
         let mut passing = on();
-        assert!(!passing.takes(7 << 48), "it is kept");
-        assert_eq!(hashes(1).filter(|&h| passing.takes(h)).count(), 400);
+        assert_eq!(passing.takes(7 << 48), Taken::Kept(0));
+        assert_eq!(hashes(1).filter(|&h| passing.takes(h) == Taken::Passing).count(), 400);
         assert_eq!(passing.len(), 400);
-        assert_eq!(hashes(391).filter(|&h| passing.takes(h)).count(), 390);
+        assert_eq!(hashes(391).filter(|&h| passing.takes(h) == Taken::Passing).count(), 390);
         assert_eq!(passing.len(), 780, "ten are not passing");
         assert!(!passing.clear());
         assert_eq!(passing.len(), 0);
@@ -226,11 +271,14 @@ mod tests {
     fn it_ends_where_launches_repeat() {
         let mut passing = on();
         for launch in 0..5 {
-            assert_eq!(hashes(1 + 1000 * launch).filter(|&h| passing.takes(h)).count(), 400);
+            assert_eq!(
+                hashes(1 + 1000 * launch).filter(|&h| passing.takes(h) == Taken::Passing).count(),
+                400
+            );
             assert!(!passing.clear());
         }
-        assert_eq!(hashes(4001).filter(|&h| passing.takes(h)).count(), 400);
+        assert_eq!(hashes(4001).filter(|&h| passing.takes(h) == Taken::Passing).count(), 400);
         assert!(passing.clear());
-        assert!(!passing.takes(12345));
+        assert_eq!(passing.takes(12345), Taken::Not);
     }
 }

@@ -10,7 +10,7 @@ use margay_arch::access::first_of;
 use margay_arch::{Counts, Space};
 use smallvec::SmallVec;
 
-use super::passing::Passing;
+use super::passing::{Passing, Taken};
 use super::pattern::{Groups, KEYS, Pattern};
 use super::touches::{Route, SECTOR, Touch, Touched, mark, touches};
 
@@ -37,8 +37,8 @@ pub struct Seen {
     touches: u16,
     /// The pattern that came after it last time.
     next: u16,
-    /// Its number among those that are kept of all launches; [`UNKEPT`] if it is none yet or nobody looked, [`NEVER_KEPT`] if
-    /// it never will be one.
+    /// Its number among those that are kept of all launches, with [`SUPPOSED`] if nobody has compared them; [`UNKEPT`] if it is
+    /// none yet or nobody looked, [`NEVER_KEPT`] if it never will be one.
     pub kept: u16,
     /// The only touch; where they begin in [`Patterns::touches`], in the line's place, if there are more.
     listed: Touch,
@@ -51,6 +51,8 @@ const _: () = assert!(size_of::<Seen>() == 192);
 
 /// More than any pattern touches: a line for each lane and word.
 const UNLISTED: u16 = u16::MAX;
+/// See [`Seen::kept`]; numbers are below it.
+const SUPPOSED: u16 = 1 << 15;
 /// See [`Seen::kept`].
 pub const UNKEPT: u16 = u16::MAX;
 /// See [`Seen::kept`].
@@ -72,6 +74,13 @@ impl Seen {
         }
     }
 
+    /// The number that it is supposed to have among those that are kept.
+    #[inline(always)]
+    pub fn supposed(&self) -> Option<usize> {
+        let is_one = self.kept & SUPPOSED != 0 && self.kept < NEVER_KEPT;
+        is_one.then_some((self.kept & !SUPPOSED).into())
+    }
+
     /// Whether it comes for the first time ever.
     #[inline(always)]
     pub fn is_fresh(&self) -> bool {
@@ -80,7 +89,7 @@ impl Seen {
 }
 
 /// What an access costs, by model.
-type Costs = SmallVec<[Counts; 1]>;
+pub type Costs = SmallVec<[Counts; 1]>;
 
 /// The last access whose pattern had to be looked for. Arrays of one index are accessed one after the other, and what a
 /// statement loads it mostly stores.
@@ -117,19 +126,25 @@ impl Recent {
 impl Recent {
     /// What the access that was counted last costs, by model, if that was found for one like it.
     #[inline(always)]
-    pub fn costs(&self, of: (Space, u32)) -> Option<&[Counts]> {
+    pub fn costs(
+        &mut self,
+        of: (Space, u32),
+        (mask, addresses): (u32, &[u64; 32]),
+        base: u64,
+    ) -> Option<&[Counts]> {
+        if !self.is_last {
+            self.set(mask, addresses, base);
+        }
         match &self.costs {
-            Some((found, costs)) if self.is_last && *found == of => Some(costs),
+            Some((found, costs)) if *found == of => Some(costs),
             Some(_) | None => None,
         }
     }
 
-    /// Remembers what the access that was counted last costs.
+    /// Remembers what it costs, once [`Recent::costs`] had nothing.
     #[inline(always)]
     pub fn set_costs(&mut self, of: (Space, u32), costs: Costs) {
-        if self.is_last {
-            self.costs = Some((of, costs));
-        }
+        self.costs = Some((of, costs));
     }
 }
 
@@ -244,25 +259,25 @@ fn bit_of(mask: u32, addresses: &[u64; 32], period: u64) -> usize {
     (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - FILTER.trailing_zeros())) as usize
 }
 
-/// The patterns of one site. In this order what every access needs is in one line of the processor's cache.
+/// The patterns of one site. In this order what every access needs is in two lines of the processor's cache.
 #[derive(Default)]
 #[repr(C, align(64))]
 pub struct Patterns {
     pub seen: Vec<Seen>,
-    /// Numbers of those that have come in this launch, in order of the first time.
-    pub came: Vec<u16>,
+    index: Index,
     /// How many patterns are known from launches before.
     known: u16,
     last: u16,
     /// The pattern that is to be expected: the last one's next.
     expected: u16,
+    /// Numbers of those that have come in this launch, in order of the first time.
+    pub came: Vec<u16>,
     /// Those that come and are not kept.
     passing: Passing,
     /// What patterns look up in caches, one after the other.
     touches: Vec<Touch>,
     /// The number of L1's sets that [`Seen::marked`] is about.
     sets: u32,
-    index: Index,
     /// What patterns that are never kept cost, by model.
     pub costs: Vec<Counts>,
     /// Bits of [`bit_of`] that patterns have, once no more are kept.
@@ -310,6 +325,7 @@ impl Patterns {
             self.touches.clear();
             self.by_groups.clear();
             (self.last, self.expected) = (0, 0);
+            self.passing.forget();
         }
         if !repeats && !ends {
             self.passing.begin();
@@ -323,6 +339,7 @@ impl Patterns {
     /// No more patterns of the site are kept than these, by their hashes, of all launches.
     pub fn kept_are(&mut self, kept: Arc<Index>) {
         self.passing.kept_are(kept);
+        self.seen.iter().for_each(|seen| self.passing.knows(seen.pattern.hash()));
     }
 
     /// Whether [`Patterns::kept_are`] is of interest.
@@ -481,13 +498,23 @@ impl Patterns {
         let Recent { pattern, hash, .. } = recent;
         let hash = *hash.get_or_insert_with(|| pattern.hash());
         self.passing.expects(hash);
-        let number = match self.index.find(hash, |n| self.seen[n].pattern == *pattern) {
+        let known = match self.passing.is_unknown(hash) {
+            true => None,
+            false => self.index.find(hash, |n| self.seen[n].pattern == *pattern),
+        };
+        let number = match known {
             Some(number) => number,
             None if self.distinct() >= MOST => return Counted::Beyond,
-            None if !keeps && self.passing.takes(hash) => return Counted::Passing,
             None => {
-                self.seen.push(Seen::new(pattern.clone()));
+                let taken = if keeps { Taken::Not } else { self.passing.takes(hash) };
+                let kept = match taken {
+                    Taken::Passing => return Counted::Passing,
+                    Taken::Kept(number) => SUPPOSED | number,
+                    Taken::Not => UNKEPT,
+                };
+                self.seen.push(Seen { kept, ..Seen::new(pattern.clone()) });
                 self.index.push(hash, |n| self.seen[n].pattern.hash());
+                self.passing.knows(hash);
                 self.seen.len() - 1
             }
         };

@@ -334,6 +334,7 @@ macro_rules! sums {
 
         impl Sums {
             /// Adds `times` accesses of a kind.
+            #[inline(always)]
             pub fn add(&mut self, counts: &Counts, times: u64) {
                 // Vectors multiply numbers of 32 bits.
                 match u32::try_from(times) {

@@ -2,6 +2,7 @@
 //! Where a worker counts. It is kept for later launches of the kernel, which mostly make the same accesses.
 
 use margay_arch::Space;
+use smallvec::SmallVec;
 
 use super::patterns::Patterns;
 use super::raw::{CacheCounts, RawBranch, Sums};
@@ -48,7 +49,8 @@ impl Room {
     }
 }
 
-/// Accesses of one instruction to one variable. In this order what every access needs lies together.
+/// Accesses of one instruction to one variable. In this order what every access needs lies together, and begins with what tells
+/// whether this is the entry.
 #[repr(C, align(64))]
 pub struct Entry {
     /// Addresses of the variable.
@@ -57,19 +59,26 @@ pub struct Entry {
     pub lanes: u64,
     pub executions: u64,
     pub period: u64,
-    pub space: Space,
-    pub route: Route,
-    pub site: Site,
-    pub caches: CacheCounts,
-    pub patterns: Patterns,
-    pub width: u32,
-    pub variable: u32,
-    /// Row of the constant cache's report, in constant memory.
-    pub row: usize,
     /// Accesses whose patterns were too many to keep, by model.
     pub unkept: u64,
-    pub unkept_counts: Vec<Sums>,
+    pub width: u32,
+    pub route: Route,
+    pub space: Space,
+    pub site: Site,
+    pub caches: CacheCounts,
+    pub unkept_counts: SmallVec<[Sums; 1]>,
+    pub patterns: Patterns,
+    pub variable: u32,
+    /// Where the profiler counts what this is handed in as, if it was before.
+    pub taken_as: Option<u32>,
+    /// Row of the constant cache's report, in constant memory.
+    pub row: usize,
 }
+
+/// Lines of the processor's cache in which what every access needs of an entry lies.
+pub const ENTRY_LINES: usize = 6;
+
+const _: () = assert!(std::mem::offset_of!(Entry, patterns) == 64 * (ENTRY_LINES - 2));
 
 impl Entry {
     /// Forgets what was counted, and where the variable is.

@@ -12,14 +12,14 @@ use margay_exec::observe::{
     PatternedEvent, TextureEvent, Watch,
 };
 use parking_lot::Mutex;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::collector::Profiler;
 use super::hierarchy::{L2_LINES, LaunchCaches, OwnL1};
 use super::pattern::{Groups, base_of, period};
-use super::patterns::{Counted, Patterns, Recent};
+use super::patterns::{Counted, Patterns, Recent, fetch};
 use super::raw::{CacheCounts, LaunchCounts, RawVariable, Sums};
-use super::room::{Entry, Memo, PERIOD, Room};
+use super::room::{ENTRY_LINES, Entry, Memo, PERIOD, Room};
 use super::site::{self, Site};
 use super::texture::TextureCounts;
 use super::touches::{Route, Touch, Touched, touches};
@@ -162,7 +162,8 @@ impl Worker<'_, '_> {
             executions: 0,
             patterns: Patterns::default(),
             unkept: 0,
-            unkept_counts: vec![Sums::default(); self.models.len()],
+            unkept_counts: smallvec![Sums::default(); self.models.len()],
+            taken_as: None,
             caches: CacheCounts::default(),
         });
         entries.len() - 1
@@ -217,9 +218,9 @@ impl Worker<'_, '_> {
     ) -> Option<usize> {
         let lead = e.addresses[(e.mask.trailing_zeros() & 31) as usize];
         let space = site::space(e.space);
-        let found = self.room.sites[e.at.pc as usize]
-            .iter()
-            .position(|n| n.space == space && n.lo <= lead && lead < n.hi);
+        let entries = &self.room.sites[e.at.pc as usize];
+        fetch::<ENTRY_LINES, Entry>(entries, 0);
+        let found = entries.iter().position(|n| n.space == space && n.lo <= lead && lead < n.hi);
         let at = match found {
             Some(at) => at,
             None => self.meet(e, space, lead),
@@ -282,7 +283,7 @@ impl Worker<'_, '_> {
         let plain = space == Space::Shared
             && !entry.site.is_atomic()
             && self.models.iter().all(|model| model.stores_like_loads(entry.width));
-        if plain && let Some(costs) = recent.costs(costs_of) {
+        if plain && let Some(costs) = recent.costs(costs_of, lanes, base) {
             for (cost, sums) in costs.iter().zip(&mut entry.unkept_counts) {
                 sums.add(cost, times);
             }
