@@ -5,52 +5,31 @@
 
 use std::path::Path;
 
-use margay_codegen::{Options, Places, compile};
-use margay_ir::{Class, Function, Reg};
+use margay_codegen::{Layout, Options, Source, compile};
+use margay_ir::{Class, Function};
 
 /// Planes and addresses as the engine lays them out.
-struct Layout {
-    planes: Vec<u32>,
-    starts: Vec<u32>,
-}
-
-impl Layout {
-    fn new(f: &Function) -> Layout {
-        let mut at = 0;
-        let mut planes = vec![0; f.regs.len()];
-        for wanted in [Class::D, Class::W, Class::P] {
-            for (r, &class) in f.regs.iter().enumerate().filter(|r| *r.1 == wanted) {
-                planes[r] = at;
-                at += match class {
-                    Class::P => 4,
-                    Class::W => 128,
-                    Class::D => 256,
-                };
-            }
+fn layout(f: &Function) -> Layout {
+    let mut at = 0;
+    let mut planes = vec![0; f.regs.len()];
+    for wanted in [Class::D, Class::W, Class::P] {
+        for (r, &class) in f.regs.iter().enumerate().filter(|r| *r.1 == wanted) {
+            planes[r] = at;
+            at += match class {
+                Class::P => 4,
+                Class::W => 128,
+                Class::D => 256,
+            };
         }
-        let mut starts = Vec::new();
-        let mut pc = 0;
-        for b in &f.blocks {
-            starts.push(pc);
-            pc += b.insts.len() as u32 + 1;
-        }
-        Layout { planes, starts }
     }
-}
-
-impl Places for Layout {
-    fn plane(&self, reg: Reg) -> u32 {
-        self.planes[reg.0 as usize]
+    let mut starts = Vec::new();
+    let mut pc = 0;
+    for b in &f.blocks {
+        starts.push(pc);
+        pc += b.insts.len() as u32 + 1;
     }
-    fn start(&self, block: usize) -> u32 {
-        self.starts[block]
-    }
-    fn slot(&self, pc: u32) -> u32 {
-        pc
-    }
-    fn constant(&self, _pc: u32) -> Option<u32> {
-        Some(0)
-    }
+    let constants = vec![Some(0); pc as usize];
+    Layout { planes, starts, first: 0, slots: (0..pc).collect(), constants }
 }
 
 fn main() {
@@ -73,7 +52,6 @@ fn main() {
                     block,
                     full,
                     loops: !full,
-                    independent: true,
                     hold: full && std::env::var_os("HOLD").is_some(),
                     blocks: full,
                     plain: full,
@@ -81,9 +59,9 @@ fn main() {
                     environment: 0,
                     watched: margay_codegen::Watched::default(),
                 };
-                let layout = Layout::new(f);
                 let cpu = std::env::var("CPU").unwrap_or("x86-64-v4".into());
-                match compile(f, &layout, &options, &cpu, "") {
+                let source = Source::new(f, layout(f), &options, &cpu, "");
+                match source.and_then(|source| compile(&source)) {
                     Ok(code) => {
                         let name = format!("{stem}.{n}.{}.ll", if full { "full" } else { "part" });
                         std::fs::write(Path::new(&folder).join(name), code.text).expect("written");

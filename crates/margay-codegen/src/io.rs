@@ -27,7 +27,7 @@ pub struct Room {
 /// What a [`Room`] is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RoomSite {
-    /// Which accesses share what is known: index in [`crate::Code::groups`].
+    /// Which accesses share what is known: index in [`crate::Outline::groups`].
     pub group: u32,
     pub write: bool,
     pub constant: bool,
@@ -131,7 +131,7 @@ pub struct Io {
     pub local_size: u64,
     /// Counts of executions, by block of the function: see [`crate::Tally`].
     pub tallies: *mut u64,
-    /// By number in [`crate::Code::watched`].
+    /// By number in [`crate::Outline::watched`].
     pub cells: *mut crate::Cells,
     /// What need not be reported.
     pub notes: *mut crate::Notes,
@@ -140,7 +140,7 @@ pub struct Io {
     /// Reports an access: the context, address of the instruction, lanes, the addresses of all 32, and what they store
     /// or null. The answer of this and the next: 0, or 1 if the code is to be left before the access.
     pub watch: unsafe extern "C" fn(*mut u8, u32, u32, *const [u64; 32], *const [u64; 32]) -> u32,
-    /// Reports an access by its number in [`crate::Code::watched`]: the context, number, lanes, lane 0's address,
+    /// Reports an access by its number in [`crate::Outline::watched`]: the context, number, lanes, lane 0's address,
     /// the second scalar, and what the lanes store or null.
     pub watch_linear: unsafe extern "C" fn(*mut u8, u32, u32, u64, u64, *const [u64; 32]) -> u32,
     /// The same, but every register except that of the result, and the flags, stays as it is.

@@ -17,9 +17,11 @@ mod analysis;
 mod emit;
 mod environment;
 mod io;
+mod outline;
 mod roots;
 mod selects;
 mod shape;
+mod source;
 mod watched;
 
 use margay_ir as ir;
@@ -27,14 +29,17 @@ use margay_ir as ir;
 pub use analysis::widest;
 pub use environment::{environment, usual};
 pub use io::{Extent, Io, Parted, Room, RoomGroup, RoomSite, Turn};
+pub use outline::Outline;
 pub use roots::{Root, pointers, roots};
 pub use shape::{LANES, Lin, Pattern, Shape};
+pub use source::{Layout, Source};
 pub use watched::{Cell, Cells, Noted, Notes, Tally, Watched, WatchedAccess};
 
-/// Version of the code that is made: part of the key of a cache.
-pub const VERSION: u32 = 17;
-/// Functions with more instructions are left to the interpreter.
+/// Version of what code and engine are agreed on: part of the key of a cache, beside a hash of the sources that make code.
+pub const VERSION: u32 = 18;
+/// Functions with more instructions, or blocks, are left to the interpreter.
 pub const MAX_INSTS: usize = 20_000;
+pub const MAX_BLOCKS: usize = 2_000;
 
 /// Where local memory that a program may use begins: below lies what no pointer points to.
 pub const LOCAL_START: u32 = 16;
@@ -66,8 +71,6 @@ pub struct Options {
     pub full: bool,
     /// The code can also be entered at loop headers.
     pub loops: bool,
-    /// From compute capability 7.0 on.
-    pub independent: bool,
     /// A warp's first store to global memory has to let its siblings go first.
     pub hold: bool,
     /// The code runs whole blocks, all of whose warps are full, one after the other.
@@ -85,8 +88,8 @@ pub struct Options {
     pub watched: Watched,
 }
 
-/// Where the interpreter keeps what the code shares with it.
-pub trait Places {
+/// [`Layout`], for a function that may have been changed since.
+pub(crate) trait Places {
     /// Byte offset of a register's plane in the frame.
     fn plane(&self, reg: ir::Reg) -> u32;
     /// Address of a block's first instruction.
@@ -167,17 +170,9 @@ pub struct Exit {
 #[derive(Clone, Debug)]
 pub struct Code {
     pub text: String,
-    pub entries: Vec<Entry>,
-    pub exits: Vec<Exit>,
-    /// Local memory lies word by word: word `w` of lane `l` at `w * 128 + l * 4` from the warp's part.
-    pub private: bool,
-    pub groups: Vec<RoomGroup>,
-    /// What [`Io::rooms`] must hold.
-    pub rooms: Vec<RoomSite>,
-    /// Accesses that are reported by their number here.
-    pub watched: Vec<WatchedAccess>,
     /// It is long and written as loops over parts of the warp, with values in memory: few passes find anything to do.
     pub strips: bool,
+    pub outline: Outline,
 }
 
 /// Name of the function in the module; it takes a pointer to [`Io`], the entry and the lanes.
@@ -204,18 +199,10 @@ pub fn has_barriers(function: &ir::Function) -> bool {
     function.blocks.iter().flat_map(|b| &b.insts).any(|i| emit::plain_barrier(i).is_some())
 }
 
-/// Compiles one function to LLVM's text form. `cpu` and `features` go to its attributes.
-pub fn compile(
-    function: &ir::Function,
-    places: &dyn Places,
-    options: &Options,
-    cpu: &str,
-    features: &str,
-) -> Result<Code, Refused> {
-    let insts: usize = function.blocks.iter().map(|b| b.insts.len() + 1).sum();
-    if insts > MAX_INSTS || function.blocks.len() > 2_000 {
-        return Err(Refused("it is too long"));
-    }
+/// Compiles one function to LLVM's text form.
+pub fn compile(source: &Source) -> Result<Code, Refused> {
+    let Source { function, layout, options, cpu, features } = source;
+    let places: &dyn Places = layout;
     let mut facts = analysis::Facts::new(function, options);
     // Whoever counts or follows what lanes do is told of each as it stands in the program.
     let converted = match options.watched.any() {

@@ -118,7 +118,7 @@ pub struct Notes {
 pub struct Noted {
     /// Address of lane 0.
     pub base: u64,
-    /// Its number in [`crate::Code::watched`].
+    /// Its number in [`crate::Outline::watched`].
     pub number: u32,
     pub mask: u32,
     /// The warp in its block.

@@ -242,6 +242,13 @@ fn a_second_process_compiles_nothing() {
     assert!(third.contains("Counts { compiled: 1, cached: 1 }"), "{third}");
     assert_eq!(std::fs::read(&file).unwrap().len(), bytes.len());
     // A key that holds another thing, whole by its hash, is no object.
+    let files = std::fs::read_dir(place.0.join("jit")).unwrap().flatten();
+    let short = files.min_by_key(|f| f.metadata().unwrap().len()).unwrap().path();
+    std::fs::copy(short, &file).unwrap();
+    let (fourth, _) = run_child("jit", &settings);
+    assert!(fourth.contains("Counts { compiled: 1, cached: 1 }"), "{fourth}");
+    assert_eq!(std::fs::read(&file).unwrap().len(), bytes.len());
+    // Without the cache nothing comes from there.
     let other = run_child("jit", &[("MARGAY_CACHE_DIR", place.text()), ("MARGAY_JIT_CACHE", "0")]);
     assert!(other.0.contains("Counts { compiled: 2, cached: 0 }"), "{}", other.0);
 }

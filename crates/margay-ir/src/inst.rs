@@ -34,7 +34,7 @@ pub struct Guard {
 pub struct LocId(pub u32);
 
 /// One instruction. Which fields matter is the op's row in [`crate::ops`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Inst {
     pub op: Op,
     pub ty: Ty,
@@ -288,7 +288,7 @@ pub enum Callee {
     Indirect(Value),
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CallAttr {
     pub callee: Callee,
     pub args: Vec<CallArg>,
@@ -371,7 +371,7 @@ impl Sreg {
 }
 
 /// What an op carries beyond its operands; which variant is fixed by the op's row.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Attr {
     None,
     Float(FloatAttr),
@@ -433,7 +433,7 @@ pub enum Attr {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockId(pub u32);
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Block {
     /// The PTX label, if it had one.
     pub label: Option<Box<str>>,
@@ -444,7 +444,7 @@ pub struct Block {
 }
 
 /// How a block ends.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Term {
     Br(BlockId),
     /// `@p bra then; bra els`.

@@ -51,7 +51,7 @@ pub struct SrcLoc {
     pub function: Option<Arc<str>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash)]
 pub enum Linkage {
     #[default]
     Internal,
@@ -105,7 +105,7 @@ pub enum RelocTarget {
 }
 
 /// A parameter or a result.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Param {
     pub name: Box<str>,
     /// Entries: offset in the parameter block, by the natural alignment rule.
@@ -119,7 +119,7 @@ pub struct Param {
 }
 
 /// Performance-tuning and launch directives of an entry.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LaunchLimits {
     pub maxntid: Option<[u32; 3]>,
     pub reqntid: Option<[u32; 3]>,
@@ -131,7 +131,7 @@ pub struct LaunchLimits {
 }
 
 /// A PTX form that cannot run, found while lowering.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Unsupported {
     /// The instruction or directive as written.
     pub form: String,
@@ -146,7 +146,7 @@ impl std::fmt::Display for Unsupported {
     }
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Function {
     pub name: Box<str>,
     pub is_entry: bool,

@@ -39,7 +39,7 @@ use margay_ir::{Attr, Function, Inst, Op, Reg, Value};
 
 use crate::analysis::{Facts, Set, is_pure};
 use crate::shape::{LANES, Lin, Shape};
-use crate::{Code, Entry, Exit, Options, Places, RoomGroup, RoomSite, Root, SYMBOL};
+use crate::{Code, Entry, Exit, Options, Outline, Places, RoomGroup, RoomSite, Root, SYMBOL};
 
 pub(crate) use float::is_native as float_is_native;
 pub(crate) use leave::plain_barrier;
@@ -697,13 +697,15 @@ impl Gen<'_> {
         );
         Code {
             text,
-            entries: std::mem::take(&mut self.entries),
-            exits: std::mem::take(&mut self.exits),
-            private: self.private,
-            groups: std::mem::take(&mut self.groups),
-            rooms: std::mem::take(&mut self.rooms),
-            watched: std::mem::take(&mut self.watched),
             strips: self.in_strips,
+            outline: Outline {
+                entries: std::mem::take(&mut self.entries),
+                exits: std::mem::take(&mut self.exits),
+                private: self.private,
+                groups: std::mem::take(&mut self.groups),
+                rooms: std::mem::take(&mut self.rooms),
+                watched: std::mem::take(&mut self.watched),
+            },
         }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiled objects on disk, by what they were made from.
 //!
-//! A file's name is the hash of the text and of everything else that decides about the object; its
+//! A file's name is the hash of everything that decides about the object; its
 //! content ends in its own hash, so that a damaged or half-written file is as good as none. Files
 //! are written under another name and renamed, so that processes never see one another's halves. A
 //! folder that cannot be read or written is no error: it only saves nothing.
@@ -20,12 +20,12 @@ const LIMIT: u64 = 256 << 20;
 const ABANDONED: Duration = Duration::from_secs(600);
 
 /// The key of an object.
-pub fn key(parts: &[&str]) -> String {
+pub fn key(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     hash.update(margay_codegen::VERSION.to_le_bytes());
     for part in parts {
         hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part.as_bytes());
+        hash.update(part);
     }
     hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
 }
@@ -195,7 +195,8 @@ mod tests {
 
     #[test]
     fn keys_tell_every_part_apart() {
-        let keys = [key(&["ab", "c"]), key(&["a", "bc"]), key(&["abc"]), key(&["ab", "c", ""])];
+        let keys =
+            [key(&[b"ab", b"c"]), key(&[b"a", b"bc"]), key(&[b"abc"]), key(&[b"ab", b"c", b""])];
         for (n, a) in keys.iter().enumerate() {
             assert!(keys[n + 1..].iter().all(|b| a != b));
         }

@@ -10,14 +10,22 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use super::kernel::{Wait, open_in_background};
+use super::kernel::Wait;
+use super::make::open_in_background;
 use super::run::{LaunchCode, chosen};
 use super::{Engine, background};
 use crate::interp::Env;
+use crate::lanes::WARP;
 
-/// Time of interpreting after which the cache is looked at, by another thread.
+/// Time of interpreting after which the cache is looked at, at least and by instructions: so long does it take about.
 const LOOK_AFTER: Duration = Duration::from_micros(200);
-/// Time that making a kernel's text takes, by instructions, about; the cache cannot be asked without.
+const LOOK_PER_INST: Duration = Duration::from_micros(1);
+/// Instructions of all warps after which a launch looks before its first block, as far as anybody can tell that from the kernel
+/// alone: a quarter of a millisecond of interpreting. Blocks may be long, and those that are begun in the interpreter stay there.
+const LOOK_AT_ONCE: u64 = 5_000;
+/// The same by the kernel's instructions: hashing one takes as long as interpreting so many.
+const LOOK_AT_ONCE_PER_INST: u64 = 30;
+/// Time that making a kernel's text takes, by instructions, about.
 const TEXT_PER_INST: Duration = Duration::from_micros(40);
 /// Time that LLVM takes, by instructions, where there is no text yet.
 const COMPILE_PER_INST: Duration = Duration::from_micros(1500);
@@ -33,8 +41,9 @@ const LOOK_SHARE: u32 = 8;
 
 /// How far a launch has gone.
 const LOOKS: u32 = 0;
-const INTERPRETS: u32 = 1;
-const COMPILES: u32 = 2;
+const WRITES: u32 = 1;
+const INTERPRETS: u32 = 2;
+const COMPILES: u32 = 3;
 
 /// What of a grid is done.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +65,15 @@ pub fn single_core() -> bool {
     cores() == 1
 }
 
+/// Whether a launch is likely to be so long that the cache is looked at before it begins.
+pub fn looks_at_once(env: &Env<'_>) -> bool {
+    let threads: u64 = env.config.block.iter().map(|&n| n as u64).product();
+    let blocks = env.config.grid.iter().fold(1u64, |n, &of| n.saturating_mul(of as u64));
+    let warps = blocks.saturating_mul(threads.div_ceil(WARP as u64));
+    let enough = LOOK_AT_ONCE.max(LOOK_AT_ONCE_PER_INST * env.program.code.len() as u64);
+    warps.saturating_mul(env.program.kernels.accesses(env.program).weight) >= enough
+}
+
 /// Called between blocks, and between the slices of a long one.
 pub fn consider(env: &Env<'_>, done: Done) {
     if chosen(env) != Engine::Auto || env.jit.get().is_some() {
@@ -74,7 +92,12 @@ pub fn consider(env: &Env<'_>, done: Done) {
     }
     let (elapsed, before) = (env.started.elapsed(), kernels.spent());
     let spent = elapsed + before;
-    if spent < LOOK_AFTER {
+    let insts = env.program.code.len() as u32;
+    let next = |from: u32| env.stage.compare_exchange(from, from + 1, Relaxed, Relaxed).is_ok();
+    if stage == LOOKS {
+        if spent >= LOOK_AFTER.max(LOOK_PER_INST * insts) && next(LOOKS) {
+            LaunchCode::make(env, Wait::Cached);
+        }
         return;
     }
     // What is left, if that is known well enough to spend `cost` on it: the first blocks meet cold caches, and a worker that
@@ -85,16 +108,15 @@ pub fn consider(env: &Env<'_>, done: Done) {
         }
         _ => Duration::ZERO,
     };
-    let next = |from: u32| env.stage.compare_exchange(from, from + 1, Relaxed, Relaxed).is_ok();
-    let insts = env.program.code.len() as u32;
-    if stage == LOOKS {
+    if stage == WRITES {
+        // The text tells for how long LLVM will be at it.
         let text = TEXT_PER_INST * insts;
         let (far, free) = (left(text) >= text * SURE * 2, done.threads < cores());
         // Where no core is free the launch pays for it whoever does it.
         let worth = far || free || left(text) >= text * 2 || spent >= text * SURE;
-        if worth && next(LOOKS) {
+        if worth && next(WRITES) {
             // One who does it himself need not wait for another to have a turn on a busy machine.
-            LaunchCode::make(env, if far { Wait::CachedHere } else { Wait::Cached });
+            LaunchCode::make(env, if far { Wait::TextHere } else { Wait::Text });
         }
         return;
     }

@@ -7,7 +7,7 @@
 //! stored are different allocations, or each thread loads and stores one address of its own.
 
 use margay_codegen::Root;
-use margay_ir::{Attr, Function, Inst, Op, Reg, Space, Value};
+use margay_ir::{Attr, Function, Inst, Op, Reg, Space, Term, Value};
 
 use crate::interp::Env;
 use crate::program::Program;
@@ -33,10 +33,36 @@ pub struct Accesses {
     pub pointers: Vec<u32>,
     /// Environment registers that are read, a bit each.
     pub environment: u32,
+    /// Instructions that a warp runs if each loop is gone through [`TURNS`] times.
+    pub weight: u64,
     /// Functions that are called do more than compute.
     called: bool,
     /// The pointers behind everything that writes global memory; `None` if one is not known.
     pub stored: Option<Vec<Root>>,
+}
+
+/// A guess where nothing is known.
+const TURNS: u64 = 16;
+
+/// See [`Accesses::weight`].
+fn weight(f: &Function) -> u64 {
+    // Loops lie in one piece, from the block that is jumped back to.
+    let mut depth = vec![0u32; f.blocks.len()];
+    for (b, block) in f.blocks.iter().enumerate() {
+        let back = match &block.term {
+            Term::Br(to) => Some(to.0 as usize),
+            Term::CondBr { then, els, .. } => Some(then.0.min(els.0) as usize),
+            Term::BrTable { targets, .. } => targets.iter().map(|t| t.0 as usize).min(),
+            Term::Ret | Term::Exit => None,
+        };
+        if let Some(header) = back.filter(|&header| header <= b) {
+            depth[header..=b].iter_mut().for_each(|d| *d += 1);
+        }
+    }
+    let insts = f.blocks.iter().map(|b| b.insts.len() as u64 + 1);
+    insts
+        .zip(depth)
+        .fold(0, |sum: u64, (n, d)| sum.saturating_add(n.saturating_mul(TURNS.saturating_pow(d))))
 }
 
 /// The only definition of each register, if it has one.
@@ -113,6 +139,7 @@ pub fn accesses(program: &Program) -> Accesses {
     let mut found = Accesses {
         pointers: margay_codegen::pointers(f),
         environment: margay_codegen::environment(f),
+        weight: weight(f),
         called,
         stored: crate::reach::stored(f, called),
         ..Accesses::default()

@@ -101,18 +101,13 @@ pub fn known_target() -> Option<Result<&'static Target, String>> {
     Some(target())
 }
 
-/// Whether [`known_target`] is worth another call.
-pub fn may_be_known() -> bool {
-    TARGET.get().is_some() || !LOOKED.load(Ordering::Relaxed)
-}
-
 static TARGET: OnceLock<Result<Target, String>> = OnceLock::new();
 /// Whether the cache was asked for it.
 static LOOKED: AtomicBool = AtomicBool::new(false);
 
 /// Where the cache has what LLVM says of this machine.
 fn key(file: &Path) -> String {
-    cache::key(&["target", &stamp(file), &processor()])
+    cache::key(&[b"target", stamp(file).as_bytes(), processor().as_bytes()])
 }
 
 fn kept(key: &str) -> Option<String> {

@@ -12,7 +12,7 @@ use margay_codegen::{
 
 use margay_ir::Op;
 
-use super::choice::single_core;
+use super::choice::{self, single_core};
 use super::kernel::{Kernel, Wait, expand};
 use super::watching::{note_entry, tell, watched};
 use super::{Engine, engine, library};
@@ -68,6 +68,7 @@ impl LaunchCode {
         match chosen(env) {
             Engine::Interp => {}
             Engine::Jit => LaunchCode::make(env, Wait::Compile),
+            Engine::Auto if choice::looks_at_once(env) => LaunchCode::make(env, Wait::Cached),
             Engine::Auto if env.program.kernels.begun() => LaunchCode::make(env, Wait::Made),
             Engine::Auto => {}
         }
@@ -80,7 +81,7 @@ impl LaunchCode {
         let Some(watched) = watched(env.observer) else { return };
         let target = match wait {
             // Whether there is one is for the thread to find out that looks.
-            Wait::Made | Wait::Cached | Wait::CachedHere => None,
+            Wait::Made | Wait::Cached | Wait::Text | Wait::TextHere => None,
             Wait::Background | Wait::Compile => Some(library::target()),
         };
         if let Some(Err(why)) = target {
@@ -91,7 +92,7 @@ impl LaunchCode {
                 Engine::Jit => true,
                 Engine::Auto => library::possible(),
             };
-            if wanted || super::kernel::log() {
+            if wanted || super::make::log() {
                 library::tell_missing(&why);
             }
             return;
@@ -106,7 +107,6 @@ impl LaunchCode {
             block: env.config.block,
             full: true,
             loops: true,
-            independent: env.machine.sm >= 70,
             hold: warps > 1 && env.holds(),
             blocks: false,
             plain: plain(env, accesses),
@@ -829,7 +829,7 @@ impl Fast {
                 Left::Exit(n) => Some((cx.io.warp as usize, n)),
             };
             find_warp(cx);
-            if super::kernel::log() {
+            if super::make::log() {
                 tell_hand_over(cx, kernel, last);
             }
             let held = cx.io.held;
@@ -1110,7 +1110,7 @@ impl Fast {
     }
 }
 
-/// Local memory of `warps` warps in the interpreter's order, from [`margay_codegen::Code::private`]'s.
+/// Local memory of `warps` warps in the interpreter's order, from [`margay_codegen::Outline::private`]'s.
 fn by_lane(env: &Env<'_>, from: &Buffer, warps: usize, pool: &mut Pool) -> Buffer {
     let stride = local_stride(env.local_size) as usize;
     let to = pool.take(from.bytes());
