@@ -106,6 +106,18 @@ fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
     let (a1, a2, a4) = (at("%rd5", "%rd1", 1), at("%rd5", "%rd1", 2), at("%rd5", "%rd1", 4));
     let (b1, b4) = (at("%rd6", "%rd2", 1), at("%rd6", "%rd2", 4));
     let all = BYTES as u32;
+    // Far from where the threads beside it are.
+    let any = |places: usize| {
+        format!("mul.lo.u32 %r3, %r3, 2654435761; and.b32 %r3, %r3, {};", places - 1)
+    };
+    // Of so many threads one takes part.
+    let one_of = |threads: u32| {
+        format!(
+            "and.b32 %r6, %r3, {}; setp.ne.u32 %p1, %r6, 0; @%p1 ret; shr.u32 %r3, %r3, {};",
+            threads - 1,
+            threads.ilog2()
+        )
+    };
     // Each thread counts in its own column of 256 rows of bytes.
     let count = "and.b32 %r6, %r7, 255; shl.b32 %r6, %r6, 7; add.u32 %r6, %r6, %r4; add.u32 %r6, %r6, %r1; \
                  ld.shared.u8 %h1, [%r6]; add.u16 %h1, %h1, 1; st.shared.u8 [%r6], %h1; \
@@ -191,7 +203,6 @@ fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             BYTES,
             8.0,
         ),
-        // Each byte keeps who wrote it and who read it since.
         (
             "bytes anywhere written and read",
             format!(
@@ -201,9 +212,163 @@ fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             ),
             all,
             BYTES,
+            8.0,
+        ),
+        (
+            "halves anywhere written and read",
+            format!(
+                "{} {a2} st.global.u16 [%rd5], %r3; ld.global.u16 %r6, [%rd5];",
+                any(BYTES / 2)
+            ),
+            all / 2,
+            BYTES,
+            8.0,
+        ),
+        (
+            "bytes anywhere only read",
+            format!(
+                "{} {a1} setp.eq.u32 %p1, %r3, 0; @%p1 st.global.u8 [%rd5], %r3; ld.global.u8 %r6, [%rd5];",
+                any(BYTES)
+            ),
+            all,
+            BYTES,
+            8.0,
+        ),
+        (
+            "bytes anywhere by one lane of each warp",
+            format!("{} {} {a1} st.global.u8 [%rd5], %r3;", one_of(32), any(BYTES / 4)),
+            all / 4 * 32,
+            BYTES / 4,
+            8.0,
+        ),
+        (
+            "bytes anywhere by two lanes of each warp, written and read",
+            format!(
+                "{} {} {a1} st.global.u8 [%rd5], %r3; ld.global.u8 %r6, [%rd5];",
+                one_of(16),
+                any(BYTES / 4)
+            ),
+            all / 4 * 16,
+            BYTES / 4,
+            8.0,
+        ),
+        (
+            "bytes anywhere by one thread of each block",
+            format!("{} {} {a1} st.global.u8 [%rd5], %r3;", one_of(128), any(BYTES / 8)),
+            all / 8 * 128,
+            BYTES / 8,
+            8.0,
+        ),
+        (
+            "words anywhere by one lane of each warp",
+            format!("{} {} {a4} st.global.u32 [%rd5], %r3;", one_of(32), any(BYTES / 4)),
+            all / 4 * 32,
+            BYTES,
+            8.0,
+        ),
+        // Cells as they are, which are faster.
+        (
+            "words anywhere written and read",
+            format!(
+                "{} {a4} st.global.u32 [%rd5], %r3; ld.global.u32 %r6, [%rd5];",
+                any(BYTES / 4)
+            ),
+            all / 4,
+            BYTES,
+            8.5,
+        ),
+        (
+            "words anywhere added to",
+            format!("{} {a4} red.global.add.u32 [%rd5], %r3;", any(BYTES / 4)),
+            all / 4,
+            BYTES,
+            8.0,
+        ),
+        (
+            "words anywhere written, then added to",
+            format!(
+                "{} {a4} st.global.u32 [%rd5], %r3; atom.global.add.u32 %r6, [%rd5], 1;",
+                any(BYTES / 4)
+            ),
+            all / 4,
+            BYTES,
+            8.5,
+        ),
+        (
+            "every other word",
+            format!("shl.b32 %r3, %r3, 1; {a4} st.global.u32 [%rd5], %r3;"),
+            all / 8,
+            BYTES / 2,
+            8.0,
+        ),
+        // What lies between counts for nothing here, and has its shadow.
+        (
+            "every eighth word",
+            format!("shl.b32 %r3, %r3, 3; {a4} st.global.u32 [%rd5], %r3;"),
+            all / 32,
+            BYTES / 8,
+            18.0,
+        ),
+        (
+            "a word of each line",
+            format!("shl.b32 %r3, %r3, 5; {a4} st.global.u32 [%rd5], %r3;"),
+            all / 128,
+            BYTES / 32,
+            46.0,
+        ),
+        (
+            "a byte of each word",
+            format!("shl.b32 %r3, %r3, 2; {a1} st.global.u8 [%rd5], %r3;"),
+            all / 4,
+            BYTES / 4,
+            27.0,
+        ),
+        // Each byte has a thread and a time of its own.
+        (
+            "bytes anywhere after barriers by one lane of each warp",
+            format!("bar.sync 0; {} {} {a1} st.global.u8 [%rd5], %r3;", one_of(32), any(BYTES / 4)),
+            all / 4 * 32,
+            BYTES / 4,
+            36.0,
+        ),
+        (
+            "bytes anywhere after barriers, written and read",
+            format!(
+                "bar.sync 0; {} {a1} st.global.u8 [%rd5], %r3; bar.sync 0; ld.global.u8 %r6, [%rd5];",
+                any(BYTES)
+            ),
+            all,
+            BYTES,
+            8.0,
+        ),
+        // Two threads for each byte.
+        (
+            "bytes anywhere written, and read by another thread",
+            format!(
+                "mov.u32 %r9, %r3; {} {a1} st.global.u8 [%rd5], %r3; bar.sync 0; \
+                 xor.b32 %r3, %r9, 33; {} {a1} ld.global.u8 %r6, [%rd5];",
+                any(BYTES),
+                any(BYTES)
+            ),
+            all,
+            BYTES,
             12.0,
         ),
         ("a byte histogram", histogram, 128, SHARED, 8.0),
+        (
+            "shared bytes anywhere",
+            // Each thread has bytes of its own, in reverse order, which each reads of the next thread's.
+            format!(
+                "mov.u32 %r8, 0; shl.b32 %r6, %r1, 8; add.u32 %r6, %r6, %r4; LOOP: xor.b32 %r9, %r8, 255; \
+                 add.u32 %r9, %r9, %r6; st.shared.u8 [%r9], %r8; add.u32 %r8, %r8, 1; \
+                 setp.lt.u32 %p1, %r8, 256; @%p1 bra LOOP; bar.sync 0; mov.u32 %r8, 0; xor.b32 %r6, %r6, 256; \
+                 AGAIN: add.u32 %r9, %r8, %r6; ld.shared.u8 %r10, [%r9]; add.u32 %r8, %r8, 1; \
+                 setp.lt.u32 %p1, %r8, 256; @%p1 bra AGAIN;"
+            ),
+            128,
+            SHARED,
+            8.0,
+        ),
     ]
 }
 

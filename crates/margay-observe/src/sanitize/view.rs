@@ -109,6 +109,11 @@ impl<'a> View<'a> {
         self.block.iter().product()
     }
 
+    /// Blocks of the grid.
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&n| u64::from(n)).product()
+    }
+
     /// Linear index of a block in the grid.
     pub fn linear(&self, [x, y, z]: [u32; 3]) -> u32 {
         x + self.grid[0] * (y + self.grid[1] * z)

@@ -11,6 +11,7 @@
 
 mod cluster;
 mod far;
+mod ledger;
 mod look;
 pub mod order;
 mod packed;

@@ -10,6 +10,9 @@ use super::shadow::{Cell, Mark};
 pub const MOST_MARKS: usize = 1280;
 /// The same of pages with cells of bytes, which marks of the launch do for.
 pub const FAR_MARKS: usize = 256;
+/// The same where these hardly share any: less than so many cells each.
+pub const FAR_MARKS_APART: usize = STEP;
+const SHARED: usize = 8;
 /// Of those that have a number at all, as 5 of 16 bits are the lane.
 const NUMBERS: usize = 1 << 11;
 /// Marks that a table makes room for at once.
@@ -104,28 +107,38 @@ impl Marks {
 
 /// Which numbers are used.
 #[derive(Debug)]
-pub struct Uses([u64; NUMBERS / 64]);
+pub struct Uses {
+    numbers: [u64; NUMBERS / 64],
+    /// How often, all together.
+    times: usize,
+}
 
 impl Default for Uses {
     fn default() -> Uses {
-        Uses([0; NUMBERS / 64])
+        Uses { numbers: [0; NUMBERS / 64], times: 0 }
     }
 }
 
 impl Uses {
     fn add(&mut self, number: u16) {
-        self.0[number as usize / 64] |= 1 << (number % 64);
+        self.numbers[number as usize / 64] |= 1 << (number % 64);
+        self.times += usize::from(number != 0);
     }
 
     fn has(&self, number: u16) -> bool {
-        self.0[number as usize / 64] >> (number % 64) & 1 != 0
+        self.numbers[number as usize / 64] >> (number % 64) & 1 != 0
+    }
+
+    /// Whether hardly two cells share a mark.
+    pub fn are_apart(&self) -> bool {
+        self.times < self.count() * SHARED
     }
 
     /// Marks that are used.
     pub fn count(&self) -> usize {
         // Number 0 is no mark.
-        let first = (self.0[0] & !1).count_ones();
-        (first + self.0[1..].iter().map(|word| word.count_ones()).sum::<u32>()) as usize
+        let first = (self.numbers[0] & !1).count_ones();
+        (first + self.numbers[1..].iter().map(|word| word.count_ones()).sum::<u32>()) as usize
     }
 }
 

@@ -5,13 +5,14 @@
 //!   be accessed by itself, has another.
 //! - Else there is a cell for each word, and once less than a word is accessed, for each byte: 6 bytes each, with the
 //!   page's table of marks ([`super::packed`]), as what the lanes of a warp do at once differs little.
-//! - Where too many different marks meet in a page, cells of bytes go by marks of the whole launch ([`super::far`]).
+//! - Where too many different marks meet in a page, cells of bytes go by names of the whole launch ([`super::far`]).
 //!   Where those are too many, too, and for words, cells are kept as they are: 32 bytes each. Words do so first.
 
 use std::sync::Arc;
 
-use super::far::{Far, Ledger};
-use super::packed::{FAR_MARKS, MOST_MARKS, Marks, Packed, Uses};
+use super::far::Far;
+use super::ledger::Ledger;
+use super::packed::{FAR_MARKS, FAR_MARKS_APART, MOST_MARKS, Marks, Packed, Uses};
 use super::shadow::{Cell, Mark, PAGE};
 
 /// Bytes of a line.
@@ -138,7 +139,7 @@ pub struct Page {
     /// Words are kept as they are: they have met too many different marks, or that was asked for.
     plain_words: bool,
     starts_plain: bool,
-    /// Bytes are kept by the launch's ledger.
+    /// Bytes are kept by the names of the launch's ledger.
     far: bool,
     bytes: u64,
     /// Of the launch; none of shared memory.
@@ -377,7 +378,8 @@ impl Page {
                 }
             }
             let count = used.count();
-            if count >= FAR_MARKS && self.go_far() {
+            let most = if used.are_apart() { FAR_MARKS_APART } else { FAR_MARKS };
+            if count >= most && self.go_far() {
                 continue;
             }
             if count <= MOST_MARKS || !self.unpack(line) {
@@ -450,19 +452,23 @@ mod tests {
     /// However a page keeps its cells, they are those of a list of bytes.
     #[test]
     fn a_page_is_its_bytes() {
-        for (kinds, plain, has_ledger) in [
-            (8, true, true),
-            (8, false, true),
-            (100, false, true),
+        let listed = || Some(Arc::default());
+        for (kinds, plain, ledger) in [
+            (8, true, listed()),
+            (8, false, listed()),
+            (100, false, listed()),
             // Too many for a page of bytes.
-            (400, false, true),
+            (300, false, listed()),
+            // Some threads have direct names, or all.
+            (300, false, Some(Arc::new(Ledger::new(1 << 24, 4)))),
+            (300, false, Some(Arc::new(Ledger::new(1 << 25, 4)))),
             // For the ledger, too.
-            (1 << 20, false, true),
-            (1 << 20, false, false),
+            (1 << 20, false, listed()),
+            (1 << 20, false, None),
         ] {
             let mut page = Page::new(PAGE, plain);
-            if has_ledger {
-                page.join(&Arc::default());
+            if let Some(ledger) = &ledger {
+                page.join(ledger);
             }
             let mut bytes = vec![Cell::default(); PAGE as usize];
             let mut seed = 7u64;
@@ -471,7 +477,7 @@ mod tests {
                 (seed >> 33) % below
             };
             for step in 0..40_000 {
-                let words = step < 10_000 && kinds != 400;
+                let words = step < 10_000 && kinds != 300;
                 let sizes: &[u64] = if words { &[4, 8, 16] } else { &[1, 1, 1, 1, 2, 4] };
                 let size = sizes[next(sizes.len() as u64) as usize];
                 let at = next(PAGE / size) * size;
@@ -498,7 +504,7 @@ mod tests {
             let far = count(|line| matches!(line, Line::FarBytes(_)));
             let unpacked = count(|line| matches!(line, Line::PlainBytes(_)));
             assert_eq!(unpacked > 0, kinds == 1 << 20, "{kinds} kinds, {unpacked} unpacked");
-            assert_eq!(far > 0, kinds == 400, "{kinds} kinds, {far} far");
+            assert_eq!(far > 0, kinds == 300, "{kinds} kinds, {far} far");
         }
     }
 

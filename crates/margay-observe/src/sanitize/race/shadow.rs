@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use margay_ir::Scope;
 use parking_lot::Mutex;
 
-use super::far::Ledger;
+use super::ledger::Ledger;
 use super::order::{Thread, Tick};
 use super::page::{self, Page};
 
@@ -119,6 +119,24 @@ impl Mark {
         (self.bits ^ other.bits) & 0x3ff == 0 && self.width() == Width::Thread
     }
 
+    /// Whether both name the same thread.
+    pub fn names_thread_of(self, other: Mark) -> bool {
+        self.block == other.block && (self.bits ^ other.bits) & 0x3ff == 0
+    }
+
+    /// The same with another number in place of the block's.
+    pub fn of_block(self, block: u32) -> Mark {
+        Mark { block, ..self }
+    }
+
+    /// The same of another thread.
+    #[inline]
+    pub fn of(mut self, thread: Thread) -> Mark {
+        self.bits = self.bits & !0x3ff | thread.lane as u32 | (thread.warp as u32) << 5;
+        self.block = thread.block;
+        self
+    }
+
     /// Whether its thread, or one of its threads, is in the warp of `other`'s.
     pub fn is_warp_of(self, other: Mark) -> bool {
         self.block == other.block && (self.bits ^ other.bits) & 0x3e0 == 0
@@ -217,11 +235,11 @@ impl Drop for Shadow<'_> {
 
 impl Shadow<'_> {
     /// A shadow that takes about `limit` bytes at most.
-    pub fn new(limit: u64, spare: &Spare) -> Shadow<'_> {
+    pub fn new(limit: u64, spare: &Spare, ledger: Ledger) -> Shadow<'_> {
         Shadow {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             left: AtomicU64::new(limit / page::USUAL_BYTES),
-            ledger: Arc::default(),
+            ledger: Arc::new(ledger),
             spare,
         }
     }

@@ -19,6 +19,7 @@ use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
 
 use super::cluster::Cluster;
+use super::ledger::Ledger;
 use super::look::{Look, Then};
 use super::order::{Block, Stamps, Strong, SyncVariable, Thread, Time};
 use super::page::Page;
@@ -121,12 +122,13 @@ impl<'a> RaceObserver<'a> {
             };
             Some(Role { sem: mem.sem, scope: mem.scope, atomic })
         };
+        let ledger = Ledger::new(view.blocks(), view.threads().div_ceil(32));
         RaceObserver {
             roles: (0..program.code_len()).map(role).collect(),
             independent: view.sm >= 70,
             view,
             time: Time::default(),
-            shadow: Shadow::new(shadow::room(), spare),
+            shadow: Shadow::new(shadow::room(), spare, ledger),
             full: AtomicBool::new(false),
             blocks: Mutex::default(),
             used: RwLock::default(),
