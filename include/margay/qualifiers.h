@@ -18,8 +18,12 @@
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
 // Host code uses clang's shadow variable itself as the storage; the PTX says `.attribute(.managed)`
-// and the module loader binds the symbol to the shadow's address.
-#define __managed__ __attribute__((device)) __attribute__((section("margay_managed")))
+// and the module loader binds the symbol to the shadow's address. Its pages are its own: the section ends with one in every
+// object, as what lies behind the others of it in a later subsection does.
+#define __managed__ __attribute__((device)) __attribute__((section("margay_managed"), aligned(4096)))
+#if !defined(__CUDA_ARCH__) && defined(__ELF__)
+__asm__(".pushsection margay_managed,1,\"aw\",@progbits\n.balign 4096\n.popsection");
+#endif
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __maxnreg__(n) __attribute__((annotate("margay.maxnreg", n)))
 #define __cluster_dims__(...) __attribute__((annotate("margay.cluster_dims", __VA_ARGS__)))

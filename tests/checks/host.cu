@@ -58,6 +58,29 @@ __global__ void half_good(char *p) {
     p[threadIdx.x] = 1;
 }
 
+// Variables that both have, by their names and by a pointer.
+__managed__ int table[2048] = {1, 2, 3};
+__managed__ int counter;
+static __managed__ char last;
+__global__ void variable_bug() {
+    table[threadIdx.x + 100] = 7; //~ race/host
+}
+__global__ void variable_good() {
+    table[threadIdx.x + 100] = 7;
+}
+__global__ void count_bug() {
+    if (threadIdx.x == 0) counter += 2; //~ race/host
+}
+__global__ void count_good() {
+    if (threadIdx.x == 0) counter += 2;
+}
+__global__ void pointer_bug(const char *p, int *q) {
+    q[threadIdx.x] = *p; //~ race/host
+}
+__global__ void pointer_good(const char *p, int *q) {
+    q[threadIdx.x] = *p;
+}
+
 // Both only read.
 __global__ void read_good(const int *p, int *q) {
     q[threadIdx.x] = p[threadIdx.x];
@@ -124,6 +147,28 @@ int main() {
     cudaDeviceSynchronize();
     half_good<<<1, 128>>>(text);
     text[128] = 0;
+    cudaDeviceSynchronize();
+
+    variable_bug<<<1, 256>>>();
+    sum += table[110]; //~ race/host
+    cudaDeviceSynchronize();
+    variable_good<<<1, 256>>>();
+    table[99] = counter;
+    cudaDeviceSynchronize();
+    sum += table[110];
+
+    count_bug<<<1, 32>>>();
+    counter++; //~ race/host
+    cudaDeviceSynchronize();
+    count_good<<<1, 32>>>();
+    cudaDeviceSynchronize();
+    counter++;
+
+    pointer_bug<<<1, 64>>>(&last, q);
+    last = 'x'; //~ race/host
+    cudaDeviceSynchronize();
+    pointer_good<<<1, 64>>>(&last, q);
+    sum += last;
     cudaDeviceSynchronize();
 
     read_good<<<1, 256>>>(p, q);

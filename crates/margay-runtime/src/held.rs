@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The host program's own accesses to managed memory that a kernel may be using.
 //!
-//! Kept only where a tool asks for it. A launch whose arguments point into memory of `cudaMallocManaged` is *held*: it does
-//! not begin before the host program waits for something, and until then that memory is closed to the host. What touches
+//! Kept only where a tool asks for it. A launch whose arguments point into memory of `cudaMallocManaged`, or whose code names
+//! `__managed__` variables that have pages of their own ([`own`]), is *held*: it does not begin before the host program waits for something, and until then that memory is closed to the host. What touches
 //! it is noted, and the page is opened. So it does not depend on how fast the kernel is whether an access of the host comes
 //! before its end.
 //!
@@ -19,6 +19,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use margay_exec::mem::{AddressSpace, AllocKind};
+use margay_exec::program::{Code, Program};
+use margay_ir::{AddrOf, Attr, Inst};
 use margay_observe::tool::{HostAccess, HostPlace};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
@@ -42,6 +44,8 @@ static ENDS: [AtomicU64; RANGES] = [const { AtomicU64::new(0) }; RANGES];
 static CLOSED: AtomicUsize = AtomicUsize::new(0);
 /// Launches held so far.
 static LAUNCHES: AtomicU64 = AtomicU64::new(0);
+/// Variables of the host program that share no page with anything else.
+static VARIABLES: Mutex<Vec<Range<u64>>> = Mutex::new(Vec::new());
 /// What the handler noted, of which the first so many are whole.
 static NOTES: [Note; KEPT] = [const { Note::new() }; KEPT];
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
@@ -130,13 +134,46 @@ fn is_wanted() -> bool {
     WANTED.load(Ordering::Relaxed)
 }
 
-/// The managed memory that a launch's arguments point into, in whole pages.
-fn managed(params: &[u8], memory: &AddressSpace) -> Vec<Range<u64>> {
+/// A host variable that is a managed one, from `base` on, shares no page with anything else. Until [`disown`].
+pub fn own(base: u64, size: u64) {
+    if is_wanted() {
+        VARIABLES.lock().push(base..base + size);
+    }
+}
+
+/// Ends [`own`].
+pub fn disown(base: u64) {
+    VARIABLES.lock().retain(|variable| variable.start != base);
+}
+
+/// The managed variables that a kernel's code names.
+fn named(program: &Program) -> Vec<u64> {
+    let module = program.module();
+    if !module.ir.globals.iter().any(|global| global.managed) {
+        return Vec::new();
+    }
+    let address = |pc| match program.instruction(pc)?.code {
+        Code::Inst(Inst { attr: Attr::Address { of: AddrOf::Global(id), .. }, .. }) => {
+            let is_managed = module.ir.globals.get(id.0 as usize)?.managed;
+            module.addresses.get(id.0 as usize).copied().filter(|_| is_managed)
+        }
+        _ => None,
+    };
+    (0..program.code_len()).filter_map(address).collect()
+}
+
+/// The managed memory that a launch's arguments point into, or that its code names, in whole pages.
+fn managed(params: &[u8], program: &Program, memory: &AddressSpace) -> Vec<Range<u64>> {
     let words = params.chunks_exact(8).filter_map(|bytes| bytes.try_into().ok());
-    let found = words.filter_map(|bytes| memory.find(u64::from_le_bytes(bytes)));
+    let pointers = words.map(u64::from_le_bytes).chain(named(program));
+    let found = pointers.filter_map(|at| memory.find(at));
     let page = signal::page();
+    let variables = VARIABLES.lock();
+    let is_managed = |base: u64, kind: AllocKind| {
+        kind == AllocKind::Managed || variables.iter().any(|variable| variable.start == base)
+    };
     let mut all: Vec<Range<u64>> = found
-        .filter(|allocation| allocation.kind == AllocKind::Managed && allocation.size != 0)
+        .filter(|allocation| is_managed(allocation.base, allocation.kind) && allocation.size != 0)
         .map(|a| a.base / page * page..(a.base + a.size).next_multiple_of(page))
         .collect();
     all.sort_by_key(|range| (range.start, range.end));
@@ -145,11 +182,11 @@ fn managed(params: &[u8], memory: &AddressSpace) -> Vec<Range<u64>> {
 }
 
 /// The host program launches a kernel with these parameters. If the launch is held, its number.
-pub fn launch(params: &[u8], memory: &AddressSpace) -> Option<u64> {
+pub fn launch(params: &[u8], program: &Program, memory: &AddressSpace) -> Option<u64> {
     if !is_wanted() || SERVES.get() {
         return None;
     }
-    let ranges = managed(params, memory);
+    let ranges = managed(params, program, memory);
     if ranges.is_empty() || !signal::is_supported() {
         return None;
     }

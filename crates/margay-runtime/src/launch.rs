@@ -341,7 +341,8 @@ impl Context {
         let stream_handle = stream.shown();
         self.fifo.flush();
         self.launches(&ready.program);
-        ready.held = held::launch(&ready.config.params, &runtime::get().memory);
+        let memory = &runtime::get().memory;
+        ready.held = held::launch(&ready.config.params, &ready.program, memory);
         let context = self.clone();
         let work = move || {
             if context.check().is_err() {

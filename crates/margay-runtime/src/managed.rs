@@ -36,11 +36,17 @@ impl HostVariables {
 }
 
 impl Context {
-    /// Binds `size` bytes of a module's variable; tells whether they were not bound before.
-    pub(crate) fn bind_managed(&self, to: &HostVariable, size: u64) -> Result<bool> {
+    /// Binds `size` bytes of a module's variable; tells whether they were not bound before. See
+    /// [`Runtime::bind_host_variable`].
+    pub(crate) fn bind_managed(
+        &self,
+        to: &HostVariable,
+        size: u64,
+        own_pages: bool,
+    ) -> Result<bool> {
         if size > to.size {
             return Err(CudaError::InvalidValue);
         }
-        runtime::get().bind_host_variable(to.address, size, self.device, &to.name)
+        runtime::get().bind_host_variable(to.address, size, self.device, (&to.name, own_pages))
     }
 }

@@ -14,6 +14,7 @@ use parking_lot::{Mutex, RwLock};
 use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::handle::Handle;
+use crate::held;
 use crate::runtime::{self, Runtime};
 use crate::watch;
 
@@ -540,13 +541,14 @@ impl Runtime {
         }
     }
 
-    /// Makes a host variable the storage of a managed one; tells whether it was not that before.
+    /// Makes a host variable the storage of a managed one; tells whether it was not that before. `own_pages`: it shares
+    /// none with anything else.
     pub(crate) fn bind_host_variable(
         &self,
         base: u64,
         size: u64,
         device: u32,
-        label: &str,
+        (label, own_pages): (&str, bool),
     ) -> Result<bool> {
         if base == 0 || size == 0 || base.checked_add(size).is_none() {
             return Err(CudaError::InvalidValue);
@@ -579,11 +581,15 @@ impl Runtime {
         let record =
             Record { base, size, origin, context, device, flags, buffer_id, charged, dying };
         records.insert(base, record);
+        if own_pages {
+            held::own(base, size);
+        }
         Ok(true)
     }
 
     /// Ends [`Runtime::bind_host_variable`].
     pub(crate) fn unbind_host_variable(&self, base: u64) {
+        held::disown(base);
         let mut records = self.records.map.write();
         let bound =
             |r: &Record| r.base == base && r.origin == Origin::ManagedVariable && r.context == 0;

@@ -23,6 +23,7 @@ use crate::limits;
 use crate::managed::HostVariables;
 use crate::memory::Origin;
 use crate::runtime::{self, Runtime};
+use crate::signal;
 
 /// A module in a context.
 pub struct Module {
@@ -136,7 +137,10 @@ impl Context {
                 ir::Space::Global | ir::Space::Generic
                     if let Some(to) = host.find(name).filter(|_| global.managed) =>
                 {
-                    self.bind_managed(to, size).map(|first| {
+                    // As `margay cc` aligns those that begin a page, and behind which it pads the last; where each object
+                    // may bring a variable, the linker takes one without what is behind it.
+                    let own_pages = align >= signal::page() && global.linkage != ir::Linkage::Weak;
+                    self.bind_managed(to, size, own_pages).map(|first| {
                         if !first {
                             valued.insert(to.address);
                         }
