@@ -323,14 +323,6 @@ fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             BYTES / 4,
             27.0,
         ),
-        // Each byte has a thread and a time of its own.
-        (
-            "bytes anywhere after barriers by one lane of each warp",
-            format!("bar.sync 0; {} {} {a1} st.global.u8 [%rd5], %r3;", one_of(32), any(BYTES / 4)),
-            all / 4 * 32,
-            BYTES / 4,
-            36.0,
-        ),
         (
             "bytes anywhere after barriers, written and read",
             format!(
