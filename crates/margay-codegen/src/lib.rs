@@ -24,6 +24,8 @@ mod shape;
 mod source;
 mod watched;
 
+use std::sync::Arc;
+
 use margay_ir as ir;
 
 pub use analysis::widest;
@@ -112,7 +114,8 @@ pub struct Stored {
     pub class: ir::Class,
     /// `None`: all lanes are there. Else only lane 0 (and with a second pattern one more lane) is,
     /// and the others follow from the pattern.
-    pub lin: Option<Pattern>,
+    /// Shared: exits have thousands of these.
+    pub lin: Option<Arc<Pattern>>,
 }
 
 /// Where the code can be entered.

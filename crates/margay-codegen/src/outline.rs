@@ -3,6 +3,7 @@
 //! who finds that needs no text.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use margay_ir::Class;
 
@@ -50,7 +51,7 @@ impl Outline {
     pub fn from_bytes(bytes: &[u8]) -> Option<Outline> {
         let mut from = In { bytes, patterns: Vec::new() };
         from.patterns = from.list(|from| {
-            Some(Pattern { pat: from.steps()?, q: from.option(|from| from.steps())? })
+            Some(Arc::new(Pattern { pat: from.steps()?, q: from.option(|from| from.steps())? }))
         })?;
         let outline = Outline {
             entries: from.list(In::entry)?,
@@ -123,7 +124,7 @@ impl Out {
             Class::W => 1,
             Class::D => 2,
         });
-        self.option(lin.as_ref(), Out::pattern);
+        self.option(lin.as_deref(), Out::pattern);
     }
 
     fn entry(&mut self, entry: &Entry) {
@@ -189,7 +190,7 @@ impl Out {
 
 struct In<'a> {
     bytes: &'a [u8],
-    patterns: Vec<Pattern>,
+    patterns: Vec<Arc<Pattern>>,
 }
 
 impl In<'_> {
@@ -236,7 +237,7 @@ impl In<'_> {
         Some(if self.flag()? { Some(one(self)?) } else { None })
     }
 
-    fn pattern(&mut self) -> Option<Pattern> {
+    fn pattern(&mut self) -> Option<Arc<Pattern>> {
         let number = self.word()?;
         self.patterns.get(number as usize).cloned()
     }
@@ -303,6 +304,10 @@ impl In<'_> {
     }
 
     fn watched(&mut self) -> Option<WatchedAccess> {
-        Some(WatchedAccess { pc: self.word()?, form: self.pattern()?, cells: self.flag()? })
+        Some(WatchedAccess {
+            pc: self.word()?,
+            form: self.pattern()?.as_ref().clone(),
+            cells: self.flag()?,
+        })
     }
 }

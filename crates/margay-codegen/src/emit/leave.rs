@@ -4,6 +4,7 @@
 use margay_ir::{Attr, BarKind, Class, Inst, Op, Reg, Value};
 
 use std::mem::offset_of;
+use std::sync::Arc;
 
 use super::value::{Val, scalar, vector};
 use super::{Gen, io, lin_of};
@@ -29,7 +30,10 @@ impl Gen<'_> {
                 let class = self.f.regs[r];
                 let lin = match class {
                     Class::P => None,
-                    Class::W | Class::D => lin_of(&self.facts.shapes[r]).map(|l| l.form.clone()),
+                    Class::W | Class::D => lin_of(&self.facts.shapes[r]).map(|l| {
+                        let mut patterns = self.patterns.borrow_mut();
+                        patterns.entry(r).or_insert_with(|| Arc::new(l.form.clone())).clone()
+                    }),
                 };
                 Stored { reg: r as u32, plane: self.places.plane(Reg(r as u32)), class, lin }
             })

@@ -31,14 +31,16 @@ mod value;
 mod warp;
 mod watch;
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use margay_ir::{Attr, Function, Inst, Op, Reg, Value};
 
 use crate::analysis::{Facts, Set, is_pure};
-use crate::shape::{LANES, Lin, Shape};
+use crate::shape::{LANES, Lin, Pattern, Shape};
 use crate::{Code, Entry, Exit, Options, Outline, Places, RoomGroup, RoomSite, Root, SYMBOL};
 
 pub(crate) use float::is_native as float_is_native;
@@ -87,6 +89,8 @@ pub(crate) struct Gen<'a> {
     entry_labels: Vec<String>,
     entry_at: HashMap<(usize, usize, bool), u32>,
     exits: Vec<Exit>,
+    /// Patterns of registers, as entries and exits tell them.
+    patterns: RefCell<HashMap<usize, Arc<Pattern>>>,
     pub block: usize,
     /// Other lanes wait.
     pub apart: bool,
@@ -194,6 +198,7 @@ fn written<'a>(
         entry_labels: Vec::new(),
         entry_at: HashMap::new(),
         exits: Vec::new(),
+        patterns: RefCell::default(),
         block: 0,
         apart: false,
         mask: String::new(),

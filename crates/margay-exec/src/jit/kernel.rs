@@ -267,7 +267,7 @@ impl Kernels {
 /// `frame` is a frame of the function.
 pub unsafe fn expand(frame: *mut u8, live: &[Stored]) {
     for s in live {
-        let Some(Pattern { pat, q }) = &s.lin else { continue };
+        let Some(Pattern { pat, q }) = s.lin.as_deref() else { continue };
         let second = Pattern { pat: *pat, q: *q }.second_lane();
         // SAFETY: planes lie in the frame.
         unsafe {

@@ -157,7 +157,7 @@ impl LaunchCode {
         let landed = kernels.landed();
         if self.asked.load(Relaxed) != landed
             && self.asked.swap(landed, Relaxed) != landed
-            && let Some(made) = make(Wait::Background)
+            && let Some(made) = make(Wait::Cached).or_else(|| make(Wait::Background))
         {
             let _ = self.full.set(Some(made));
         }
