@@ -362,7 +362,25 @@ fn texture_site(pc: u32, variable: u32, counts: &TextureCounts, models: usize) -
 }
 
 impl KernelSite {
+    /// Takes in what came.
     fn take(&mut self, models: &[MemoryModel], entry: &mut Entry) {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has AVX2.
+            return unsafe { self.take_wide(models, entry) };
+        }
+        self.take_plain(models, entry);
+    }
+
+    /// [`KernelSite::take`], compiled for wider vectors.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn take_wide(&mut self, models: &[MemoryModel], entry: &mut Entry) {
+        self.take_plain(models, entry);
+    }
+
+    #[inline(always)]
+    fn take_plain(&mut self, models: &[MemoryModel], entry: &mut Entry) {
         self.executions += entry.executions;
         self.lanes += entry.lanes;
         self.unkept += entry.unkept;
