@@ -350,13 +350,12 @@ fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
         (
             "shared bytes anywhere",
             // Each thread has bytes of its own, in reverse order, which each reads of the next thread's.
-            format!(
-                "mov.u32 %r8, 0; shl.b32 %r6, %r1, 8; add.u32 %r6, %r6, %r4; LOOP: xor.b32 %r9, %r8, 255; \
-                 add.u32 %r9, %r9, %r6; st.shared.u8 [%r9], %r8; add.u32 %r8, %r8, 1; \
-                 setp.lt.u32 %p1, %r8, 256; @%p1 bra LOOP; bar.sync 0; mov.u32 %r8, 0; xor.b32 %r6, %r6, 256; \
-                 AGAIN: add.u32 %r9, %r8, %r6; ld.shared.u8 %r10, [%r9]; add.u32 %r8, %r8, 1; \
-                 setp.lt.u32 %p1, %r8, 256; @%p1 bra AGAIN;"
-            ),
+            "mov.u32 %r8, 0; shl.b32 %r6, %r1, 8; add.u32 %r6, %r6, %r4; LOOP: xor.b32 %r9, %r8, 255; \
+             add.u32 %r9, %r9, %r6; st.shared.u8 [%r9], %r8; add.u32 %r8, %r8, 1; \
+             setp.lt.u32 %p1, %r8, 256; @%p1 bra LOOP; bar.sync 0; mov.u32 %r8, 0; xor.b32 %r6, %r6, 256; \
+             AGAIN: add.u32 %r9, %r8, %r6; ld.shared.u8 %r10, [%r9]; add.u32 %r8, %r8, 1; \
+             setp.lt.u32 %p1, %r8, 256; @%p1 bra AGAIN;"
+                .to_owned(),
             128,
             SHARED,
             8.0,
