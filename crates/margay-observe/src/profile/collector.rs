@@ -362,6 +362,20 @@ fn texture_site(pc: u32, variable: u32, counts: &TextureCounts, models: usize) -
 }
 
 impl KernelSite {
+    fn new(entry: &Entry) -> KernelSite {
+        KernelSite {
+            site: entry.site,
+            width: entry.width,
+            executions: 0,
+            lanes: 0,
+            counts: smallvec![Sums::default(); entry.unkept_counts.len()],
+            kept: Vec::new(),
+            index: Arc::default(),
+            unkept: 0,
+            caches: CacheCounts::default(),
+        }
+    }
+
     /// Takes in what came.
     fn take(&mut self, models: &[MemoryModel], entry: &mut Entry) {
         #[cfg(target_arch = "x86_64")]
@@ -500,22 +514,6 @@ impl State {
         self.kernels.iter().position(|k| {
             k.uid == uid && k.program.name() == view.program.name() && k.wide_banks == wide_banks
         })
-    }
-}
-
-impl KernelSite {
-    fn new(entry: &Entry) -> KernelSite {
-        KernelSite {
-            site: entry.site,
-            width: entry.width,
-            executions: 0,
-            lanes: 0,
-            counts: smallvec![Sums::default(); entry.unkept_counts.len()],
-            kept: Vec::new(),
-            index: Arc::default(),
-            unkept: 0,
-            caches: CacheCounts::default(),
-        }
     }
 }
 

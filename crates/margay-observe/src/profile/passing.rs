@@ -155,7 +155,7 @@ impl Passing {
 
     /// A pattern is known from now on.
     pub fn knows(&mut self, hash: u64) {
-        if self.on {
+        if self.on && !self.marks.has(hash) {
             self.marks.set(hash);
             self.marked = self.marked.saturating_add(1);
         }

@@ -59,13 +59,14 @@ pub struct Entry {
     pub lanes: u64,
     pub executions: u64,
     pub period: u64,
-    /// Accesses whose patterns were too many to keep, by model.
+    /// Accesses whose patterns were too many to keep.
     pub unkept: u64,
     pub width: u32,
     pub route: Route,
     pub space: Space,
     pub site: Site,
     pub caches: CacheCounts,
+    /// What those cost, by model.
     pub unkept_counts: SmallVec<[Sums; 1]>,
     pub patterns: Patterns,
     pub variable: u32,
@@ -81,6 +82,12 @@ pub const ENTRY_LINES: usize = 6;
 const _: () = assert!(std::mem::offset_of!(Entry, patterns) == 64 * (ENTRY_LINES - 2));
 
 impl Entry {
+    /// Whether accesses to an address of a space are counted here.
+    #[inline(always)]
+    pub fn holds(&self, space: Space, at: u64) -> bool {
+        self.space == space && self.lo <= at && at < self.hi
+    }
+
     /// Forgets what was counted, and where the variable is.
     fn clear(&mut self) {
         (self.lo, self.hi, self.lanes, self.executions, self.unkept) = (0, 0, 0, 0, 0);

@@ -220,7 +220,7 @@ impl Worker<'_, '_> {
         let space = site::space(e.space);
         let entries = &self.room.sites[e.at.pc as usize];
         fetch::<ENTRY_LINES, Entry>(entries, 0);
-        let found = entries.iter().position(|n| n.space == space && n.lo <= lead && lead < n.hi);
+        let found = entries.iter().position(|entry| entry.holds(space, lead));
         let at = match found {
             Some(at) => at,
             None => self.meet(e, space, lead),
@@ -342,8 +342,7 @@ impl Worker<'_, '_> {
         let lead = e.starts[0];
         let space = site::space(e.space);
         let entries = &mut self.room.sites[e.at.pc as usize];
-        let of = |n: &&mut Entry| n.space == space && n.lo <= lead && lead < n.hi;
-        if let Some(entry) = entries.iter_mut().find(of) {
+        if let Some(entry) = entries.iter_mut().find(|entry| entry.holds(space, lead)) {
             let base = lead & !(entry.period - 1);
             if let Some(groups) = Groups::of(e, entry.period)
                 && let Some(number) = entry.patterns.count_groups(&groups, base)
