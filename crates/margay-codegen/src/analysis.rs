@@ -37,6 +37,19 @@ impl Set {
     pub fn remove(&mut self, i: usize) {
         self.0[i / 64] &= !(1 << (i % 64));
     }
+    /// All numbers below `size`, and perhaps a few above.
+    pub fn full(size: usize) -> Set {
+        Set(vec![u64::MAX; size.div_ceil(64)])
+    }
+    /// Removes what the other set lacks. Whether that was anything.
+    pub fn keep(&mut self, other: &Set) -> bool {
+        let mut shrank = false;
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            shrank |= *a & !*b != 0;
+            *a &= b;
+        }
+        shrank
+    }
     pub fn add(&mut self, other: &Set) -> bool {
         let mut grew = false;
         for (a, b) in self.0.iter_mut().zip(&other.0) {
@@ -77,6 +90,9 @@ pub struct Facts {
     pub joins: Set,
     /// Targets of backward edges.
     pub headers: Set,
+    /// Registers whose planes hold their values where a block's code for all lanes begins, and where any code for some does.
+    pub planes: Vec<Set>,
+    pub planes_apart: Set,
     /// Parameters that are multiples of 16.
     pointers: Vec<u32>,
     /// Address of the local frame, if all lanes have one.
@@ -129,6 +145,8 @@ impl Facts {
             apart: Set::new(count),
             joins: Set::new(count),
             headers,
+            planes: Vec::new(),
+            planes_apart: Set::new(f.regs.len()),
             pointers: if options.plain { crate::pointers(f) } else { Vec::new() },
             local_frame: crate::emit::local_frame(f),
             constant_moves: constant_moves(f),
@@ -136,6 +154,7 @@ impl Facts {
         facts.solve(f, options);
         facts.joins = facts.find_joins(f);
         facts.apart = facts.find_apart(f, options);
+        (facts.planes, facts.planes_apart) = crate::planes::find(f, &facts);
         facts
     }
 

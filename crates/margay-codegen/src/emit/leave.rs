@@ -23,6 +23,20 @@ pub fn plain_barrier(inst: &Inst) -> Option<u8> {
     }
 }
 
+/// An exit of the block that is being written.
+pub(super) struct Left {
+    /// Its place in the list of all exits.
+    number: usize,
+    label: String,
+    /// The lanes that run.
+    mask: String,
+    live: Set,
+    /// Registers whose planes have their values.
+    planes: Set,
+    /// Live registers that the slots lack.
+    changed: Vec<(usize, Val)>,
+}
+
 impl Gen<'_> {
     fn stored(&self, live: &Set) -> Vec<Stored> {
         live.iter()
@@ -252,25 +266,32 @@ impl Gen<'_> {
             return self.exit_with(reason, pc, &live, resume, &mask, &pending);
         }
         let label = self.label();
-        let number = FIRST_EXIT + self.exits.len() as u32;
         let waiting = pending.iter().map(|&b| self.places.start(b)).collect();
         let apart = self.apart;
         self.exits.push(Exit { reason, pc, live: Vec::new(), resume, pending: waiting, apart });
         self.leaving.add(&live);
-        self.left.push(self.exits.len() - 1);
-        let (target, common) = (label.clone(), self.common_exit());
-        self.aside(|g| {
-            g.begin(&target);
-            for n in live.iter().filter(|&n| g.dirty.has(n)).collect::<Vec<_>>() {
-                if let Some(v) = g.current[n].clone() {
-                    g.write_slot(Reg(n as u32), &v);
+        let changed = live.iter().filter(|&n| self.dirty.has(n));
+        let changed = changed.filter_map(|n| Some((n, self.current[n].clone()?))).collect();
+        let (number, planes) = (self.exits.len() - 1, self.planes.clone());
+        let left = Left { number, label: label.clone(), mask, live, planes, changed };
+        if self.pool.is_some() {
+            self.aside(|g| {
+                g.begin(&left.label);
+                for (n, v) in &left.changed {
+                    g.write_slot(Reg(*n as u32), v);
                 }
-            }
-            g.line(format!("store i32 {mask}, ptr %part"));
-            g.line(format!("store i32 {number}, ptr %exit"));
-            g.line(format!("br label %{common}"));
-        });
+                g.end_own_exit(&left);
+            });
+        }
+        self.left.push(left);
         label
+    }
+
+    /// The end of an exit's own code.
+    fn end_own_exit(&mut self, left: &Left) {
+        self.line(format!("store i32 {}, ptr %part", left.mask));
+        self.line(format!("store i32 {}, ptr %exit", FIRST_EXIT + left.number as u32));
+        self.line(format!("br label %{}", self.common_exit()));
     }
 
     fn common_exit(&self) -> String {
@@ -278,6 +299,10 @@ impl Gen<'_> {
     }
 
     /// Writes what the exits of the block that was just written have in common.
+    ///
+    /// What an exit of the block finds changed and not in its slot goes straight to its plane, at each of them. By way of
+    /// the slot, of which LLVM makes a choice of as many values as there are exits, the code before the exits would keep it on
+    /// the stack and load it again from there.
     pub fn end_exits(&mut self) {
         let exits = std::mem::take(&mut self.left);
         let live = std::mem::replace(&mut self.leaving, Set::new(self.f.regs.len()));
@@ -285,8 +310,14 @@ impl Gen<'_> {
             return;
         }
         let stored = self.stored(&live);
-        for n in exits {
-            self.exits[n].live.clone_from(&stored);
+        for left in &exits {
+            self.exits[left.number].live.clone_from(&stored);
+        }
+        let mut straight = Set::new(self.f.regs.len());
+        if self.pool.is_none() {
+            exits.iter().flat_map(|left| &left.changed).for_each(|(n, _)| {
+                straight.insert(*n);
+            });
         }
         let pending: Vec<usize> = match self.apart {
             true => self.facts.waiting[self.block].iter().flat_map(|w| w.iter()).collect(),
@@ -295,12 +326,33 @@ impl Gen<'_> {
         let label = self.common_exit();
         self.forget();
         self.aside(|g| {
+            if g.pool.is_none() {
+                for left in &exits {
+                    g.own_exit(left, &straight);
+                }
+            }
             g.begin(&label);
-            let mut regs: Vec<Reg> = live.iter().map(|r| Reg(r as u32)).collect();
+            let settles = |g: &Self, r: Reg| g.facts.lazy[r.0 as usize] && g.class(r) != Class::P;
+            for r in straight.iter().map(|r| Reg(r as u32)) {
+                if settles(g, r) {
+                    let v = g.load_plane(r, false);
+                    let v = g.settle_value(&v, g.class(r));
+                    g.store_compact(r, &v);
+                }
+            }
+            let mut rest = Set::new(g.f.regs.len());
+            for left in &exits {
+                left.live.iter().filter(|&r| !straight.has(r) && !left.planes.has(r)).for_each(
+                    |r| {
+                        rest.insert(r);
+                    },
+                );
+            }
+            let mut regs: Vec<Reg> = rest.iter().map(|r| Reg(r as u32)).collect();
             g.copy_slots(&mut regs, true);
             for r in regs {
                 let mut v = g.read_slot(r);
-                if g.facts.lazy[r.0 as usize] && g.class(r) != Class::P {
+                if settles(g, r) {
                     v = g.settle_value(&v, g.class(r));
                 }
                 g.store_compact(r, &v);
@@ -314,6 +366,22 @@ impl Gen<'_> {
             let number = g.ins("load i32, ptr %exit");
             g.end_exit(&number, Reason::Interpret, false);
         });
+    }
+
+    /// The code of one exit up to what it has in common with others: registers that any of them finds changed are stored.
+    fn own_exit(&mut self, left: &Left, straight: &Set) {
+        self.begin(&left.label);
+        for (n, v) in &left.changed {
+            self.store_compact(Reg(*n as u32), v);
+        }
+        let is_changed = |n: usize| left.changed.iter().any(|(c, _)| *c == n);
+        for n in straight.iter().filter(|&n| left.live.has(n) && !left.planes.has(n)) {
+            if !is_changed(n) {
+                let v = self.read_slot(Reg(n as u32));
+                self.store_compact(Reg(n as u32), &v);
+            }
+        }
+        self.end_own_exit(left);
     }
 
     /// Code that leaves for `pc` with these registers live; its label.
@@ -335,7 +403,8 @@ impl Gen<'_> {
         let target = label.clone();
         self.aside(|g| {
             g.begin(&target);
-            let mut regs: Vec<Reg> = live.iter().map(|r| Reg(r as u32)).collect();
+            let absent = live.iter().filter(|&r| !g.planes.has(r));
+            let mut regs: Vec<Reg> = absent.map(|r| Reg(r as u32)).collect();
             g.copy_slots(&mut regs, true);
             for r in regs {
                 let class = g.class(r);
@@ -422,6 +491,7 @@ impl Gen<'_> {
         let exit = self.exit(reason, n, Some(resume));
         self.line(format!("br label %{exit}"));
         self.resume_here(&label);
+        self.planes = Set::full(self.f.regs.len());
     }
 
     /// An op that only the interpreter runs.

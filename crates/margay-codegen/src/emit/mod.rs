@@ -108,8 +108,10 @@ pub(crate) struct Gen<'a> {
     /// See [`merge::has_fast_gathers`].
     fast_gathers: bool,
     /// Exits of the block that end alike, and what is live at any of them.
-    left: Vec<usize>,
+    left: Vec<leave::Left>,
     leaving: Set,
+    /// Registers whose planes have their values.
+    planes: Set,
     /// The pointer behind each register.
     roots: Vec<Option<Root>>,
     groups: Vec<RoomGroup>,
@@ -210,6 +212,7 @@ fn written<'a>(
         vector_bits: vector_bits(cpu, features),
         left: Vec::new(),
         leaving: Set::new(f.regs.len()),
+        planes: Set::new(f.regs.len()),
         roots: crate::roots::roots(f),
         groups: Vec::new(),
         private: private::is_private(f, options),
@@ -381,6 +384,10 @@ impl Gen<'_> {
         self.forget();
         self.mask_vector = None;
         self.held = false;
+        self.planes = match apart {
+            true => self.facts.planes_apart.clone(),
+            false => self.facts.planes[b].clone(),
+        };
         self.find_strips(b);
         self.find_live(b);
         self.look_around(b);
@@ -409,10 +416,12 @@ impl Gen<'_> {
         let mut n = 0;
         while whole && n < block.insts.len() {
             if let Some(strip) = self.strips.get(&n).cloned() {
+                self.written_from_here(&block.insts[n..strip.end]);
                 self.strip(n, &strip);
                 n = strip.end;
             } else {
                 whole = self.instruction(n, &block.insts[n]);
+                self.written_from_here(&block.insts[n..=n]);
                 n += 1;
             }
         }
@@ -420,6 +429,13 @@ impl Gen<'_> {
             self.terminator(&block.term, block.insts.len());
         }
         self.end_exits();
+    }
+
+    /// The planes of what these instructions write are out of date.
+    fn written_from_here(&mut self, insts: &[Inst]) {
+        for inst in insts {
+            margay_ir::analysis::liveness::for_each_def(inst, |r| self.planes.remove(r.0 as usize));
+        }
     }
 
     /// Registers live before each instruction, for those that may leave.
@@ -716,7 +732,7 @@ impl Gen<'_> {
 }
 
 /// Ops that only the interpreter runs, and after which it may enter the code again.
-fn must_leave(op: Op) -> bool {
+pub(crate) fn must_leave(op: Op) -> bool {
     matches!(
         op,
         Op::Bar
