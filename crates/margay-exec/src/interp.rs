@@ -5,12 +5,14 @@
 //! runs. The loop itself knows nothing of ops: it applies guards, calls handlers, follows jumps and
 //! counts; everything else is a [`Flow`] that it returns to the scheduler.
 
+use margay_ir::Op;
+
 use crate::fault::FaultKind;
 use crate::lanes::{Flow, LaneFault, WARP};
 use crate::launch::{Host, LaunchConfig, Machine};
 use crate::mem::{AddressSpace, Extent};
 use crate::observe::{EventPlace, Interest, Observer, Watch};
-use crate::program::Program;
+use crate::program::{Code, Program};
 
 /// What is the same for a whole launch.
 pub struct Env<'a> {
@@ -288,6 +290,31 @@ impl<'a> Cx<'a> {
         }
     }
 
+    /// Tells of a choice that is about to be executed.
+    ///
+    /// # Safety
+    /// `inst` was decoded for the frame that `bases` points to.
+    #[cold]
+    #[inline(never)]
+    unsafe fn report_choice(&mut self, pc: u32, inst: &crate::lanes::Inst) {
+        let op = match self.env.program.instruction(pc).map(|view| view.code) {
+            Some(Code::Inst(inst)) => Some(inst.op),
+            Some(Code::Term(_) | Code::Nothing) | None => None,
+        };
+        // SAFETY: these ops have planes of predicates there.
+        let operands = unsafe {
+            match op {
+                Some(Op::PAnd | Op::POr) => [self.pred(inst.a), self.pred(inst.b)],
+                Some(Op::Select) => [self.pred(inst.c), 0],
+                _ => [0; 2],
+            }
+        };
+        let mask = self.mask;
+        if let Some(watch) = &mut self.watch {
+            watch.choice(pc, mask, operands);
+        }
+    }
+
     /// Ends the count of a straight run: `pc` is the first instruction not executed.
     #[inline(always)]
     pub fn count_run(&mut self, pc: u32) {
@@ -319,6 +346,10 @@ pub unsafe fn run(cx: &mut Cx<'_>, pc: u32) -> (Flow, u32) {
 /// [`run`]; `REPORTS` straight runs to the watch.
 unsafe fn run_loop<const REPORTS: bool>(cx: &mut Cx<'_>, pc: u32) -> (Flow, u32) {
     let code = cx.env.program.code.as_ptr();
+    let choices = match cx.env.observer {
+        Some(observer) if REPORTS && cx.interest.contains(Interest::CHOICES) => observer.choices(),
+        _ => &[],
+    };
     // SAFETY: every path of decoded code ends in a terminator, so `at` stays inside the code, and
     // jump targets were checked when it was decoded.
     unsafe {
@@ -328,6 +359,12 @@ unsafe fn run_loop<const REPORTS: bool>(cx: &mut Cx<'_>, pc: u32) -> (Flow, u32)
         loop {
             let inst = &*at;
             cx.mask = cx.exec & (cx.pred(inst.guard) ^ inst.guard_xor);
+            if REPORTS {
+                let here = at.offset_from(code) as u32;
+                if choices.get(here as usize).is_some_and(|choice| *choice) {
+                    cx.report_choice(here, inst);
+                }
+            }
             let flow = (inst.handler)(cx, inst);
             if flow == Flow::Next {
                 // Nearly always: a branch is cheaper than the table of the rest.

@@ -46,6 +46,8 @@ bitflags::bitflags! {
         const ADMISSIONS = 1 << 10;
         /// [`Watch::access`] for parameters, too.
         const PARAMETERS = 1 << 11;
+        /// [`Watch::choice`], of the instructions that [`Observer::choices`] names.
+        const CHOICES = 1 << 12;
     }
 }
 
@@ -346,6 +348,10 @@ pub trait Observer: Sync {
     fn is_quiet(&self, _memory: Range<u64>) -> bool {
         false
     }
+    /// Whether each instruction of the code is a choice, if [`Interest::CHOICES`] was declared.
+    fn choices(&self) -> &[bool] {
+        &[]
+    }
     /// What watches one worker thread of the launch.
     fn worker(&self) -> Box<dyn Watch + '_>;
 }
@@ -412,6 +418,10 @@ pub trait Watch {
     fn texture(&mut self, _event: &TextureEvent<'_>) {}
     /// Lanes `mask` have executed the instructions from `at.pc` up to, not including, `end`.
     fn run(&mut self, _at: EventPlace, _end: u32, _mask: u32) {}
+    /// The interpreter executes one of the [`Observer::choices`] in the lanes `mask`, after its guard. Told before the run that it is
+    /// in; `operands` are lane masks: for [`margay_ir::Op::PAnd`] and `POr` the two operands, for `Select` which lanes take
+    /// the first.
+    fn choice(&mut self, _pc: u32, _mask: u32, _operands: [u32; 2]) {}
     /// A conditional branch: `taken` of the lanes `active` take it.
     fn branch(&mut self, _at: EventPlace, _active: u32, _taken: u32) {}
     /// The instructions from `from` up to, not including, `end` were executed so often, by so many lanes in all; told

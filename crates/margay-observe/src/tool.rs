@@ -227,6 +227,10 @@ impl Observer for Several<'_> {
     fn compiled(&self) -> Interest {
         self.0.iter().fold(Interest::empty(), |all, o| all | o.compiled())
     }
+    fn choices(&self) -> &[bool] {
+        // One check has any.
+        self.0.iter().map(|o| o.choices()).find(|choices| !choices.is_empty()).unwrap_or_default()
+    }
     fn worker(&self) -> Box<dyn Watch + '_> {
         let all = self.0.iter().map(|o| (o.interest(), o.compiled(), o.worker()));
         Box::new(SeveralWatches(all.collect()))
@@ -319,6 +323,9 @@ impl Watch for SeveralWatches<'_> {
     }
     fn run(&mut self, at: EventPlace, end: u32, mask: u32) {
         self.tell(Interest::RUNS, |w| w.run(at, end, mask));
+    }
+    fn choice(&mut self, pc: u32, mask: u32, operands: [u32; 2]) {
+        self.tell(Interest::CHOICES, |w| w.choice(pc, mask, operands));
     }
     fn branch(&mut self, at: EventPlace, active: u32, taken: u32) {
         self.tell(Interest::BRANCHES, |w| w.branch(at, active, taken));

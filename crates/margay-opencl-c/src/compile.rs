@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::clang::Clang;
 use crate::metadata::{self, Kernel};
 use crate::options::{Options, Standard};
-use crate::{BuildError, called_kernels, library, recursion};
+use crate::{BuildError, called_kernels, library, recursion, undefined};
 
 /// A compiled program that is not linked: LLVM IR text, a module each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ const HEADER_EXTENSIONS: &[&str] = &[
 ];
 
 /// Changes when the way changes that the library or programs are compiled: the caches of both have it in their keys.
-pub const LIBRARY_RECIPE: &str = "9";
+pub const LIBRARY_RECIPE: &str = "10";
 
 /// The name that clang's messages and fault reports show for a program's source.
 pub const SOURCE_NAME: &str = "program.cl";
@@ -197,6 +197,10 @@ pub fn compile(
     // Without optimisation clang would leave the bodies of `inline` functions out; this step optimises nothing anyway.
     let level = if options.unoptimised { "-O1" } else { "-O2" };
     args.extend([level, "-Xclang", "-disable-llvm-passes"].map(str::to_owned));
+    if options.marks_undefined() {
+        // For the names of variables.
+        args.push("-fno-discard-value-names".to_owned());
+    }
     args.extend(["-S", "-emit-llvm", "-o", "-", "-"].map(str::to_owned));
     let output = clang.run(&args, source.as_bytes())?;
     let log = output.log.replace("<stdin>", SOURCE_NAME);
@@ -211,6 +215,7 @@ pub fn compile(
     if !recursion.is_empty() {
         return Err(BuildError::Program(log + &recursion));
     }
+    let ir = if options.marks_undefined() { undefined::mark(&ir) } else { ir };
     Ok((Object { modules: vec![ir] }, log))
 }
 

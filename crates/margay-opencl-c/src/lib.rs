@@ -20,6 +20,7 @@ mod options;
 mod range;
 mod recursion;
 mod stored;
+mod undefined;
 
 pub use compile::{Executable, Object, SOURCE_NAME, available, compile, link, warm};
 pub use metadata::{Argument, Kernel, Space};

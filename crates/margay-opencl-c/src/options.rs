@@ -58,6 +58,8 @@ pub struct Options {
     /// No option of the program's: indices that lie outside of their array call a function of the library, and the program goes
     /// on.
     pub check_indices: bool,
+    /// No option of the program's: variables that have no value yet get what a function returns of which LLVM knows nothing.
+    pub mark_undefined: bool,
     /// `-const-cache-bytes=N`: the size of the constant cache that the profile shows.
     pub constant_cache_bytes: Option<u64>,
 }
@@ -77,20 +79,31 @@ impl Default for Options {
             uniform_groups: false,
             library: false,
             check_indices: false,
+            mark_undefined: false,
             constant_cache_bytes: None,
         }
     }
 }
 
 impl Options {
-    /// What has clang check indices. Trailing arrays of one element are taken for open ones. Where the program allows
-    /// clang to compute otherwise than written, more branches might give other results: nothing is checked then.
-    pub(crate) fn index_checks(&self) -> &'static [&'static str] {
+    /// Whether the program has clang compute what is written. Else other code might give other results.
+    fn computes_as_written(&self) -> bool {
         let free = |word: &String| {
             ["-cl-mad-enable", "-cl-no-signed-zeros", "-cl-finite-math-only"]
                 .contains(&word.as_str())
         };
-        match self.check_indices && !self.relaxed_math && !self.clang.iter().any(free) {
+        !self.relaxed_math && !self.clang.iter().any(free)
+    }
+
+    /// Whether variables without a value are marked. Unoptimised they all lie in memory, where it is known what was written.
+    pub(crate) fn marks_undefined(&self) -> bool {
+        self.mark_undefined && !self.unoptimised && self.computes_as_written()
+    }
+
+    /// What has clang check indices. Trailing arrays of one element are taken for open ones. Where the program allows
+    /// clang to compute otherwise than written, more branches might give other results: nothing is checked then.
+    pub(crate) fn index_checks(&self) -> &'static [&'static str] {
+        match self.check_indices && self.computes_as_written() {
             true => &[
                 "-Xclang",
                 "-fsanitize=array-bounds",

@@ -281,7 +281,10 @@ impl Program {
         link: bool,
     ) -> std::result::Result<(Code, String), BuildError> {
         let mut options = options.clone();
-        options.check_indices = platform().is_some_and(|p| p.runtime.settings.checks_memory());
+        if let Some(settings) = platform().map(|p| &p.runtime.settings) {
+            options.check_indices = settings.checks_memory();
+            options.mark_undefined = settings.checks_initialisation();
+        }
         let options = &options;
         if link && headers.is_empty() {
             let (executable, log) = margay_opencl_c::build(source, options, device.sm())?;

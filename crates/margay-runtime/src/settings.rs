@@ -57,7 +57,16 @@ pub struct Settings {
 impl Settings {
     /// Whether the check of memory is on.
     pub fn checks_memory(&self) -> bool {
-        self.check.as_ref().is_some_and(|(checks, _)| checks.contains(&Check::Memory))
+        self.checks(Check::Memory)
+    }
+
+    /// Whether the check of initialisation is on.
+    pub fn checks_initialisation(&self) -> bool {
+        self.checks(Check::Init)
+    }
+
+    fn checks(&self, check: Check) -> bool {
+        self.check.as_ref().is_some_and(|(checks, _)| checks.contains(&check))
     }
 
     /// Reads the process's environment.

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use margay_exec::observe::ArgumentEvent;
 use margay_exec::program::Code;
 use margay_ir::analysis::liveness::Liveness;
-use margay_ir::{Attr, CallArg, Callee, FuncId, Inst, Space, Value};
+use margay_ir::{Attr, CallArg, Callee, Class, FuncId, Inst, Reg, Space, Value};
 use parking_lot::Mutex;
 
-use super::state::{Key, Origin, State};
+use super::state::{Key, Origin, State, Unwritten};
 use super::taint::{Taint, gather, spread};
+use super::unset::variable;
 use super::watch::InitObserver;
 
 /// Which registers are read after an instruction, by its address.
@@ -41,9 +42,27 @@ impl InitObserver<'_> {
         let Attr::Call(call) = &inst.attr else { return };
         match call.callee {
             Callee::Direct(callee) if self.follows_calls() => {
-                state.clear_all((key.0, callee), mask)
+                state.clear_all((key.0, callee), mask);
+                self.begin(state, (key.0, callee), mask);
             }
             Callee::Direct(_) | Callee::Indirect(_) => state.forget_all(key),
+        }
+    }
+
+    /// Lanes begin a function: nobody has set these registers.
+    pub fn begin(&self, state: &mut State, key: Key, mask: u32) {
+        for &(reg, pc) in &*self.registers.of(self.view.program, key.1) {
+            let origin = Origin { pc, what: Unwritten::Register };
+            state.put(key, reg.0, mask, &[self.whole(key.1, reg); 32], origin, false);
+        }
+    }
+
+    /// All bits of a register.
+    fn whole(&self, function: FuncId, reg: Reg) -> u64 {
+        match self.view.program.module().ir.functions[function.0 as usize].regs[reg.0 as usize] {
+            Class::P => 1,
+            Class::W => u32::MAX.into(),
+            Class::D => u64::MAX,
         }
     }
 
@@ -85,6 +104,12 @@ impl InitObserver<'_> {
         {
             (taint, origin) = (**bits, Some((*from, *derived)));
         }
+        let marks = variable(&functions[event.callee.0 as usize]).is_some();
+        if marks && event.returns {
+            // Whatever it computed.
+            let what = Unwritten::Variable(event.callee);
+            (taint, origin) = ([u64::MAX; 32], Some((Origin { pc: event.call, what }, true)));
+        }
         let lanes = || (0..32usize).filter(|l| event.mask >> l & 1 != 0);
         for lane in lanes() {
             let thread = warp * 32 + lane as u32;
@@ -96,8 +121,8 @@ impl InitObserver<'_> {
                     unwritten = state.local(thread, address, part);
                     if unwritten != 0 && at == 0 {
                         taint[lane] = spread(unwritten);
-                        let space = Space::Local;
-                        origin.get_or_insert((Origin { pc: event.at.pc, space, address }, false));
+                        let read = Origin::memory(event.at.pc, Space::Local, address);
+                        origin.get_or_insert((read, false));
                     }
                 } else if at == 0 {
                     unwritten = gather(taint[lane]);

@@ -10,12 +10,31 @@ use margay_ir::{FuncId, Space};
 use super::memory::Bits;
 use super::taint::Taint;
 
-/// Where an undefined value came from.
+/// Where an undefined value came from: an instruction, and what it read.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin {
     pub pc: u32,
-    pub space: Space,
-    pub address: u64,
+    pub what: Unwritten,
+}
+
+/// What has no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unwritten {
+    Memory {
+        space: Space,
+        address: u64,
+    },
+    /// A register of the program.
+    Register,
+    /// A variable that the compiler has marked, by the function that stands for it.
+    Variable(FuncId),
+}
+
+impl Origin {
+    /// The instruction at `pc` read memory.
+    pub fn memory(pc: u32, space: Space, address: u64) -> Origin {
+        Origin { pc, what: Unwritten::Memory { space, address } }
+    }
 }
 
 /// The undefined registers of a warp in one function, each with whether it was computed.
@@ -300,7 +319,7 @@ mod tests {
     #[test]
     fn a_file_goes_with_its_last_register() {
         let mut state = State::new(0, 32);
-        let (key, origin) = ((0, FuncId(3)), Origin { pc: 1, space: Space::Shared, address: 0 });
+        let (key, origin) = ((0, FuncId(3)), Origin::memory(1, Space::Shared, 0));
         state.put(key, 7, 0b11, &[0xff; 32], origin, false);
         assert!(!state.is_defined(0) && state.undefined(key, 7, 0b10).is_some());
         assert!(state.undefined(key, 7, 0b100).is_none());

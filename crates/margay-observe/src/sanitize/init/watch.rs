@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Watches a launch for undefined values.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,18 +11,20 @@ use margay_exec::observe::{
 };
 use margay_exec::program::Code;
 use margay_exec::reach::Written;
-use margay_ir::{Attr, Inst, Op, Space, Term, Ty, Value};
+use margay_ir::{Attr, Callee, FuncId, Inst, Op, Space, Term, Ty, Value};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::super::mbarrier::is_part;
 use super::calls::Lives;
 use super::memory::{Bits, Globals};
-use super::state::{Key, Origin, State};
-use super::taint::{self, Operand, Taint, gather, spread};
+use super::state::{Key, Origin, State, Unwritten};
+use super::taint::{self, Operand, Taint, chooses, gather, spread};
+use super::unset::{Registers, variable};
 use crate::sanitize::finding::{Actor, Check, Finding, Severity};
 use crate::sanitize::form::{Form, Forms, Order};
 use crate::sanitize::view::View;
+use crate::words::Words;
 
 /// Watches one launch.
 pub struct InitObserver<'a> {
@@ -30,9 +32,15 @@ pub struct InitObserver<'a> {
     globals: &'a Globals,
     blocks: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
     reported: Mutex<HashSet<(u32, u32)>>,
-    /// For each address of the code, that of the next instruction that touches memory, itself or later.
+    /// For each address of the code, that of the next instruction that touches memory, or calls what has registers to
+    /// follow, itself or later.
     next_access: Vec<u32>,
+    /// For each address, whether values decide there which operands count.
+    choices: Vec<bool>,
     pub(super) lives: Lives,
+    pub(super) registers: Registers,
+    /// The kernel, if it has itself registers to follow.
+    kernel: Option<FuncId>,
     written: Written,
     /// Whether accesses of these allocations need not be looked at, by their first addresses.
     quiet: Mutex<HashMap<u64, bool>>,
@@ -42,8 +50,16 @@ pub struct InitObserver<'a> {
 
 impl<'a> InitObserver<'a> {
     pub fn new(view: View<'a>, globals: &'a Globals, written: Written) -> InitObserver<'a> {
+        let registers = Registers::new(view.words == Words::OpenCl);
+        let begins_undefined = |inst: &Inst| match &inst.attr {
+            Attr::Call(call) => match call.callee {
+                Callee::Direct(id) => !registers.of(view.program, id).is_empty(),
+                Callee::Indirect(_) => false,
+            },
+            _ => false,
+        };
         let touches = |pc| match view.program.instruction(pc).map(|i| i.code) {
-            Some(Code::Inst(inst)) => is_access(inst.op),
+            Some(Code::Inst(inst)) => is_access(inst.op) || begins_undefined(inst),
             Some(Code::Term(_) | Code::Nothing) | None => false,
         };
         let mut next_access: Vec<u32> = (0..view.program.code_len()).collect();
@@ -52,6 +68,14 @@ impl<'a> InitObserver<'a> {
             next = if touches(*pc) { *pc } else { next };
             *pc = next;
         }
+        let chooses = |pc| match view.program.instruction(pc).map(|i| i.code) {
+            Some(Code::Inst(inst)) => chooses(inst),
+            Some(Code::Term(_) | Code::Nothing) | None => false,
+        };
+        let choices = (0..view.program.code_len()).map(chooses).collect();
+        // Its code comes first.
+        let kernel = view.program.instruction(0).map(|i| i.id);
+        let kernel = kernel.filter(|id| !registers.of(view.program, *id).is_empty());
         let frame = view.program.frame();
         InitObserver {
             view,
@@ -59,15 +83,32 @@ impl<'a> InitObserver<'a> {
             blocks: Mutex::default(),
             reported: Mutex::default(),
             next_access,
+            choices,
             lives: Lives::default(),
+            registers,
+            kernel,
             written,
             quiet: Mutex::default(),
             frame,
         }
     }
 
+    /// A block that has not run.
+    fn fresh(&self, state: &mut State) {
+        let Some(kernel) = self.kernel else { return };
+        let threads = self.view.threads();
+        for warp in 0..threads.div_ceil(32) {
+            let lanes = (threads - warp * 32).min(32);
+            self.begin(state, (warp, kernel), u32::MAX >> (32 - lanes));
+        }
+    }
+
     fn state(&self, block: u32) -> Arc<Mutex<State>> {
-        let make = || Arc::new(Mutex::new(State::new(self.view.shared_bytes, self.view.threads())));
+        let make = || {
+            let mut state = State::new(self.view.shared_bytes, self.view.threads());
+            self.fresh(&mut state);
+            Arc::new(Mutex::new(state))
+        };
         self.blocks.lock().entry(block).or_insert_with(make).clone()
     }
 }
@@ -79,11 +120,19 @@ impl Observer for InitObserver<'_> {
             | Interest::BLOCKS
             | Interest::ARGUMENTS
             | Interest::ADMISSIONS
+            | Interest::CHOICES
     }
 
     /// It is enough to be asked, as long as all that a warp reads is defined.
     fn compiled(&self) -> Interest {
-        Interest::BLOCKS | Interest::ADMISSIONS
+        match self.kernel {
+            Some(_) => self.interest(),
+            None => Interest::BLOCKS | Interest::ADMISSIONS,
+        }
+    }
+
+    fn choices(&self) -> &[bool] {
+        &self.choices
     }
 
     /// What is written and stays so.
@@ -98,6 +147,7 @@ impl Observer for InitObserver<'_> {
             block: None,
             pending: Vec::new(),
             done: 0,
+            chosen: VecDeque::new(),
             range: None,
             gap: 0..0,
             spare: None,
@@ -125,6 +175,8 @@ struct InitWatch<'w, 'a> {
     pending: Vec<Pending>,
     /// How many of them had their turn.
     done: usize,
+    /// Choices that wait for theirs.
+    chosen: VecDeque<Choice>,
     /// The range of global memory that was looked up last.
     range: Option<(u64, u64, Arc<Bits>)>,
     /// Memory that is not watched.
@@ -134,6 +186,14 @@ struct InitWatch<'w, 'a> {
     forms: Forms,
     /// Looks at bytes.
     lookups: u32,
+}
+
+/// What decides, at an instruction.
+struct Choice {
+    pc: u32,
+    /// Lanes in which it has effect.
+    mask: u32,
+    operands: [u32; 2],
 }
 
 /// After so many looks all of the memory is looked at: what is whole needs none.
@@ -238,39 +298,43 @@ impl InitWatch<'_, '_> {
         if !all.reported.lock().insert((pc, origin.pc)) {
             return all.view.sink.again(Check::Init, all.view.kernel(), pc, origin.pc);
         }
-        let (code, action, message) = match what {
-            Use::Branch => {
-                ("init/branch", "branch", "a branch depends on a value that was never written")
-            }
-            Use::Address => (
-                "init/address",
-                "access",
-                "an address was computed from a value that was never written",
+        let view = &all.view;
+        let (code, action, begins) = match what {
+            Use::Branch => ("init/branch", "branch", "a branch depends on"),
+            Use::Address => ("init/address", "access", "an address was computed from"),
+            Use::Atomic => ("init/atomic", "atomic", "an atomic changes"),
+            Use::Result => ("init/result", "write", "a result was computed from"),
+        };
+        let (message, read, cure) = match origin.what {
+            Unwritten::Memory { space, .. } => (
+                match what {
+                    Use::Atomic => "memory that was never written",
+                    Use::Branch | Use::Address | Use::Result => "a value that was never written",
+                },
+                "read of memory never written",
+                cure(view, space),
             ),
-            Use::Atomic => {
-                ("init/atomic", "atomic", "an atomic changes memory that was never written")
-            }
-            Use::Result => (
-                "init/result",
-                "write",
-                "a result was computed from a value that was never written",
+            Unwritten::Register => (
+                "a register that was never set",
+                "read of a register never set",
+                "set the register on every path that leads to the use".to_owned(),
+            ),
+            Unwritten::Variable(_) => (
+                "a variable that was never set",
+                "variable without a value",
+                "give the variable a value on every path that leads to the use".to_owned(),
             ),
         };
-        let view = &all.view;
-        let space = view.space_name(origin.space);
-        let cure = match origin.space {
-            Space::Shared => {
-                format!("write the {space} memory before it is read, and put a barrier between")
+        let message = format!("{begins} {message}");
+        let functions = &view.program.module().ir.functions;
+        let (space, address, object) = match origin.what {
+            Unwritten::Memory { space, address } => {
+                (Some(view.space_name(space)), Some(address), view.object(space, address))
             }
-            Space::Global => view
-                .words
-                .say(
-                    "fill the allocation first: cudaMemset, cudaMemcpy or a kernel",
-                    "fill the buffer first: clEnqueueFillBuffer, clEnqueueWriteBuffer or a kernel",
-                )
-                .to_owned(),
-            Space::Local | Space::Const | Space::Param | Space::Generic => {
-                "give the variable a value on every path that leads to the use".to_owned()
+            Unwritten::Register => (None, None, None),
+            Unwritten::Variable(id) => {
+                let name = variable(&functions[id.0 as usize]).filter(|name| !name.is_empty());
+                (Some(view.space_name(Space::Local)), None, name.map(|name| format!("`{name}`")))
             }
         };
         let thread = view.tid(at.warp as u16, lane as u8);
@@ -286,14 +350,14 @@ impl InitWatch<'_, '_> {
             severity: Severity::Error,
             code: code.to_owned(),
             kernel: view.kernel().to_owned(),
-            message: message.to_owned(),
+            message,
             cure,
-            space: Some(space.to_owned()),
-            address: Some(origin.address),
+            space: space.map(str::to_owned),
+            address,
             bytes: None,
-            object: view.object(origin.space, origin.address),
+            object,
             words: view.words,
-            actors: vec![actor(action, pc), actor("read of memory never written", origin.pc)],
+            actors: vec![actor(action, pc), actor(read, origin.pc)],
             count: 1,
         };
         view.sink.add(finding, Some((pc, origin.pc)));
@@ -333,7 +397,10 @@ impl InitWatch<'_, '_> {
             Code::Nothing => return self.all.drop_dead(state, pc, key, mask),
         };
         match inst.op {
-            op if is_access(op) => self.access(state, at, pc, inst, key),
+            op if is_access(op) => {
+                self.guard(state, at, pc, inst, key, mask);
+                self.access(state, at, pc, inst, key);
+            }
             Op::Syscall => {
                 for reg in &inst.dsts {
                     state.forget(key, reg.0);
@@ -341,14 +408,36 @@ impl InitWatch<'_, '_> {
             }
             Op::Call => self.all.call(state, inst, key, mask),
             Op::Bar | Op::BarRed | Op::BarCluster | Op::BarWarp => {
-                self.compute(state, inst, key, mask);
+                self.compute(state, pc, inst, key, mask);
                 self.all.drop_dead(state, pc, key, mask);
             }
-            _ => self.compute(state, inst, key, mask),
+            _ => self.compute(state, pc, inst, key, mask),
         }
     }
 
-    fn compute(&mut self, state: &mut State, inst: &Inst, key: Key, mask: u32) {
+    /// What was told of an instruction, whose turn it is.
+    fn choice(&mut self, pc: u32) -> Option<Choice> {
+        while self.chosen.front().is_some_and(|choice| choice.pc < pc) {
+            self.chosen.pop_front();
+        }
+        match self.chosen.front() {
+            Some(choice) if choice.pc == pc => self.chosen.pop_front(),
+            Some(_) | None => None,
+        }
+    }
+
+    /// A guard that decides, in lanes `mask`, whether an instruction does what counts.
+    fn guard(&self, state: &mut State, at: EventPlace, pc: u32, inst: &Inst, key: Key, mask: u32) {
+        if let Some(guard) = inst.guard
+            && let Some((lane, origin)) = state.undefined(key, guard.pred.0, mask)
+        {
+            self.report(Use::Branch, at, pc, lane, origin);
+            state.forget(key, guard.pred.0);
+        }
+    }
+
+    fn compute(&mut self, state: &mut State, pc: u32, inst: &Inst, key: Key, mask: u32) {
+        let choice = self.choice(pc);
         let Some(file) = state.file(key) else { return };
         if file.registers.is_empty() {
             return;
@@ -357,10 +446,18 @@ impl InitWatch<'_, '_> {
             Value::Reg(reg) => file.registers.get(&reg.0),
             Value::Imm(_) => None,
         };
-        let Some((_, origin, derived)) = inst.srcs.iter().find_map(source) else {
-            if inst.guard.is_none() {
+        // Lanes in which it has effect, as far as that is known.
+        let effect = match (&choice, inst.guard) {
+            (_, None) => Some(mask),
+            (Some(choice), Some(_)) => Some(choice.mask & mask),
+            (None, Some(_)) => None,
+        };
+        // Whether it has, if that is undefined.
+        let guard = inst.guard.and_then(|guard| file.registers.get(&guard.pred.0));
+        let Some((_, origin, derived)) = inst.srcs.iter().find_map(source).or(guard) else {
+            if let Some(effect) = effect {
                 for reg in &inst.dsts {
-                    state.clear(key, reg.0, mask);
+                    state.clear(key, reg.0, effect);
                 }
             }
             return;
@@ -370,7 +467,8 @@ impl InitWatch<'_, '_> {
         for lane in (0..32usize).filter(|l| mask >> l & 1 != 0) {
             let taint = |reg| file.registers.get(&reg).map_or(0, |(t, ..)| t[lane]);
             let operands: Vec<Operand> = inst.srcs.iter().map(|v| Operand::of(v, taint)).collect();
-            let (bits, computed) = taint::result(inst, &operands);
+            let known = choice.as_ref().map(|c| c.operands.map(|all| all >> lane & 1 != 0));
+            let (bits, computed) = taint::result(inst, &operands, known);
             out[lane] = bits;
             derived |= computed;
         }
@@ -383,11 +481,17 @@ impl InitWatch<'_, '_> {
         if crosses && !sure {
             out = [0; 32];
         }
+        let unsure = guard.map_or([0; 32], |(taint, ..)| **taint);
         for reg in &inst.dsts {
-            if inst.guard.is_some() {
-                let old = state.bits(key, reg.0);
-                for (new, old) in out.iter_mut().zip(old) {
-                    *new &= old;
+            let mut out = out;
+            let old = state.bits(key, reg.0);
+            for lane in 0..32 {
+                match effect {
+                    // It may have this value, or the one before.
+                    _ if unsure[lane] != 0 => out[lane] = u64::MAX,
+                    Some(effect) if effect >> lane & 1 == 0 => out[lane] = old[lane],
+                    Some(_) => {}
+                    None => out[lane] &= old[lane],
                 }
             }
             state.put(key, reg.0, mask, &out, origin, derived);
@@ -628,18 +732,24 @@ impl InitWatch<'_, '_> {
                                     false => self.unwritten(state, p, thread, here, part),
                                 };
                                 if bits != 0 {
-                                    origin.get_or_insert(Origin {
-                                        pc,
-                                        space: p.space,
-                                        address: here,
-                                    });
+                                    origin.get_or_insert(Origin::memory(pc, p.space, here));
                                     loaded[e as usize][lane] |= spread(bits);
                                 }
                             }
                             (Op::Atom | Op::AtomWide, _) => {
+                                let operand = inst.srcs.iter().skip(1).find_map(|v| match v {
+                                    Value::Reg(reg) => state
+                                        .undefined(key, reg.0, 1 << lane)
+                                        .map(|(_, origin)| (reg.0, origin)),
+                                    Value::Imm(_) => None,
+                                });
+                                if let Some((reg, origin)) = operand.filter(|_| !opaque) {
+                                    self.report(Use::Result, at, pc, lane, origin);
+                                    state.forget(key, reg);
+                                }
                                 let bits = self.unwritten(state, p, thread, here, part);
                                 if bits != 0 && !opaque {
-                                    let origin = Origin { pc, space: p.space, address: here };
+                                    let origin = Origin::memory(pc, p.space, here);
                                     self.report(Use::Atomic, at, pc, lane, origin);
                                 }
                                 self.write(state, p, thread, here, part, 0);
@@ -670,6 +780,26 @@ impl InitWatch<'_, '_> {
             for reg in &inst.dsts {
                 state.clear(key, reg.0, seen);
             }
+        }
+    }
+}
+
+/// The likely cure where memory was not written.
+fn cure(view: &View<'_>, space: Space) -> String {
+    match space {
+        Space::Shared => {
+            let name = view.space_name(space);
+            format!("write the {name} memory before it is read, and put a barrier between")
+        }
+        Space::Global => view
+            .words
+            .say(
+                "fill the allocation first: cudaMemset, cudaMemcpy or a kernel",
+                "fill the buffer first: clEnqueueFillBuffer, clEnqueueWriteBuffer or a kernel",
+            )
+            .to_owned(),
+        Space::Local | Space::Const | Space::Param | Space::Generic => {
+            "give the variable a value on every path that leads to the use".to_owned()
         }
     }
 }
@@ -750,6 +880,11 @@ impl Watch for InitWatch<'_, '_> {
         // What is left belongs to an instruction that will be tried again.
         self.pending.clear();
         self.done = 0;
+        self.chosen.clear();
+    }
+
+    fn choice(&mut self, pc: u32, mask: u32, operands: [u32; 2]) {
+        self.chosen.push_back(Choice { pc, mask, operands });
     }
 
     fn argument(&mut self, event: &ArgumentEvent) {
@@ -761,7 +896,11 @@ impl Watch for InitWatch<'_, '_> {
         let id = self.all.view.linear(block.ctaid);
         match self.spare.take() {
             Some(spare) => {
-                spare.lock().renew();
+                {
+                    let state = &mut *spare.lock();
+                    state.renew();
+                    self.all.fresh(state);
+                }
                 self.all.blocks.lock().insert(id, spare);
             }
             // Others of its cluster may write there before it does anything.
