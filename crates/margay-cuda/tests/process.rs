@@ -99,6 +99,51 @@ fn a_program_ends_while_a_kernel_runs() {
     assert!(started.elapsed() < Duration::from_secs(30));
 }
 
+const MANY: &str = "\
+.version 7.0
+.target sm_52
+.address_size 64
+.visible .entry many()
+{
+    .reg .u32 %n;
+    .reg .pred %p;
+    mov.u32 %n, 2000;
+again:
+    sub.u32 %n, %n, 1;
+    setp.ne.u32 %p, %n, 0;
+    @%p bra again;
+}
+";
+
+#[test]
+#[ignore = "run by a_program_ends_while_llvm_is_opened"]
+fn scenario_exit_after() {
+    std::mem::forget(Session::new());
+    let many = function(load(MANY), "many");
+    ok(launch(many, [1 << 24, 1, 1], [32, 1, 1], 0, null_mut(), &mut []));
+    let after = std::env::var("EXIT_AFTER_MS").unwrap().parse().unwrap();
+    std::thread::sleep(Duration::from_millis(after));
+    std::process::exit(7);
+}
+
+/// LLVM is opened, and sets itself up, on a thread of its own; its destructors must not meet that.
+#[test]
+fn a_program_ends_while_llvm_is_opened() {
+    if real() {
+        return;
+    }
+    for after in (20..=240).step_by(20) {
+        let after = after.to_string();
+        let variables = [
+            ("EXIT_AFTER_MS", after.as_str()),
+            ("MARGAY_ENGINE", "auto"),
+            ("MARGAY_JIT_CACHE", "0"),
+        ];
+        let output = child("scenario_exit_after", &variables);
+        assert_eq!(output.status.code(), Some(7), "{after} ms: {}", text(&output.stderr));
+    }
+}
+
 #[test]
 #[ignore = "run by a_fault_says_where"]
 fn scenario_fault() {

@@ -36,8 +36,6 @@ pub struct Env<'a> {
     /// How far this launch has gone to get it, and the compilations that it has seen end.
     pub stage: std::sync::atomic::AtomicU32,
     pub landed: std::sync::atomic::AtomicU64,
-    /// Whether this launch has LLVM opened on another thread.
-    pub opens: std::sync::atomic::AtomicBool,
     /// See [`Env::holds`].
     pub holds: std::sync::OnceLock<bool>,
 }

@@ -215,12 +215,11 @@ pub fn launch_observed(
         jit: std::sync::OnceLock::new(),
         stage: Default::default(),
         landed: Default::default(),
-        opens: Default::default(),
         holds: Default::default(),
     };
+    crate::jit::may_exit_here();
     crate::jit::LaunchCode::at_start(&env);
     let totals = sched::run(&env, cancel);
-    crate::jit::end(&env);
     program.kernels.interpreted(&env);
     let totals = totals?;
     let count = |c: Counter| totals.counters[c as usize];

@@ -400,6 +400,7 @@ const IDLE: Duration = Duration::from_millis(500);
 
 /// Runs a job on some thread, soon.
 fn execute(job: Job) {
+    margay_exec::jit::may_exit_here();
     let mut pool = POOL.lock();
     pool.jobs.push_back(job);
     if pool.idle >= pool.jobs.len() || pool.threads >= MOST_THREADS {

@@ -95,6 +95,7 @@ impl Ticket {
 impl Queue {
     /// Appends work that starts once all of `after` is done.
     pub fn push(self: &Arc<Self>, after: Vec<Ticket>, work: Work) -> Ticket {
+        margay_exec::jit::may_exit_here();
         let mut state = self.state.lock();
         state.pushed += 1;
         let sequence = state.pushed;

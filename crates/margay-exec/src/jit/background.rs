@@ -6,14 +6,20 @@
 //! are registered when it first compiles, so a small module is compiled first and the handler is
 //! registered again.
 //!
-//! Limit: a process that exits within the milliseconds of that first module may meet them. So who launches waits for them,
-//! at the end of the launch that has LLVM opened.
+//! A process that exits while LLVM is opened, or in the milliseconds of that first module, would meet them. So threads that
+//! hand work in wait for that when they end: `exit` destroys what the calling thread has for itself before it calls any
+//! handler. For a moment after that nobody begins to open it.
+//!
+//! Limit: `exit` called in those milliseconds by a thread that never launched anything, while others go on.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Threads at once; one that compiles counts twice.
 const LIMIT: usize = 4;
+/// How long a process takes to exit, about.
+const EXITING: Duration = Duration::from_millis(100);
 
 struct Running {
     /// The process that counts: a child of `fork` has none of these threads.
@@ -21,6 +27,10 @@ struct Running {
     threads: usize,
     exiting: bool,
     opening: Opening,
+    /// Threads that open LLVM, or compile its first module.
+    first_steps: usize,
+    /// When a thread ended last that had work done, as the one does that calls `exit`.
+    ended: Option<Instant>,
 }
 
 /// How far LLVM is that a thread of its own opens.
@@ -33,8 +43,13 @@ enum Opening {
     Lost,
 }
 
-static RUNNING: Mutex<Running> =
-    Mutex::new(Running { process: 0, threads: 0, exiting: false, opening: Opening::NotYet });
+impl Running {
+    const fn new(process: u32, opening: Opening) -> Running {
+        Running { process, threads: 0, exiting: false, opening, first_steps: 0, ended: None }
+    }
+}
+
+static RUNNING: Mutex<Running> = Mutex::new(Running::new(0, Opening::NotYet));
 static DONE: Condvar = Condvar::new();
 
 fn running() -> MutexGuard<'static, Running> {
@@ -42,10 +57,11 @@ fn running() -> MutexGuard<'static, Running> {
     let process = std::process::id();
     if running.process != process {
         let opening = match running.opening {
+            _ if running.first_steps > 0 => Opening::Lost,
             Opening::Begun => Opening::Lost,
             other => other,
         };
-        *running = Running { process, threads: 0, exiting: false, opening };
+        *running = Running::new(process, opening);
     }
     running
 }
@@ -75,12 +91,12 @@ pub fn has_opened() -> bool {
     is_ready() || running().opening == Opening::Ended
 }
 
-/// Has a thread of its own do `work`, which opens LLVM. Whether this call is the one that began it.
-pub fn open(work: impl FnOnce() + Send + 'static) -> bool {
+/// Has a thread of its own do `work`, which opens LLVM, unless one did or does.
+pub fn open(work: impl FnOnce() + Send + 'static) {
     {
         let mut running = running();
         if running.opening != Opening::NotYet || running.exiting {
-            return false;
+            return;
         }
         running.opening = Opening::Begun;
     }
@@ -102,15 +118,52 @@ pub fn open(work: impl FnOnce() + Send + 'static) -> bool {
     if !begun {
         running().opening = Opening::NotYet;
     }
-    begun
 }
 
-/// Waits for the thread that [`open`] has begun.
-pub fn wait_until_opened() {
-    let mut running = running();
-    while running.opening == Opening::Begun {
-        running = DONE.wait(running).unwrap_or_else(PoisonError::into_inner);
+/// A thread that opens LLVM, or compiles its first module.
+pub struct FirstSteps(());
+
+impl FirstSteps {
+    /// Comes back a little later where the process may be about to exit.
+    pub fn begin() -> FirstSteps {
+        let ended = running().ended;
+        if let Some(left) = ended.and_then(|at| EXITING.checked_sub(at.elapsed())) {
+            std::thread::sleep(left);
+        }
+        running().first_steps += 1;
+        FirstSteps(())
     }
+}
+
+impl Drop for FirstSteps {
+    fn drop(&mut self) {
+        let mut running = running();
+        running.first_steps = running.first_steps.saturating_sub(1);
+        DONE.notify_all();
+    }
+}
+
+/// Waits for whoever opens LLVM.
+struct WaitsUntilOpened;
+
+impl Drop for WaitsUntilOpened {
+    fn drop(&mut self) {
+        let mut running = running();
+        while running.first_steps > 0 {
+            running = DONE.wait(running).unwrap_or_else(PoisonError::into_inner);
+        }
+        running.ended = Some(Instant::now());
+    }
+}
+
+/// To be called on a thread that has work done which may open LLVM: should this thread end the process, it waits for that
+/// first.
+pub fn may_exit_here() {
+    thread_local! {
+        static LAST: WaitsUntilOpened = const { WaitsUntilOpened };
+    }
+    // Nothing to do if the thread is ending already.
+    let _ = LAST.try_with(|_| ());
 }
 
 fn register() {
@@ -136,6 +189,7 @@ impl Inside {
         let inside = Inside(());
         static FIRST: Once = Once::new();
         FIRST.call_once(|| {
+            let _steps = FirstSteps::begin();
             first();
             register();
             READY.store(true, Ordering::Relaxed);

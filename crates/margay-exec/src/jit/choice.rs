@@ -140,17 +140,8 @@ pub fn consider(env: &Env<'_>, done: Done) {
         if (left(compiling) >= compiling || spent >= compiling / 4) && next(INTERPRETS) {
             LaunchCode::make(env, Wait::Background);
         }
-    } else if left(all) >= all * 3 / 2 || spent >= (compiling / 4).max(OPENING * 2) {
-        // The launch does not end before this does.
-        if open_in_background() {
-            env.opens.store(true, Relaxed);
-        }
-    }
-}
-
-/// Called when a launch ends: what it has begun and the process may not exit in the middle of.
-pub fn end(env: &Env<'_>) {
-    if env.opens.load(Relaxed) {
-        background::wait_until_opened();
+    } else if left(all) >= all * 3 / 2 || spent >= (compiling / 4).max(OPENING / 2) {
+        // Only a process that ends at once waits for it.
+        open_in_background();
     }
 }

@@ -184,7 +184,7 @@ fn processor() -> String {
 /// The library, or why it cannot be had.
 pub fn get() -> Result<&'static Jit, String> {
     static JIT: OnceLock<Result<Jit, String>> = OnceLock::new();
-    if JIT.get().is_none() && background::is_lost() {
+    if background::is_lost() {
         return Err("this process was made by fork while its parent opened LLVM".to_owned());
     }
     JIT.get_or_init(open).as_ref().map_err(String::clone)
@@ -257,6 +257,7 @@ fn file() -> Result<PathBuf, String> {
 fn open() -> Result<Jit, String> {
     let file = file()?;
     let fail = |e: libloading::Error| format!("{}: {e}", file.display());
+    let _steps = background::FirstSteps::begin();
     // SAFETY: the library is ours; its initialisers are those of LLVM.
     let library = unsafe { Library::new(&file) }.map_err(fail)?;
     // SAFETY: these are the types that the library exports under these names, which its version

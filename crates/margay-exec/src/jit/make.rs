@@ -283,15 +283,14 @@ fn name_for_perf(name: &str, (at, bytes): (u64, usize)) {
     }
 }
 
-/// Has LLVM opened, and set up what it sets up late, on a thread of its own. Whether this call has begun that: then
-/// [`background::wait_until_opened`] is to be called before the launch ends, as a program that has waited for its launch may
-/// exit at any moment.
-pub fn open_in_background() -> bool {
+/// Has LLVM opened, and set up what it sets up late, on a thread of its own, unless one has begun that already.
+/// [`background::may_exit_here`] must have been called on threads that may end the process.
+pub fn open_in_background() {
     background::open(|| {
         if library::target().is_ok()
             && let Ok(jit) = library::get()
         {
             jit.set_up(PASSES);
         }
-    })
+    });
 }

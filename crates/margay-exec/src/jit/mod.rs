@@ -24,7 +24,8 @@ mod watching;
 
 use std::sync::OnceLock;
 
-pub(crate) use choice::{Done, consider, end};
+pub use background::may_exit_here;
+pub(crate) use choice::{Done, consider};
 pub(crate) use hold::must_hold;
 pub(crate) use kernel::Kernels;
 pub use make::{Counts, counts};
