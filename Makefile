@@ -30,13 +30,19 @@ test: lint build
 	MARGAY_ENGINE=jit cargo test --workspace --test filetests
 	MARGAY_ENGINE=jit MARGAY_CPU=x86-64-v3 cargo test --workspace --test filetests run
 	cargo test --workspace --no-run
-	+$(MAKE) --jobs=2 --output-sync=target fuzz
+	+$(MAKE) --jobs=3 --output-sync=target pyopencl fuzz checks cli
+
+# What takes long and is in nobody's way: side by side, each told once it has ended.
+.PHONY: cli checks pyopencl
+cli:
 	MARGAY=$(MARGAY) tests/cli/run.sh
+checks:
 	tests/checks/run.py --margay $(MARGAY)
 	tests/checks/run.py --margay $(MARGAY) --engine=jit
+pyopencl:
 	tests/clients/run_pyopencl.py --margay $(MARGAY)
 
-# One core each, so two at a time. The differential fuzzer has five minutes in all.
+# One core each. The differential fuzzer has five minutes in all.
 FUZZERS := differential differential-v3 parsers observers opencl-calls
 .PHONY: fuzz $(FUZZERS:%=fuzz-%)
 fuzz: $(FUZZERS:%=fuzz-%)
