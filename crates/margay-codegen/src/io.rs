@@ -143,8 +143,10 @@ pub struct Io {
     /// Reports an access by its number in [`crate::Outline::watched`]: the context, number, lanes, lane 0's address,
     /// the second scalar, and what the lanes store or null.
     pub watch_linear: unsafe extern "C" fn(*mut u8, u32, u32, u64, u64, *const [u64; 32]) -> u32,
-    /// The same, but every register except that of the result, and the flags, stays as it is.
-    pub watch_keeping: unsafe extern "C" fn(*mut u8, u32, u32, u64, u64, *const [u64; 32]) -> u32,
+    /// The same, but every register except that of the result, and the flags, stays as it is. It takes this block of memory in
+    /// place of the context, and in place of values the [notes](Io::notes), or null: with these the access is noted as long as
+    /// there is room.
+    pub watch_keeping: unsafe extern "C" fn(*mut Io, u32, u32, u64, u64, *mut crate::Notes) -> u32,
     /// Tells what code for whole blocks does with them: the context, and a [`Turn`].
     pub turn: unsafe extern "C" fn(*mut u8, u32),
 }

@@ -27,6 +27,8 @@ pub struct Watched {
     pub parameters: bool,
     /// Reads of shared memory may be [`Noted`] in place of a report.
     pub notes: bool,
+    /// Each access may be [`Noted`] in place of a report: nobody is asked about one, and nothing else is reported.
+    pub notes_all: bool,
     /// Accesses of local memory are not reported of warps that are [settled](Notes::settled).
     pub settles: bool,
 }
@@ -105,24 +107,39 @@ impl Cells {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Notes {
-    /// Where the next read of shared memory is noted, up to the end. There, each is reported.
+    /// Where the next access is noted, up to the end. There, each is reported. Behind the end there is room for one with its
+    /// addresses.
     pub next: *mut Noted,
     pub end: *mut Noted,
     /// Warps of the block of whose local memory nobody needs to know any more what they do there: a bit each.
     pub settled: u32,
 }
 
-/// A read of shared memory that the code has noted by itself, where [`Notes`] have room, to be reported later.
+/// An access that the code has noted by itself, where [`Notes`] have room, to be reported later.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Noted {
     /// Address of lane 0.
     pub base: u64,
-    /// Its number in [`crate::Outline::watched`].
+    /// The second scalar, 0 where there is none.
+    pub u: u64,
+    /// Its number in [`crate::Outline::watched`]; or, with [`Noted::ADDRESSES`] added, the instruction: the addresses of all 32
+    /// lanes follow in place of so many notes, and the scalars mean nothing.
     pub number: u32,
     pub mask: u32,
     /// The warp in its block.
     pub warp: u32,
+    /// [`crate::Io::blocks`] of then, with [`Watched::notes_all`].
+    pub blocks: u32,
+}
+
+impl Noted {
+    /// See [`Noted::number`].
+    pub const ADDRESSES: u32 = 1 << 31;
+    /// Notes that the addresses of 32 lanes take.
+    pub const ROOM: usize = 32 * size_of::<u64>() / size_of::<Noted>();
+    /// No access has it: reported by this number, nothing is told but what is noted.
+    pub const NONE: u32 = u32::MAX;
 }
 
 impl Default for Cells {

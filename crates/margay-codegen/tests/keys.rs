@@ -88,6 +88,7 @@ const USUAL: Options = Options {
         admissions: false,
         parameters: false,
         notes: false,
+        notes_all: false,
         settles: false,
     },
 };
@@ -118,6 +119,7 @@ fn specialisations() -> Vec<Options> {
             Watched { admissions: true, ..accesses },
             Watched { parameters: true, ..accesses },
             Watched { notes: true, ..accesses },
+            Watched { notes_all: true, ..accesses },
             Watched { settles: true, ..accesses },
         ]
         .map(|watched| Options { watched, ..USUAL }),

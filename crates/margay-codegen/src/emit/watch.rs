@@ -26,20 +26,23 @@ struct Place {
     factor: i64,
 }
 
-/// Places in all lines that a warp's accesses of `bytes` bytes touch; `None` if they would be many.
+/// Places in all lines that a warp's accesses of `bytes` bytes touch; `None` if they would be many. A lane's bytes are in one
+/// line: accesses are aligned, which their checks see to.
 fn lines(form: &Pattern, bytes: i64) -> Option<Vec<Place>> {
     let mut runs: Vec<(i64, i64, i64)> = Vec::new();
     for lane in 0..crate::LANES {
         let (from, factor) = (form.pat[lane], form.q.as_ref().map_or(0, |q| q[lane]));
-        let end = from.checked_add(bytes)?;
         match runs.iter_mut().find(|r| r.0 == factor) {
-            Some(run) => (run.1, run.2) = (run.1.min(from), run.2.max(end)),
-            None => runs.push((factor, from, end)),
+            Some(run) => (run.1, run.2) = (run.1.min(from), run.2.max(from)),
+            None => runs.push((factor, from, from)),
         }
     }
+    // What is longer than a line is not aligned to it.
+    if !(bytes as u64).is_power_of_two() || bytes > LINE {
+        return None;
+    }
     let mut places = Vec::new();
-    for (factor, from, end) in runs {
-        let last = end - 1;
+    for (factor, from, last) in runs {
         let mut step = from;
         while step < last && places.len() <= MOST_PLACES {
             places.push(Place { step, factor });
@@ -210,8 +213,7 @@ impl Gen<'_> {
         let target = join.clone();
         self.aside(|g| {
             g.begin(&slow);
-            let context = g.io_load("ptr", io!(context));
-            let answer = g.call_keeping(&context, site, &mask, &base, "0");
+            let answer = g.call_keeping(site as u32, &mask, (&base, "0"), "null");
             match exit {
                 Some(exit) => {
                     let stays = g.ins(format!("icmp eq i32 {answer}, 0"));
@@ -223,21 +225,70 @@ impl Gen<'_> {
         self.begin(&join);
     }
 
-    /// Calls the report that keeps registers, which the code around it counts on.
+    /// Calls the report that keeps registers, which the code around it counts on. It notes the access if it may: see
+    /// [`crate::Io::watch_keeping`].
     fn call_keeping(
         &mut self,
-        context: &str,
-        site: usize,
+        site: u32,
         mask: &str,
-        base: &str,
-        u: &str,
+        (base, u): (&str, &str),
+        notes: &str,
     ) -> String {
         let hook = self.io_load("ptr", io!(watch_keeping));
         self.ins(format!(
             "call i32 asm sideeffect \"callq *$1\", \"={{eax}},r,{{rdi}},{{esi}},{{edx}},{{rcx}},{{r8}},\
-             {{r9}},~{{memory}},~{{dirflag}},~{{fpsr}},~{{flags}}\"(ptr {hook}, ptr {context}, i32 {site}, \
-             i32 {mask}, i64 {base}, i64 {u}, i64 0)"
+             {{r9}},~{{memory}},~{{dirflag}},~{{fpsr}},~{{flags}}\"(ptr {hook}, ptr %io, i32 {}, \
+             i32 {mask}, i64 {base}, i64 {u}, ptr {notes})",
+            site as i32
         ))
+    }
+
+    /// Notes an access at these addresses.
+    fn note_addresses(&mut self, pc: u32, all: &str) {
+        let scope = super::blocks::ENGINE;
+        let mask = self.mask.clone();
+        let notes = self.io_load("ptr", io!(notes));
+        let mut field = |offset: usize| {
+            let p = self.ins(format!("getelementptr i8, ptr {notes}, i64 {offset}"));
+            (self.ins(format!("load ptr, ptr {p}, {scope}")), p)
+        };
+        let (first, own) = field(offset_of!(Notes, next));
+        let (end, _) = field(offset_of!(Notes, end));
+        let room = self.ins(format!("icmp ult ptr {first}, {end}"));
+        let (slow, join) = (self.label(), self.label());
+        let from = self.here();
+        self.line(format!("br i1 {room}, label %{join}, label %{slow}, !prof !0"));
+        let (target, place) = (join.clone(), own.clone());
+        let mut again = String::new();
+        self.aside(|g| {
+            g.begin(&slow);
+            g.call_keeping(Noted::NONE, "0", ("0", "0"), "null");
+            again = g.ins(format!("load ptr, ptr {place}, {scope}"));
+            g.line(format!("br label %{target}"));
+        });
+        self.begin(&join);
+        let next = self.ins(format!("phi ptr [ {first}, %{from} ], [ {again}, %{slow} ]"));
+        let number = (Noted::ADDRESSES | pc) as i32;
+        for (offset, value) in [
+            (offset_of!(Noted, number), format!("i32 {number}")),
+            (offset_of!(Noted, mask), format!("i32 {mask}")),
+        ] {
+            let p = self.ins(format!("getelementptr i8, ptr {next}, i64 {offset}"));
+            self.line(format!("store {value}, ptr {p}, {scope}"));
+        }
+        for (offset, from) in
+            [(offset_of!(Noted, warp), io!(warp)), (offset_of!(Noted, blocks), io!(blocks))]
+        {
+            let from = self.io(from);
+            let value = self.ins(format!("load i32, ptr {from}, {scope}"));
+            let p = self.ins(format!("getelementptr i8, ptr {next}, i64 {offset}"));
+            self.line(format!("store i32 {value}, ptr {p}, {scope}"));
+        }
+        let p = self.ins(format!("getelementptr i8, ptr {next}, i64 {}", size_of::<Noted>()));
+        self.line(format!("store <32 x i64> {all}, ptr {p}, align 8, {scope}"));
+        let bytes = size_of::<Noted>() * (1 + Noted::ROOM);
+        let more = self.ins(format!("getelementptr i8, ptr {next}, i64 {bytes}"));
+        self.line(format!("store ptr {more}, ptr {own}, {scope}"));
     }
 
     /// What a store stores, as whoever watches is told: a pointer.
@@ -285,6 +336,10 @@ impl Gen<'_> {
                 if a.offset != 0 {
                     all = self.ins(format!("add <32 x i64> {all}, splat (i64 {})", a.offset));
                 }
+                if self.options.watched.notes_all {
+                    self.note_addresses(pc, &all);
+                    return None;
+                }
                 self.line(format!("store <32 x i64> {all}, ptr %watched, align 64"));
                 let values = self.values(a, stored);
                 let hook = self.io_load("ptr", io!(watch));
@@ -319,9 +374,16 @@ impl Gen<'_> {
         let lines = lines.filter(|_| self.all() && counts && !admissions && !stored);
         let cells = lines.is_some();
         let site = self.watched_site(WatchedAccess { pc, form, cells });
-        let (context, mask) = (self.io_load("ptr", io!(context)), self.mask.clone());
+        let mask = self.mask.clone();
         let u = u.unwrap_or("0");
+        let noted = self.options.watched.notes_all;
+        let notes = if noted { self.io_load("ptr", io!(notes)) } else { "null".to_owned() };
+        if !cells && noted {
+            self.call_keeping(site as u32, &mask, (base, u), &notes);
+            return None;
+        }
         if !cells {
+            let context = self.io_load("ptr", io!(context));
             let hook = self.io_load("ptr", io!(watch_linear));
             let answer = self.ins(format!(
                 "call i32 {hook}(ptr {context}, i32 {site}, i32 {mask}, i64 {base}, i64 {u}, ptr {values})"
@@ -363,7 +425,7 @@ impl Gen<'_> {
         let (base, u, target) = (base.to_owned(), u.to_owned(), join.clone());
         self.aside(|g| {
             g.begin(&slow);
-            g.call_keeping(&context, site, &mask, &base, &u);
+            g.call_keeping(site as u32, &mask, (&base, &u), &notes);
             g.line(format!("br label %{target}"));
         });
         self.begin(&join);

@@ -12,7 +12,7 @@ use crate::interp::Cx;
 use crate::jit::AccessSite;
 use crate::lanes::{FULL, Inst, WARP, active};
 use crate::mem::{Extent, LOCAL_WINDOW, SHARED_WINDOW};
-use crate::observe::{AccessEvent, GroupedEvent, Interest};
+use crate::observe::{AccessEvent, EventPlace, GroupedEvent, Interest};
 use crate::program::Code;
 
 /// Spaces as const parameters.
@@ -359,12 +359,12 @@ fn by_space(
 #[inline]
 pub fn observe_compiled(
     cx: &mut Cx<'_>,
-    pc: u32,
+    (at, mask): (EventPlace, u32),
     addresses: &[u64; WARP],
     values: Option<&[u64; WARP]>,
 ) -> bool {
-    let Some(site) = cx.tallies.accesses.get(pc as usize).copied().flatten() else { return true };
-    let (at, mask) = (cx.event_at(pc), cx.mask);
+    let site = cx.tallies.accesses.get(at.pc as usize).copied().flatten();
+    let Some(site) = site else { return true };
     let (shared, local) = (cx.env.shared_window, cx.env.local_window);
     let AccessSite { space, access, bytes } = site;
     let (named, compiled) = (space, true);

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads of shared memory that compiled code notes in place of reporting each: see [`Noted`]; and accesses of local memory
+//! Accesses that compiled code notes in place of reporting each: see [`Noted`]; and those of local memory
 //! that it does not report at all: see [`margay_codegen::Notes::settled`].
 //!
+//! For a watch that may turn accesses away, reads of shared memory are noted, in blocks that it agrees to; for one that counts,
+//! whatever the code does not count by itself.
+//!
 //! Invariant: what is noted is told before anything else that the watch is told of the block, and before the engine goes
-//! on with other code or another block. A warp is settled until then.
+//! on with other code or another block (but for the blocks that one call runs: notes say which). A warp is settled until then.
 
-use margay_codegen::{Noted, WatchedAccess};
+use margay_codegen::{LANES, Noted, WatchedAccess};
 
-use super::watching::{AccessSite, event};
+use super::run::Chunk;
+use super::watching::{AccessSite, event, tell_addresses, tell_counted};
 use crate::interp::Cx;
 use crate::observe::{EventPlace, Interest, PatternedEvent};
 
-/// Reads that are noted at most.
+/// Accesses that are noted at most.
 const ROOM: usize = 1 << 9;
+/// An access may be noted with its addresses from the last place on.
+const BEHIND: usize = 1 + Noted::ROOM;
 
 /// Reads of a block's shared memory by its warps, in their order. All were admitted.
 pub struct NotedReads<'a> {
@@ -54,12 +60,24 @@ pub(super) fn start(cx: &mut Cx<'_>) {
     if asks && !watch.admits_shared_reads(ctaid) {
         return;
     }
+    open(cx);
+}
+
+/// Lets the code note whatever it does not count, if nobody is asked about accesses. It is about to run.
+#[inline]
+pub(super) fn start_all(cx: &mut Cx<'_>) {
+    if cx.tallies.has_all_notes {
+        open(cx);
+    }
+}
+
+fn open(cx: &mut Cx<'_>) {
     let tallies = &mut cx.tallies;
     if tallies.noted.is_empty() {
-        tallies.noted = vec![Noted::default(); ROOM];
+        tallies.noted = vec![Noted::default(); ROOM + BEHIND];
     }
-    let room = tallies.noted.as_mut_ptr_range();
-    (tallies.notes.next, tallies.notes.end) = (room.start, room.end);
+    let start = tallies.noted.as_mut_ptr();
+    (tallies.notes.next, tallies.notes.end) = (start, start.wrapping_add(ROOM));
 }
 
 /// Tells what is noted.
@@ -75,6 +93,9 @@ fn tell_all(cx: &mut Cx<'_>) {
     // SAFETY: the code goes on from the list's start, and not beyond its end.
     let count = unsafe { cx.tallies.notes.next.offset_from(start) } as usize;
     cx.tallies.notes.next = start;
+    if cx.tallies.has_all_notes {
+        return tell_each(cx, count);
+    }
     let at = cx.event_at(0);
     // SAFETY: the kernel is the one that has noted these.
     let Some(kernel) = (unsafe { cx.rooms[0].kernel().as_ref() }) else { return };
@@ -83,6 +104,46 @@ fn tell_all(cx: &mut Cx<'_>) {
     if let Some(watch) = &mut cx.watch {
         watch.noted(&NotedReads { at, reads, watched, sites });
     }
+}
+
+/// Tells what takes so many notes, each as if it was reported when it was noted.
+fn tell_each(cx: &mut Cx<'_>, count: usize) {
+    // SAFETY: the kernel is the one that has noted these.
+    let Some(kernel) = (unsafe { cx.rooms[0].kernel().as_ref() }) else { return };
+    let noted = std::mem::take(&mut cx.tallies.noted);
+    let mut place = cx.event_at(0);
+    let mut blocks = cx.io.blocks;
+    let mut n = 0;
+    while let Some(note) = noted.get(n).filter(|_| n < count) {
+        n += 1;
+        if note.blocks != blocks {
+            blocks = note.blocks;
+            place = cx.whole.map_or(place, |chunk| place_of(cx, chunk, blocks));
+        }
+        place.warp = note.warp;
+        if note.number & Noted::ADDRESSES != 0 {
+            let Some(addresses) = noted.get(n..n + Noted::ROOM) else { break };
+            n += Noted::ROOM;
+            // SAFETY: that many notes are as long as the addresses, need as much alignment, and may be any bits.
+            let addresses = unsafe { &*addresses.as_ptr().cast::<[u64; LANES]>() };
+            let at = EventPlace { pc: note.number & !Noted::ADDRESSES, ..place };
+            tell_addresses(cx, at, note.mask, addresses, None);
+            continue;
+        }
+        let Some(access) = kernel.watched.get(note.number as usize) else { continue };
+        let at = EventPlace { pc: access.pc, ..place };
+        tell_counted(cx, (note.number, access), at, note.mask, (note.base, note.u), None);
+    }
+    cx.tallies.noted = noted;
+}
+
+/// The block of a chunk when so many are still to be run.
+fn place_of(cx: &Cx<'_>, chunk: Chunk, blocks: u32) -> EventPlace {
+    let at = chunk.first + u64::from(chunk.count.saturating_sub(blocks));
+    let [x, y] = [0, 1].map(|d| u64::from(cx.env.config.grid[d]));
+    let ctaid = [(at % x) as u32, (at / x % y) as u32, (at / x / y) as u32];
+    let smid = (at % cx.env.machine.sm_count.max(1) as u64) as u32;
+    EventPlace { ctaid, smid, ..cx.event_at(0) }
 }
 
 /// Lets the code leave out the warp's accesses to its local memory from now on, if the watch agrees.

@@ -491,6 +491,7 @@ pub(super) unsafe fn call(
         cx.io.tallies = cx.tallies.rows();
         cx.io.cells = cx.tallies.cells(kernel);
         cx.io.notes = &raw mut *cx.tallies.notes;
+        super::noted::start_all(cx);
         note_entry(cx, kernel, entry, mask);
     }
     let io: *mut Io = &raw mut *cx.io;

@@ -45,6 +45,17 @@ pub fn watched(observer: Option<&dyn Observer>) -> Option<Watched> {
         // Whoever counts has cells; and the watch must know what it is told late from other blocks, or rounds.
         notes: !counts
             && interest.contains(Interest::ACCESSES | Interest::BLOCKS | Interest::BARRIERS),
+        // Who may be told late of what is counted may be so of the rest, if that is all there is.
+        notes_all: counts
+            && interest.contains(Interest::ACCESSES)
+            && !interest.intersects(
+                Interest::ADMISSIONS
+                    | Interest::VALUES
+                    | Interest::FENCES
+                    | Interest::WARP_SYNCS
+                    | Interest::BLOCKS
+                    | Interest::BARRIERS,
+            ),
         settles: !counts && interest.contains(Interest::BLOCKS),
     })
 }
@@ -107,6 +118,8 @@ pub struct Tallies {
     pub(super) notes: Box<Notes>,
     /// Whether it notes anything.
     pub(super) has_notes: bool,
+    /// Whether it notes whatever it does not count.
+    pub(super) has_all_notes: bool,
     /// Whether it leaves out reports of local memory.
     pub(super) settles: bool,
     calls: u32,
@@ -134,6 +147,7 @@ impl Tallies {
                 settled: 0,
             }),
             has_notes: false,
+            has_all_notes: false,
             settles: false,
             calls: 0,
             fuel: 0,
@@ -163,6 +177,7 @@ impl Tallies {
             accesses: (0..program.code.len() as u32).map(|pc| access_site(program, pc)).collect(),
             asks: watched.admissions,
             has_notes: watched.notes,
+            has_all_notes: watched.notes_all,
             settles: watched.settles,
             parted: vec![Parted { mask: 0, alive: 0, pending: [0; PENDING] }; LANES],
             ..nothing
@@ -364,16 +379,27 @@ pub(super) unsafe extern "C" fn watch(
         let cx = &mut *context.cast::<Cx<'_>>();
         super::run::find_running(cx);
         super::noted::tell(cx);
-        cx.mask = mask;
-        let (addresses, values) = (&*addresses, values.as_ref());
-        let admitted = match in_row(cx, pc, addresses, values) {
-            Some(event) => tell_patterned(cx, &event).0,
-            None => observe_compiled(cx, pc, addresses, values),
-        };
+        let at = cx.event_at(pc);
+        let admitted = tell_addresses(cx, at, mask, &*addresses, values.as_ref());
         if cx.tallies.site(pc).is_some_and(|site| site.space == Space::Local) {
             super::noted::settle(cx);
         }
         u32::from(!admitted)
+    }
+}
+
+/// Asks about an access at these addresses and tells it, if it is admitted. Whether it is.
+#[inline]
+pub(super) fn tell_addresses(
+    cx: &mut Cx<'_>,
+    at: EventPlace,
+    mask: u32,
+    addresses: &[u64; LANES],
+    values: Option<&[u64; LANES]>,
+) -> bool {
+    match in_row(cx, (at, mask), addresses, values) {
+        Some(event) => tell_patterned(cx, &event).0,
+        None => observe_compiled(cx, (at, mask), addresses, values),
     }
 }
 
@@ -396,26 +422,26 @@ static ROWS: [[i64; LANES]; ROW_STEPS.len()] = {
 /// The access of a whole warp as one of a pattern, if each lane's bytes begin where those of the lane before end.
 fn in_row<'a>(
     cx: &Cx<'_>,
-    pc: u32,
+    (at, mask): (EventPlace, u32),
     addresses: &[u64; LANES],
     values: Option<&'a [u64; LANES]>,
 ) -> Option<PatternedEvent<'a>> {
-    let AccessSite { space, access, bytes } = cx.tallies.site(pc)?;
+    let AccessSite { space, access, bytes } = cx.tallies.site(at.pc)?;
     let (base, step) = (addresses[0], u64::from(bytes));
-    if cx.mask != u32::MAX || space == Space::Generic || addresses[1] != base.wrapping_add(step) {
+    if mask != u32::MAX || space == Space::Generic || addresses[1] != base.wrapping_add(step) {
         return None;
     }
     let rows = addresses.windows(2).fold(true, |all, a| all & (a[1].wrapping_sub(a[0]) == step));
     let n = ROW_STEPS.iter().position(|s| *s as u64 == step).filter(|_| rows)?;
     // No address is such a number.
-    let site = 1 << 63 | u64::from(pc) << 4 | n as u64;
+    let site = 1 << 63 | u64::from(at.pc) << 4 | n as u64;
     Some(PatternedEvent {
-        at: cx.event_at(pc),
+        at,
         site,
         space,
         access,
         bytes,
-        mask: cx.mask,
+        mask,
         base,
         pattern: &ROWS[n],
         second: None,
@@ -452,20 +478,8 @@ pub(super) unsafe extern "C" fn watch_linear(
         let Some(kernel) = cx.rooms[0].kernel().as_ref() else { return 0 };
         let Some(access) = kernel.watched.get(number as usize) else { return 0 };
         let Some(site) = cx.tallies.site(access.pc) else { return 0 };
-        let place = cx.event_at(access.pc);
-        let values = values.as_ref();
-        let event = event(access, site, place, mask, (base, u), values);
-        if site.space == Space::Generic {
-            cx.mask = mask;
-            return u32::from(!observe_compiled(cx, access.pc, &event.addresses(), values));
-        }
-        let (admitted, range) = tell_patterned(cx, &event);
-        if access.cells
-            && let Some(range) = range
-            && let Some(watch) = &mut cx.watch
-        {
-            cx.tallies.arm(&mut **watch, place, (number, access), (base, u), range);
-        }
+        let at = cx.event_at(access.pc);
+        let admitted = tell_counted(cx, (number, access), at, mask, (base, u), values.as_ref());
         match (site.space, site.access) {
             (Space::Shared, Access::Read) if admitted => super::noted::start(cx),
             (Space::Local, _) => super::noted::settle(cx),
@@ -473,6 +487,31 @@ pub(super) unsafe extern "C" fn watch_linear(
         }
         u32::from(!admitted)
     }
+}
+
+/// Asks about an access and tells it, if it is admitted; more like it the code may count then. Whether it is.
+#[inline]
+pub(super) fn tell_counted(
+    cx: &mut Cx<'_>,
+    (number, access): (u32, &WatchedAccess),
+    at: EventPlace,
+    mask: u32,
+    (base, u): (u64, u64),
+    values: Option<&[u64; LANES]>,
+) -> bool {
+    let Some(site) = cx.tallies.site(access.pc) else { return true };
+    let event = event(access, site, at, mask, (base, u), values);
+    if site.space == Space::Generic {
+        return observe_compiled(cx, (at, mask), &event.addresses(), values);
+    }
+    let (admitted, range) = tell_patterned(cx, &event);
+    if access.cells
+        && let Some(range) = range
+        && let Some(watch) = &mut cx.watch
+    {
+        cx.tallies.arm(&mut **watch, at, (number, access), (base, u), range);
+    }
+    admitted
 }
 
 /// An access of compiled code, once.
