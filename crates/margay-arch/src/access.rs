@@ -271,6 +271,26 @@ impl MemoryModel {
         self.count_knowing(access, Some(sectors))
     }
 
+    /// [`MemoryModel::count`] for a load or store of `width` bytes of global memory by so many lanes, at so many different
+    /// addresses, which are in so many different 32-byte sectors. `None` where that is not all there is to know.
+    pub fn count_places(
+        &self,
+        width: u32,
+        (lanes, places): (u32, u32),
+        sectors: u32,
+    ) -> Option<Counts> {
+        (self.generation >= Generation::Maxwell).then(|| Counts {
+            instructions: 1,
+            requests: 1,
+            transactions: sectors,
+            sectors,
+            sectors_ideal: (places * width).div_ceil(32).min(sectors),
+            bytes_requested: lanes * width,
+            bytes_moved: 32 * sectors,
+            ..Counts::default()
+        })
+    }
+
     /// Whether stores to shared memory cost what loads by the same lanes do.
     pub fn stores_like_loads(&self, width: u32) -> bool {
         match self.generation {
@@ -396,6 +416,33 @@ pub(crate) fn distinct(mask: u32, values: &[u64; 32], shift: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn loads_and_stores_cost_by_their_places_and_sectors() {
+        let mut state = 1u64;
+        for n in 0..2000 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let mask = (state >> 32) as u32 | 1 << (n % 32);
+            let width = 1 << (state >> 20 & 3) as u32;
+            let addresses: [u64; 32] =
+                std::array::from_fn(|l| u64::from(width) * (state >> 50 & 3) * l as u64);
+            let places = distinct(mask, &addresses, 0);
+            let sectors = distinct(mask, &addresses, 5);
+            for gpu in ["h200", "gtx1080", "gtx980", "k40"] {
+                let Some(gpu) = crate::find(gpu) else { continue };
+                let model = MemoryModel::new(gpu.limits);
+                for kind in [Kind::Load, Kind::Store] {
+                    let cache = CacheOperator::Default;
+                    let (space, addresses) = (Space::Global, &addresses);
+                    let access = WarpAccess { space, kind, width, mask, addresses, cache };
+                    let lanes = mask.count_ones();
+                    let quick = model.count_places(width, (lanes, places), sectors);
+                    assert_eq!(quick.is_some(), model.generation >= Generation::Maxwell);
+                    assert!(quick.is_none_or(|quick| quick == model.count(&access)));
+                }
+            }
+        }
+    }
 
     #[test]
     fn turns_are_the_most_values_of_a_place() {

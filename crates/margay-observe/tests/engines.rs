@@ -301,3 +301,63 @@ fn nor_where_lanes_part_and_the_scheduler_takes_over() {
         }
     }
 }
+
+/// Bytes of a text and of one word, compared until they differ: lanes stop one by one, in more ways than patterns are kept.
+const MATCHING: &str = ".version 8.3
+.target sm_90
+.address_size 64
+.visible .entry matching(.param .u64 a, .param .u64 b, .param .u64 c) {
+.reg .b32 %r<16>; .reg .b64 %rd<12>; .reg .pred %p<4>;
+ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u64 %rd3, [c];
+mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
+mad.lo.u32 %r3, %r2, 256, %r1;
+cvt.u64.u32 %rd4, %r3;
+add.u64 %rd5, %rd1, %rd4;
+mov.u64 %rd6, %rd2;
+mul.wide.u32 %rd7, %r3, 4;
+add.u64 %rd8, %rd3, %rd7;
+mov.u32 %r4, 0;
+LOOP:
+ld.global.u8 %r5, [%rd5]; ld.global.u8 %r6, [%rd6];
+setp.ne.u32 %p1, %r5, %r6;
+@%p1 bra DONE;
+add.u64 %rd5, %rd5, 1; add.u64 %rd6, %rd6, 1;
+add.u32 %r4, %r4, 1;
+setp.lt.u32 %p2, %r4, 8;
+@%p2 bra LOOP;
+DONE:
+setp.ne.u32 %p3, %r4, 2;
+@%p3 bra END;
+st.global.u32 [%rd8], %r4;
+END:
+ret;
+}
+";
+
+#[test]
+fn nor_where_data_decides_which_lanes_go_on() {
+    if let Some(why) = unavailable() {
+        eprintln!("skipped, nothing can be compiled: {why}");
+        return;
+    }
+    for gpus in [&["h200"][..], &["h200", "gtx680"]] {
+        for blocks in [3, 600] {
+            let mut bench = Bench::new(gpus);
+            let module = bench.load_text(MATCHING);
+            let letters = |bytes: usize| -> Vec<u8> {
+                contents(&format!("r{bytes}")).iter().map(|b| b & 1).collect()
+            };
+            let texts = [letters(blocks * 256 + 8), letters(8), vec![0; blocks * 1024]];
+            let buffers: Vec<_> = texts.map(|text| (bench.buffer(&text), text)).into();
+            let values = buffers.iter().map(|b| b.0).collect();
+            let (grid, block) = ([blocks as u32, 1, 1], [256, 1, 1]);
+            let kernel = "matching".to_owned();
+            let mut launch = Launch { bench, module, kernel, grid, block, values, buffers };
+            let (interpreted, one) = launch.profile(Engine::Interp, gpus);
+            let (compiled, two) = launch.profile(Engine::Jit, gpus);
+            assert_eq!(one, two, "{blocks}");
+            let why = difference(&interpreted, &compiled);
+            assert!(interpreted == compiled, "{blocks}: {why}");
+        }
+    }
+}

@@ -327,6 +327,15 @@ impl LaunchCaches<'_> {
         }
     }
 
+    /// [`LaunchCaches::look_by_lane`] for sectors, by their numbers.
+    #[inline(always)]
+    pub fn look_below(&self, sectors: impl Iterator<Item = u64>) {
+        let each = u64::from(LINE / SECTOR);
+        for sector in sectors.filter(|&sector| sampled(sector / each)) {
+            self.hierarchy.l2.lock().read_line(sector / each, 1 << (sector % each));
+        }
+    }
+
     /// What a multiprocessor without an L1 brings into L2; that is not counted.
     #[inline]
     fn below(&self, first: u64, touches: &[Touch]) {

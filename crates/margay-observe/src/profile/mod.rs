@@ -16,6 +16,7 @@ mod patterns;
 pub mod raw;
 mod room;
 pub(crate) mod site;
+mod spread;
 mod texture;
 pub(crate) mod touches;
 pub mod variables;

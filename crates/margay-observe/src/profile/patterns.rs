@@ -254,6 +254,12 @@ const FILTER: usize = 1 << 13;
 fn bit_of(mask: u32, addresses: &[u64; 32], period: u64) -> usize {
     let first = addresses[(mask.trailing_zeros() & 31) as usize];
     let last = addresses[mask.checked_ilog2().unwrap_or(0) as usize];
+    bit_of_ends(mask, (first, last), period)
+}
+
+/// The same, from their addresses.
+#[inline(always)]
+fn bit_of_ends(mask: u32, (first, last): (u64, u64), period: u64) -> usize {
     let place = (first & (period - 1)) ^ u64::from(mask) << 32;
     let mixed = place.wrapping_mul(KEYS[0] | 1).wrapping_add(last.wrapping_sub(first));
     (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - FILTER.trailing_zeros())) as usize
@@ -394,6 +400,15 @@ impl Patterns {
     #[inline(always)]
     fn distinct(&self) -> usize {
         self.came.len() + self.passing.len()
+    }
+
+    /// Whether [`Patterns::count`] would find that there are too many patterns to keep that of an access by these lanes, from
+    /// the addresses of the first and the last: no if that cannot be told at once.
+    #[inline(always)]
+    pub fn is_beyond(&self, mask: u32, ends: (u64, u64), period: u64) -> bool {
+        let bit = bit_of_ends(mask, ends, period);
+        let word = self.filter.get(bit / 64);
+        self.distinct() >= MOST && word.is_some_and(|word| word >> (bit % 64) & 1 == 0)
     }
 
     /// Counts an access with this base. `keeps`: its pattern is not to be passing.

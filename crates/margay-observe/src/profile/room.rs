@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::patterns::Patterns;
 use super::raw::{CacheCounts, RawBranch, Sums};
 use super::site::Site;
+use super::spread::Spreads;
 use super::touches::Route;
 
 /// The counts of one worker in one launch.
@@ -19,6 +20,8 @@ pub struct Room {
     pub sites: Vec<Vec<Entry>>,
     /// By instruction.
     pub memos: Vec<Option<Box<Memo>>>,
+    /// By instruction.
+    pub spreads: Vec<Option<Box<Spreads>>>,
 }
 
 impl Room {
@@ -30,6 +33,7 @@ impl Room {
             branches: vec![None; n],
             sites: (0..n).map(|_| Vec::new()).collect(),
             memos: (0..n).map(|_| None).collect(),
+            spreads: (0..n).map(|_| None).collect(),
         }
     }
 
@@ -39,6 +43,7 @@ impl Room {
         self.threads.fill(0);
         self.branches.fill(None);
         self.memos.fill_with(|| None);
+        self.spreads.fill_with(|| None);
         let met = |entry: &&mut Entry| entry.executions != 0;
         self.sites.iter_mut().flatten().filter(met).for_each(Entry::clear);
     }
@@ -100,22 +105,41 @@ impl Entry {
 /// The period of all but atomics.
 pub const PERIOD: u64 = 256;
 
-/// Where an instruction of compiled code is counted whose pattern is always the same, by its base modulo [`PERIOD`].
-#[derive(Clone, Copy)]
-pub struct Memo {
+/// Where accesses of one instruction of compiled code are counted, each by its form, its lanes, its second scalar, and its base
+/// modulo [`PERIOD`]: these decide its pattern.
+pub struct Memo(pub [Known; MEMO]);
+
+/// Accesses that a [`Memo`] remembers.
+pub const MEMO: usize = 256;
+
+/// A form that was met.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(32))]
+pub struct Known {
     pub site: u64,
-    pub mask: u32,
-    pub entry: u32,
     /// The second scalar.
     pub u: u64,
-    /// From the base to the lowest lane's address.
-    pub lead: u64,
-    /// One more than the number of the entry's pattern; 0 if it was not met yet.
-    pub seen: [u32; PERIOD as usize],
+    pub mask: u32,
+    /// The entry, and one more than the number of its pattern; 0 if there is none.
+    pub entry: u32,
+    pub seen: u32,
+    /// The base modulo the period.
+    pub low: u32,
 }
 
 impl Default for Memo {
     fn default() -> Memo {
-        Memo { site: 0, mask: 0, entry: 0, u: 0, lead: 0, seen: [0; PERIOD as usize] }
+        Memo([Known::default(); MEMO])
+    }
+}
+
+impl Memo {
+    /// The place of accesses like this one.
+    #[inline(always)]
+    pub fn place(base: u64, mask: u32) -> usize {
+        let low = base % PERIOD;
+        // Most bases are multiples of four.
+        let mixed = low >> 2 | low << 6;
+        (mixed ^ u64::from(mask.wrapping_mul(0x9e37_79b9) >> 24)) as usize % MEMO
     }
 }

@@ -19,8 +19,9 @@ use super::hierarchy::{L2_LINES, LaunchCaches, OwnL1};
 use super::pattern::{Groups, base_of, period};
 use super::patterns::{Counted, Patterns, Recent, fetch};
 use super::raw::{CacheCounts, LaunchCounts, RawVariable, Sums};
-use super::room::{ENTRY_LINES, Entry, Memo, PERIOD, Room};
+use super::room::{ENTRY_LINES, Entry, Known, Memo, PERIOD, Room};
 use super::site::{self, Site};
+use super::spread::{Spread, Spreads};
 use super::texture::TextureCounts;
 use super::touches::{Route, Touch, Touched, touches};
 use super::variables::Variables;
@@ -87,8 +88,17 @@ fn second(e: &PatternedEvent<'_>) -> u64 {
     e.second.map_or(0, |(_, of)| of)
 }
 
-fn memo_of(base: u64) -> usize {
-    (base % PERIOD) as usize
+/// Address in the lowest lane that takes part.
+#[inline(always)]
+fn lead(e: &PatternedEvent<'_>) -> u64 {
+    address(e, (e.mask.trailing_zeros() & 31) as usize)
+}
+
+/// Address in a lane.
+#[inline(always)]
+fn address(e: &PatternedEvent<'_>, lane: usize) -> u64 {
+    let more = e.second.map_or(0, |(factors, of)| (factors[lane] as u64).wrapping_mul(of));
+    e.base.wrapping_add_signed(e.pattern[lane]).wrapping_add(more)
 }
 
 /// Accesses of one instruction to one texture.
@@ -303,23 +313,69 @@ impl Worker<'_, '_> {
         None
     }
 
+    /// Counts a load or store of global memory in compiled code, if its form tells what it costs, and the entry has met too
+    /// many patterns to keep more. Whether it did.
+    #[inline(always)]
+    fn counted_by_form(&mut self, e: &PatternedEvent<'_>) -> bool {
+        let PatternedEvent { at, mask, base, .. } = *e;
+        let caches = &self.launch.caches;
+        let simple = e.space == margay_ir::Space::Global && (e.times, e.late) == (1, false);
+        if !simple || e.second.is_some() || caches.models(at.smid) {
+            return false;
+        }
+        let ends = (lead(e), address(e, mask.checked_ilog2().unwrap_or(0) as usize));
+        let entries = &mut self.room.sites[at.pc as usize];
+        let Some(entry) = entries.iter_mut().find(|entry| entry.holds(Space::Global, ends.0))
+        else {
+            return false;
+        };
+        if entry.period != PERIOD || !entry.patterns.is_beyond(mask, ends, PERIOD) {
+            return false;
+        }
+        let spreads = self.room.spreads[at.pc as usize].get_or_insert_with(|| {
+            Box::new(Spreads { site: e.site, all: vec![None; PERIOD as usize] })
+        });
+        if spreads.site != e.site {
+            return false;
+        }
+        let low = base % PERIOD;
+        let known = spreads.all[low as usize].get_or_insert_with(|| {
+            let relative = e.pattern.map(|step| step.wrapping_add_unsigned(low));
+            Spread::of(&relative)
+        });
+        let Some(spread) = known else { return false };
+        let (lanes, sectors) = (mask.count_ones(), spread.touched(mask).count() as u32);
+        let places = (lanes, spread.places(mask));
+        let cost = |model: &MemoryModel| model.count_places(entry.width, places, sectors);
+        if !self.models.iter().all(|model| cost(model).is_some()) {
+            return false;
+        }
+        for (model, sums) in self.models.iter().zip(&mut entry.unkept_counts) {
+            cost(model).iter().for_each(|cost| sums.add(cost, 1));
+        }
+        entry.executions += 1;
+        entry.lanes += u64::from(lanes);
+        entry.unkept += 1;
+        let first = (base - low) >> 5;
+        caches.look_below(spread.touched(mask).map(|at| first.wrapping_add_signed(at.into())));
+        true
+    }
+
     /// Counts an access of compiled code whose pattern was not met yet, and remembers it.
-    #[cold]
+    #[inline(always)]
     fn meet_patterned(&mut self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
-        let PatternedEvent { at, mask, .. } = *e;
-        let addresses = e.addresses();
+        if self.counted_by_form(e) {
+            return None;
+        }
+        let PatternedEvent { at, mask, site, .. } = *e;
         let found = e.with_addresses(|event| self.counted(event, (e.times, e.late), true))?;
         let entry = &self.room.sites[at.pc as usize][found];
         let range = entry.lo..entry.hi;
         if entry.period == PERIOD {
-            let seen = entry.patterns.last() as u32 + 1;
+            let (entry, seen) = (found as u32, entry.patterns.last() as u32 + 1);
             let memo = self.room.memos[at.pc as usize].get_or_insert_default();
-            let lead = addresses[(mask.trailing_zeros() & 31) as usize].wrapping_sub(e.base);
-            let (site, entry, u) = (e.site, found as u32, second(e));
-            if (memo.site, memo.mask, memo.entry, memo.u) != (site, mask, entry, u) {
-                **memo = Memo { site, mask, entry, u, lead, ..Memo::default() };
-            }
-            memo.seen[memo_of(e.base)] = seen;
+            let (u, low) = (second(e), (e.base % PERIOD) as u32);
+            memo.0[Memo::place(e.base, mask)] = Known { site, u, mask, entry, seen, low };
         }
         let entry = &self.room.sites[at.pc as usize][found];
         (entry.period == PERIOD && self.sums(entry.route, at.smid)).then_some(range)
@@ -374,6 +430,45 @@ impl Worker<'_, '_> {
         }
     }
 
+    /// Counts an access of compiled code, by what is remembered of one like it.
+    #[inline(always)]
+    fn counted_patterned(&mut self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
+        let PatternedEvent { at, mask, site, .. } = *e;
+        if let Some(memo) = &self.room.memos[at.pc as usize]
+            && let known = &memo.0[Memo::place(e.base, mask)]
+            && (known.site, known.mask, known.u) == (site, mask, second(e))
+            && u64::from(known.low) == e.base % PERIOD
+            && let number = (known.seen as usize).wrapping_sub(1)
+            && let lead = lead(e)
+            && let Some(entry) = self.room.sites[at.pc as usize].get_mut(known.entry as usize)
+            && (entry.lo..entry.hi).contains(&lead)
+            && let Some(seen) = entry.patterns.seen.get_mut(number)
+        {
+            entry.executions += e.times;
+            entry.lanes += e.times * u64::from(mask.count_ones());
+            seen.count += e.times;
+            let (route, range) = (entry.route, entry.lo..entry.hi);
+            if !e.late && route != Route::Nowhere {
+                let caches = &self.launch.caches;
+                let touched = entry.patterns.touched(number, route, caches.sets());
+                let way = (route, entry.site.kind);
+                let place = (at.smid, at.warp);
+                let base = lead & !(PERIOD - 1);
+                let (l1, found) = (&mut self.l1, &mut entry.caches);
+                caches.look(l1, way, (base, touched), place, found);
+            }
+            return self.sums(route, at.smid).then_some(range);
+        }
+        self.meet_patterned(e)
+    }
+
+    /// [`Worker::counted_patterned`], compiled for wider vectors.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn counted_patterned_wide(&mut self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
+        self.counted_patterned(e)
+    }
+
     /// [`Worker::counted`] for an access told at once.
     fn counted_once(&mut self, e: &AccessEvent<'_>, keeps: bool) -> Option<usize> {
         #[cfg(target_arch = "x86_64")]
@@ -426,35 +521,12 @@ impl Watch for Worker<'_, '_> {
     }
 
     fn patterned(&mut self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
-        if let Some(memo) = &self.room.memos[e.at.pc as usize]
-            && memo.site == e.site
-            && memo.mask == e.mask
-            && memo.u == second(e)
-        {
-            let lead = e.base.wrapping_add(memo.lead);
-            let seen = memo.seen[memo_of(e.base)];
-            if let Some(entry) = self.room.sites[e.at.pc as usize].get_mut(memo.entry as usize)
-                && (entry.lo..entry.hi).contains(&lead)
-                && let number = (seen as usize).wrapping_sub(1)
-                && let Some(seen) = entry.patterns.seen.get_mut(number)
-            {
-                entry.executions += e.times;
-                entry.lanes += e.times * u64::from(e.mask.count_ones());
-                seen.count += e.times;
-                let (route, range) = (entry.route, entry.lo..entry.hi);
-                if !e.late && route != Route::Nowhere {
-                    let caches = &self.launch.caches;
-                    let touched = entry.patterns.touched(number, route, caches.sets());
-                    let way = (route, entry.site.kind);
-                    let place = (e.at.smid, e.at.warp);
-                    let base = lead & !(PERIOD - 1);
-                    let (l1, found) = (&mut self.l1, &mut entry.caches);
-                    caches.look(l1, way, (base, touched), place, found);
-                }
-                return self.sums(route, e.at.smid).then_some(range);
-            }
+        #[cfg(target_arch = "x86_64")]
+        if self.wide {
+            // SAFETY: `is_wide` found the features.
+            return unsafe { self.counted_patterned_wide(e) };
         }
-        self.meet_patterned(e)
+        self.counted_patterned(e)
     }
 
     fn alone(&mut self) {

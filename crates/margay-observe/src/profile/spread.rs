@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Accesses of global memory by lanes whose addresses ascend, or are one, of which other lanes take part each time: text that is
+//! compared, elements that are kept. Their patterns are as many as there are masks, and so mostly none that is kept; what they touch is
+//! told by the mask.
+
+/// Sectors that all lanes touch together, at most.
+const MOST: usize = 8;
+
+/// Where the lanes of a form go, from a base modulo the period.
+#[derive(Clone, Copy, Default)]
+pub struct Spread {
+    /// Of each sector the distance from that of the base rounded down to the period, and its lanes. Lanes ascend.
+    sectors: [(i32, u32); MOST],
+    len: usize,
+    /// All lanes are at one address.
+    same: bool,
+}
+
+impl Spread {
+    /// Of addresses relative to the base rounded down; `None` if they neither ascend nor are one, or if they are far apart.
+    pub fn of(relative: &[i64; 32]) -> Option<Spread> {
+        let same = relative.iter().all(|at| *at == relative[0]);
+        let mut spread = Spread { same, ..Spread::default() };
+        for (lane, at) in relative.iter().enumerate() {
+            if lane != 0 && !same && *at <= relative[lane - 1] {
+                return None;
+            }
+            let sector = i32::try_from(at >> 5).ok()?;
+            match spread.sectors[..spread.len].last_mut() {
+                Some((last, lanes)) if *last == sector => *lanes |= 1 << lane,
+                Some(_) | None => {
+                    *spread.sectors.get_mut(spread.len)? = (sector, 1 << lane);
+                    spread.len += 1;
+                }
+            }
+        }
+        Some(spread)
+    }
+
+    /// How many addresses lanes of a mask are at.
+    #[inline(always)]
+    pub fn places(&self, mask: u32) -> u32 {
+        if self.same { 1 } else { mask.count_ones() }
+    }
+
+    /// The sectors that lanes of a mask touch, in the order of the lanes.
+    #[inline(always)]
+    pub fn touched(&self, mask: u32) -> impl Iterator<Item = i32> {
+        let all = self.sectors[..self.len].iter();
+        all.filter(move |(_, lanes)| lanes & mask != 0).map(|(sector, _)| *sector)
+    }
+}
+
+/// The forms of one instruction, by the base modulo the period.
+#[derive(Clone)]
+pub struct Spreads {
+    pub site: u64,
+    /// Nothing is known yet; or that there is none.
+    pub all: Vec<Option<Option<Spread>>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_tells_what_is_touched() {
+        let bytes = Spread::of(&std::array::from_fn(|l| 250 + l as i64)).unwrap();
+        assert_eq!(bytes.touched(!0).collect::<Vec<_>>(), [7, 8]);
+        assert_eq!(bytes.touched(0x3f).collect::<Vec<_>>(), [7]);
+        assert_eq!(bytes.touched(1 << 31).collect::<Vec<_>>(), [8]);
+        let words = Spread::of(&std::array::from_fn(|l| 4 * l as i64 - 32)).unwrap();
+        assert_eq!(words.touched(0xff00_00ff).collect::<Vec<_>>(), [-1, 2]);
+        assert!(Spread::of(&std::array::from_fn(|l| 32 * l as i64)).is_none(), "too many");
+        assert_eq!((bytes.places(7), words.places(!0)), (3, 32));
+        let same = Spread::of(&[-1; 32]).unwrap();
+        assert_eq!((same.places(6), same.touched(6).collect::<Vec<_>>()), (1, vec![-1]));
+        assert!(Spread::of(&std::array::from_fn(|l| i64::from(l > 3))).is_none(), "some at one");
+        assert!(Spread::of(&std::array::from_fn(|l| -(l as i64))).is_none());
+        assert!(Spread::of(&std::array::from_fn(|l| (l as i64) << 40)).is_none());
+    }
+}
