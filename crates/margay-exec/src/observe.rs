@@ -336,7 +336,8 @@ pub trait Observer: Sync {
     /// What is reported to the watches. Asked once for each worker.
     fn interest(&self) -> Interest;
     /// Whether [`Watch::runs`] and [`Watch::branches`] do instead of [`Watch::run`] and [`Watch::branch`]: their sums,
-    /// told late. Else who is interested in these has the launch interpreted.
+    /// told late. Else who is interested in these has the launch interpreted. If nothing but accesses and textures is of interest
+    /// beside, accesses of compiled code are told late too: in their order, and maybe after they were carried out.
     fn takes_sums(&self) -> bool {
         false
     }
