@@ -11,14 +11,17 @@
 
 mod cluster;
 mod far;
+mod few;
 mod ledger;
 mod look;
 pub mod order;
 mod packed;
 mod page;
+mod plain;
 mod quick;
 mod report;
 mod round;
+mod row;
 pub mod shadow;
 mod short;
 mod state;

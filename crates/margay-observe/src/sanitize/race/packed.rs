@@ -4,10 +4,11 @@
 
 use std::ops::Range;
 
+use super::few::Part;
 use super::shadow::{Cell, Mark};
 
 /// Marks that a page has numbers for, at most: with more of them, cells as they are take less.
-pub const MOST_MARKS: usize = 1280;
+pub const MOST_MARKS: usize = 1088;
 /// The same of pages with cells of bytes, which marks of the launch do for.
 pub const FAR_MARKS: usize = 256;
 /// The same where these hardly share any: less than so many cells each.
@@ -17,15 +18,17 @@ const SHARED: usize = 8;
 const NUMBERS: usize = 1 << 11;
 /// Marks that a table makes room for at once.
 const STEP: usize = 64;
+/// The same of the first.
+const FIRST: usize = 4;
 
 /// The marks of a page, with lane 0, by number; 0 is none.
 #[derive(Debug, Default)]
 pub struct Marks {
     /// From 1.
     list: Vec<Mark>,
-    room: usize,
-    /// Numbers by hash: a power of two of them, more than there are marks.
-    slots: Vec<u16>,
+    room: u16,
+    /// Numbers by hash: more than there are marks.
+    slots: Box<[u16]>,
     /// Of the write and the read that came last, as the next byte's nearly always are.
     last: [u16; 2],
 }
@@ -41,6 +44,19 @@ impl Marks {
             Some(n) => self.list[n as usize].of_lane((packed & 31) as u8),
             None => Mark::default(),
         }
+    }
+
+    /// The cell of what [`Marks::pack_both`] gave, and a value.
+    #[inline]
+    pub fn cell(&self, write: u16, read: u16, value: u16) -> Cell {
+        Cell { write: self.mark(write).with_value(value), read: self.mark(read) }
+    }
+
+    /// The numbers and lanes of both marks; `None` if there is no room.
+    #[inline]
+    pub fn pack_both(&mut self, cell: Cell) -> Option<(u16, u16)> {
+        let write = self.pack(cell.write.with_value(0), 0)?;
+        Some((write, self.pack(cell.read, 1)?))
     }
 
     /// The number of a mark, and its lane; `None` if there is no room.
@@ -62,7 +78,7 @@ impl Marks {
     fn number(&mut self, common: Mark) -> Option<u16> {
         let at = self.slot(common)?;
         if self.slots[at] == 0 {
-            if self.list.len() == self.room {
+            if self.list.len() == usize::from(self.room) {
                 return None;
             }
             self.list.push(common);
@@ -73,19 +89,29 @@ impl Marks {
 
     /// The slot of a mark, or the one that it would have; `None` if there are none at all.
     fn slot(&self, common: Mark) -> Option<usize> {
-        let mask = self.slots.len().checked_sub(1)?;
-        let mut at = common.hash() as usize & mask;
+        let count = self.slots.len();
+        if count == 0 {
+            return None;
+        }
+        let mut at = ((u64::from(common.hash()) * count as u64) >> 32) as usize;
         // There are more slots than marks.
         while self.slots[at] != 0 && self.list[self.slots[at] as usize - 1] != common {
-            at = (at + 1) & mask;
+            at = if at + 1 == count { 0 } else { at + 1 };
         }
         Some(at)
     }
 
-    /// Keeps only the marks that are used, and makes room for more. Returns their new numbers by the old ones.
-    pub fn keep(&mut self, used: &Uses) -> Vec<u16> {
+    /// Keeps only the marks that are used, and makes room for more; `few`: few cells have them. Returns their new numbers
+    /// by the old ones.
+    pub fn keep(&mut self, used: &Uses, few: bool) -> Vec<u16> {
         let live = used.count();
-        let room = (live + STEP.max(live / 8)).min(NUMBERS - 1);
+        // A table that was full comes to be so by and by. Where marks come and go, it is to be looked through rarely.
+        let step = match (live == self.list.len(), few) {
+            (true, _) => live.clamp(FIRST, STEP),
+            (false, true) => live.clamp(2 * FIRST, STEP),
+            (false, false) => STEP,
+        };
+        let room = (live + step.max(live / 8)).min(NUMBERS - 1);
         let mut list = Vec::with_capacity(room);
         let mut numbers = vec![0; self.list.len() + 1];
         for (n, mark) in self.list.iter().enumerate() {
@@ -94,8 +120,8 @@ impl Marks {
                 numbers[n + 1] = list.len() as u16;
             }
         }
-        (self.list, self.room, self.last) = (list, room, [0; 2]);
-        self.slots = vec![0; (room + room / 4).next_power_of_two()];
+        (self.list, self.room, self.last) = (list, room as u16, [0; 2]);
+        self.slots = vec![0; room + room / 4 + 1].into();
         for n in 0..self.list.len() {
             if let Some(at) = self.slot(self.list[n]) {
                 self.slots[at] = n as u16 + 1;
@@ -120,7 +146,7 @@ impl Default for Uses {
 }
 
 impl Uses {
-    fn add(&mut self, number: u16) {
+    pub fn add(&mut self, number: u16) {
         self.numbers[number as usize / 64] |= 1 << (number % 64);
         self.times += usize::from(number != 0);
     }
@@ -160,15 +186,13 @@ impl<const N: usize> Default for Packed<N> {
 impl<const N: usize> Packed<N> {
     #[inline]
     pub fn cell(&self, marks: &Marks, n: usize) -> Cell {
-        let write = marks.mark(self.write[n]).with_value(self.value[n]);
-        Cell { write, read: marks.mark(self.read[n]) }
+        marks.cell(self.write[n], self.read[n], self.value[n])
     }
 
     /// False, with nothing done, if there is no room in the table.
     #[inline]
     pub fn put(&mut self, marks: &mut Marks, n: usize, cell: Cell) -> bool {
-        let Some(write) = marks.pack(cell.write.with_value(0), 0) else { return false };
-        let Some(read) = marks.pack(cell.read, 1) else { return false };
+        let Some((write, read)) = marks.pack_both(cell) else { return false };
         (self.write[n], self.read[n], self.value[n]) = (write, read, cell.write.value());
         true
     }
@@ -215,9 +239,10 @@ impl<const N: usize> Packed<N> {
 }
 
 impl Packed<32> {
-    /// The same with a cell for each byte.
-    pub fn divided(&self) -> Packed<128> {
-        let bytes = |words: &[u16; 32]| std::array::from_fn(|n| words[n / 4]);
+    /// The same with a cell for each byte, where the cells are those of a part of each word.
+    pub fn divided(&self, part: Part) -> Packed<128> {
+        let of = |word: u16, n: usize| if part >> (n % 4) & 1 != 0 { word } else { 0 };
+        let bytes = |words: &[u16; 32]| std::array::from_fn(|n| of(words[n / 4], n));
         Packed { write: bytes(&self.write), read: bytes(&self.read), value: bytes(&self.value) }
     }
 }
@@ -226,6 +251,7 @@ impl Packed<32> {
 mod tests {
     use margay_ir::Scope;
 
+    use super::super::few::WHOLE;
     use super::super::order::Thread;
     use super::super::shadow::Kind;
     use super::*;
@@ -245,28 +271,43 @@ mod tests {
             },
         };
         assert!(!line.put(&mut marks, 0, cell(0)), "a new table has no room");
-        marks.keep(&Uses::default());
-        assert!((0..32).all(|n| line.put(&mut marks, n, cell(n))));
+        for n in 0..32 {
+            if !line.put(&mut marks, n, cell(n)) {
+                let mut used = Uses::default();
+                line.note(&mut used);
+                let numbers = marks.keep(&used, false);
+                line.renumber(&numbers);
+                assert!(line.put(&mut marks, n, cell(n)));
+            }
+        }
         assert!((0..32).all(|n| line.cell(&marks, n) == cell(n)));
         assert_eq!(marks.list.len(), 9, "lanes and values are none of the table's");
-        let bytes = line.divided();
+        let bytes = line.divided(WHOLE);
         assert!((0..128).all(|n| bytes.cell(&marks, n) == cell(n / 4)));
+        let bytes = line.divided(0b0110);
+        let of = |n: usize| if [1, 2].contains(&(n % 4)) { cell(n / 4) } else { Cell::default() };
+        assert!((0..128).all(|n| bytes.cell(&marks, n) == of(n)));
     }
 
     #[test]
     fn marks_that_nothing_has_are_forgotten() {
         let (mut marks, mut line) = (Marks::default(), Packed::<32>::default());
-        marks.keep(&Uses::default());
+        marks.keep(&Uses::default(), false);
         let cell = |block| Cell { write: mark(block, 5, Kind::Write), read: Mark::default() };
         let full = (0..).find(|&block| !line.put(&mut marks, 0, cell(block)));
-        assert_eq!(full, Some(STEP as u32));
-        assert!(line.put(&mut marks, 1, cell(40)));
+        assert_eq!(full, Some(FIRST as u32));
+        assert!(line.put(&mut marks, 1, cell(2)));
         let mut used = Uses::default();
         line.note(&mut used);
         assert_eq!(used.count(), 2);
-        let numbers = marks.keep(&used);
+        let numbers = marks.keep(&used, false);
         line.renumber(&numbers);
-        assert_eq!((line.cell(&marks, 0), line.cell(&marks, 1)), (cell(STEP as u32 - 1), cell(40)));
-        assert!(line.put(&mut marks, 2, cell(STEP as u32)));
+        assert_eq!((line.cell(&marks, 0), line.cell(&marks, 1)), (cell(FIRST as u32 - 1), cell(2)));
+        assert!(line.put(&mut marks, 2, cell(FIRST as u32)));
+        assert_eq!(
+            usize::from(marks.room),
+            2 + STEP,
+            "marks that come and go are looked for rarely"
+        );
     }
 }

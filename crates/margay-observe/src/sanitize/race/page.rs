@@ -1,158 +1,106 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cells of a page, line by line, in as little memory as what was done to the line allows.
 //!
+//! - The first few words of a line, or parts of words, are in a list of the page ([`super::few`]): 8 bytes each.
 //! - A line of 128 bytes that whole warps access, lane after lane, has one cell ([`Row`]), and one of its words, which may
 //!   be accessed by itself, has another.
-//! - Else there is a cell for each word, and once less than a word is accessed, for each byte: 6 bytes each, with the
-//!   page's table of marks ([`super::packed`]), as what the lanes of a warp do at once differs little.
+//! - Else there is a cell for each word (or for a part of each, where that is all that is accessed), and once that is not
+//!   enough, for each byte: 6 bytes each, with the page's table of marks ([`super::packed`]), as what the lanes of a warp
+//!   do at once differs little.
 //! - Where too many different marks meet in a page, cells of bytes go by names of the whole launch ([`super::far`]).
-//!   Where those are too many, too, and for words, cells are kept as they are: 32 bytes each. Words do so first.
+//!   Where those are too many, too, and for words, cells are kept as they are ([`super::plain`]): 28 bytes each. Words do
+//!   so first.
+//!
+//! Shared memory, of which a block uses most, has no list: a first word makes a row.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::far::Far;
+use super::few::{Few, Left, Part, Place, WHOLE};
 use super::ledger::Ledger;
 use super::packed::{FAR_MARKS, FAR_MARKS_APART, MOST_MARKS, Marks, Packed, Uses};
-use super::shadow::{Cell, Mark, PAGE};
+use super::plain::Plain;
+use super::row::Row;
+use super::shadow::{Cell, PAGE};
 
 /// Bytes of a line.
 pub const LINE: u64 = 128;
-const WORDS: usize = (LINE / 4) as usize;
-
-/// A line that lanes of a warp access, each the same words as those of others before. Marks name lane 0 and stand for the
-/// lane of each word.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    pub marks: Cell,
-    /// The lanes whose words have these marks; others have none.
-    pub wrote: u32,
-    pub read: u32,
-    /// The lane of the first word, and how many words each has: a power of two.
-    pub first: u8,
-    pub shift: u8,
-    /// What each lane wrote, as [`Mark::value`].
-    pub values: [u16; WORDS],
-    /// The word that is accessed by itself, if there is one, and its cell. Each lane has one word then, and this one's
-    /// counts for nothing above.
-    odd: u8,
-    pub own: Cell,
-}
-
-/// No word.
-const NONE: u8 = u8::MAX;
-
-impl Row {
-    /// Whether nobody has accessed it.
-    fn is_empty(&self) -> bool {
-        self.is_without_lanes() && self.odd == NONE
-    }
-
-    fn is_without_lanes(&self) -> bool {
-        self.marks.write.is_empty() && self.marks.read.is_empty()
-    }
-
-    /// The lane whose word is kept by itself, as a mask.
-    #[inline]
-    pub fn odd_lane(&self) -> u32 {
-        if self.odd == NONE { 0 } else { 1 << self.odd }
-    }
-
-    /// The cell of a word, to be kept by itself; `None` if another is, or lanes have more than a word.
-    fn own(&mut self, word: usize) -> Option<&mut Cell> {
-        if self.odd == NONE && self.shift == 0 {
-            self.own = self.cell(word);
-            self.odd = word as u8;
-            let others = !(1u32 << word);
-            (self.wrote, self.read) = (self.wrote & others, self.read & others);
-            let keep = |mark: &mut Mark, lanes: u32| {
-                if lanes == 0 {
-                    *mark = Mark::default();
-                }
-            };
-            keep(&mut self.marks.write, self.wrote);
-            keep(&mut self.marks.read, self.read);
-        }
-        (usize::from(self.odd) == word).then_some(&mut self.own)
-    }
-
-    /// Lanes that have words here.
-    pub fn lanes(&self) -> u32 {
-        let lanes = WORDS as u32 >> self.shift;
-        (u32::MAX >> (32 - lanes)) << self.first
-    }
-
-    fn lane(&self, word: usize) -> u8 {
-        self.first + (word >> self.shift) as u8
-    }
-
-    fn cell(&self, word: usize) -> Cell {
-        if usize::from(self.odd) == word {
-            return self.own;
-        }
-        let lane = self.lane(word);
-        let of = |mark: Mark, lanes: u32| match lanes >> lane & 1 != 0 {
-            true => mark.of_lane(lane),
-            false => Mark::default(),
-        };
-        let (write, read) = (of(self.marks.write, self.wrote), of(self.marks.read, self.read));
-        let write = match write.is_empty() {
-            true => write,
-            false => write.with_value(self.values[lane as usize]),
-        };
-        Cell { write, read }
-    }
-}
-
-impl Default for Row {
-    fn default() -> Row {
-        let (marks, own) = (Cell::default(), Cell::default());
-        let values = [0; WORDS];
-        Row { marks, wrote: 0, read: 0, first: 0, shift: 0, values, odd: NONE, own }
-    }
-}
+pub(super) const WORDS: usize = (LINE / 4) as usize;
+pub(super) const BYTES: usize = LINE as usize;
 
 /// How the cells of a line are kept.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Line {
-    /// In `Page::rows`, or nobody has accessed it.
-    Row,
-    Words(Box<Packed<WORDS>>),
+    /// In `Page::few`, or nobody has accessed it.
+    #[default]
+    Few,
+    /// At this place of `Page::rows`.
+    Row(u16),
+    /// Of this part of each word; nobody has accessed the others.
+    Words(Box<Packed<WORDS>>, Part),
     Bytes(Box<Packed<BYTES>>),
     FarBytes(Box<Far>),
-    PlainWords(Box<[Cell; WORDS]>),
-    PlainBytes(Box<[Cell; BYTES]>),
+    PlainWords(Box<Plain<WORDS>>, Part),
+    PlainBytes(Box<Plain<BYTES>>),
 }
-
-pub(super) const BYTES: usize = LINE as usize;
 
 /// What a page takes if its words are accessed in ever other ways.
 pub const USUAL_BYTES: u64 =
-    PAGE / 4 * size_of::<Cell>() as u64 + PAGE / LINE * size_of::<Line>() as u64;
+    PAGE / LINE * (size_of::<Plain<WORDS>>() as u64 + size_of::<Line>() as u64);
 
 /// See the module's header.
 #[derive(Debug)]
 pub struct Page {
-    lines: Vec<Line>,
-    /// Of every line, once one is accessed as a row.
+    /// None before one is kept in another way than in the list.
+    lines: Box<[Line]>,
     rows: Vec<Row>,
+    few: Few,
     marks: Marks,
     /// Words are kept as they are: they have met too many different marks, or that was asked for.
     plain_words: bool,
     starts_plain: bool,
     /// Bytes are kept by the names of the launch's ledger.
     far: bool,
+    /// Lines that had too many words for the list; and whether the next are not to begin there.
+    filled: u8,
+    fills: bool,
     bytes: u64,
     /// Of the launch; none of shared memory.
     ledger: Option<Arc<Ledger>>,
 }
 
+/// The words that bytes of a line are in, and which part of each they are; 0 if that is not the same of all.
+#[inline]
+fn parts(within: usize, bytes: usize) -> (Range<usize>, Part) {
+    let words = within / 4..(within + bytes).div_ceil(4);
+    let part = match words.len() {
+        _ if within.is_multiple_of(4) && bytes.is_multiple_of(4) => WHOLE,
+        1 => ((1 << bytes) - 1) << (within % 4),
+        _ => 0,
+    };
+    (words, part)
+}
+
 impl Page {
-    /// `plain_words`: cells of words are kept as they are, which is faster.
+    /// `plain_words`: cells of words are kept as they are from the first, which is faster.
     pub fn new(bytes: u64, plain_words: bool) -> Page {
-        let lines = (0..bytes.div_ceil(LINE)).map(|_| Line::Row).collect();
-        let (rows, marks, starts_plain) = (Vec::new(), Marks::default(), plain_words);
-        let (far, ledger) = (false, None);
-        Page { lines, rows, marks, plain_words, starts_plain, far, bytes, ledger }
+        let (lines, rows, few, marks) = Default::default();
+        let (far, filled, fills, ledger) = (false, 0, false, None);
+        let starts_plain = plain_words;
+        Page {
+            lines,
+            rows,
+            few,
+            marks,
+            plain_words,
+            starts_plain,
+            far,
+            filled,
+            fills,
+            bytes,
+            ledger,
+        }
     }
 
     /// The page is one of this launch's.
@@ -167,27 +115,36 @@ impl Page {
 
     /// Forgets all accesses.
     pub fn forget(&mut self) {
-        for line in &mut self.lines {
+        for line in self.lines.iter_mut() {
             match line {
-                Line::Row => {}
-                Line::Words(_)
+                Line::Few => {}
+                Line::Row(_)
+                | Line::Words(..)
                 | Line::Bytes(_)
                 | Line::FarBytes(_)
-                | Line::PlainWords(_)
+                | Line::PlainWords(..)
                 | Line::PlainBytes(_) => {
-                    *line = Line::Row;
+                    *line = Line::Few;
                 }
             }
         }
-        for row in self.rows.iter_mut().filter(|row| !row.is_empty()) {
-            *row = Row::default();
-        }
+        self.rows.clear();
+        self.few.clear();
         self.marks.clear();
-        (self.far, self.ledger) = (false, None);
+        (self.far, self.filled, self.fills, self.ledger) = (false, 0, false, None);
         self.plain_words = self.starts_plain;
     }
 
-    /// The line from `at` on, if it is accessed as a row; one that nobody has accessed becomes a row of this form.
+    /// A line, to be kept in another way.
+    fn line(&mut self, line: usize) -> &mut Line {
+        if self.lines.is_empty() {
+            self.lines = (0..self.bytes.div_ceil(LINE)).map(|_| Line::Few).collect();
+        }
+        &mut self.lines[line]
+    }
+
+    /// The line from `at` on, if it is accessed as a row; one of which at most a word was accessed becomes a row of this
+    /// form.
     #[inline]
     pub fn row(&mut self, at: u64, first: u8, shift: u8) -> Option<&mut Row> {
         // Words beyond the end are nobody's.
@@ -195,24 +152,45 @@ impl Page {
             return None;
         }
         let line = (at / LINE) as usize;
-        let Line::Row = self.lines.get(line)? else { return None };
-        if self.rows.is_empty() {
-            self.rows = vec![Row::default(); self.lines.len()];
-        }
-        let row = &mut self.rows[line];
+        let n = match self.lines.get(line) {
+            Some(Line::Row(n)) => usize::from(*n),
+            Some(Line::Few) | None => self.begin_row(line, (first, shift) == (0, 0))?,
+            Some(_) => return None,
+        };
+        let row = self.rows.get_mut(n)?;
         if row.is_empty() {
             (row.first, row.shift) = (first, shift);
         }
         ((row.first, row.shift) == (first, shift)).then_some(row)
     }
 
-    /// The cell of a word of a line that is or may be a row, if it may be the one that is kept by itself.
+    /// A row for what was accessed of a line, if that was one word at most; `of_words`: or else nothing.
+    fn begin_row(&mut self, line: usize, of_words: bool) -> Option<usize> {
+        let word = match self.few.only(line) {
+            Ok(None) => None,
+            Ok(Some(place)) if of_words && place.part() == WHOLE => {
+                let taken = self.few.take(&self.marks, line);
+                taken.first().map(|&(place, cell)| (place.word(), cell))
+            }
+            Ok(Some(_)) | Err(()) => return None,
+        };
+        let n = self.rows.len();
+        if n == self.rows.capacity() {
+            self.rows.reserve_exact(n.max(1));
+        }
+        self.rows.push(Row::of_word(line, word));
+        *self.line(line) = Line::Row(n as u16);
+        Some(n)
+    }
+
+    /// The cell of a word of a line that is a row, or may be one, if it may be the one that is kept by itself.
     #[inline]
     fn own(&mut self, line: usize, word: usize) -> Option<&mut Cell> {
-        if self.rows.is_empty() {
-            self.rows = vec![Row::default(); self.lines.len()];
-        }
-        let row = self.rows.get_mut(line)?;
+        let n = match self.lines.get(line) {
+            Some(Line::Row(n)) => usize::from(*n),
+            Some(_) | None => self.begin_row(line, true)?,
+        };
+        let row = self.rows.get_mut(n)?;
         if row.is_empty() {
             (row.first, row.shift) = (0, 0);
         }
@@ -227,35 +205,45 @@ impl Page {
         while at < end {
             let (line, within) = ((at / LINE) as usize, (at % LINE) as usize);
             let here = (end - at).min(LINE - at % LINE) as usize;
-            at += here as u64;
-            let whole = within.is_multiple_of(4) && here.is_multiple_of(4);
-            let (words, bytes) = (within / 4..(within + here) / 4, within..within + here);
+            let (words, part) = parts(within, here);
+            let bytes = within..within + here;
             match self.lines.get_mut(line) {
-                Some(Line::PlainWords(cells)) if whole => {
-                    cells[words].iter_mut().for_each(&mut each);
+                Some(Line::PlainWords(cells, own)) if *own == part => {
+                    cells.visit(words, &mut each);
+                    at += here as u64;
                     continue;
                 }
                 Some(Line::PlainBytes(cells)) => {
-                    cells[bytes].iter_mut().for_each(&mut each);
+                    cells.visit(bytes, &mut each);
+                    at += here as u64;
                     continue;
                 }
-                Some(Line::Words(_)) if whole => {}
+                Some(Line::Words(_, own)) if *own == part => {}
                 Some(Line::Bytes(_) | Line::FarBytes(_)) => {}
-                Some(Line::Row) if whole && words.len() == 1 => {
-                    if let Some(cell) = self.own(line, words.start) {
-                        each(cell);
+                Some(Line::Few) | None if !self.starts_plain => {
+                    let done = self.visit_few(line, words.clone(), part, &mut each);
+                    if done > 0 {
+                        at += if done == words.len() { here as u64 } else { 4 * done as u64 };
                         continue;
                     }
-                    self.divide(line, whole);
+                    self.divide(line, part);
                 }
-                Some(_) => self.divide(line, whole),
-                None => return,
+                Some(Line::Row(_) | Line::Few) | None if part == WHOLE && words.len() == 1 => {
+                    if let Some(cell) = self.own(line, words.start) {
+                        each(cell);
+                        at += here as u64;
+                        continue;
+                    }
+                    self.divide(line, part);
+                }
+                Some(_) | None => self.divide(line, part),
             }
+            at += here as u64;
             let mut from = 0;
             // Again from where a line stopped being packed.
             loop {
                 let left = match &mut self.lines[line] {
-                    Line::Words(packed) => {
+                    Line::Words(packed, _) => {
                         packed.visit(&mut self.marks, words.start + from..words.end, &mut each)
                     }
                     Line::Bytes(packed) => {
@@ -264,20 +252,22 @@ impl Page {
                     Line::FarBytes(far) => self.ledger.as_ref().and_then(|ledger| {
                         far.visit(ledger, bytes.start + from..bytes.end, &mut each)
                     }),
-                    Line::PlainWords(cells) => {
-                        cells[words.start + from..words.end].iter_mut().for_each(&mut each);
+                    Line::PlainWords(cells, _) => {
+                        cells.visit(words.start + from..words.end, &mut each);
                         None
                     }
                     Line::PlainBytes(cells) => {
-                        cells[bytes.start + from..bytes.end].iter_mut().for_each(&mut each);
+                        cells.visit(bytes.start + from..bytes.end, &mut each);
                         None
                     }
-                    Line::Row => None,
+                    Line::Few | Line::Row(_) => None,
                 };
                 let Some((n, cell)) = left else { break };
                 self.put(line, n, cell);
                 let first = match self.lines[line] {
-                    Line::Row | Line::Words(_) | Line::PlainWords(_) => words.start,
+                    Line::Few | Line::Row(_) | Line::Words(..) | Line::PlainWords(..) => {
+                        words.start
+                    }
                     Line::Bytes(_) | Line::FarBytes(_) | Line::PlainBytes(_) => bytes.start,
                 };
                 from = n + 1 - first;
@@ -285,37 +275,87 @@ impl Page {
         }
     }
 
-    /// Gives a line a cell for each word, if that is enough, or else for each byte.
-    #[cold]
-    fn divide(&mut self, line: usize, whole: bool) {
-        match std::mem::replace(&mut self.lines[line], Line::Row) {
-            Line::Row => {
-                let row = self.rows.get(line).copied().unwrap_or_default();
-                self.lines[line] = match (whole, self.plain_words) {
-                    (true, true) => Line::PlainWords(Box::new([Cell::default(); WORDS])),
-                    (true, false) => Line::Words(Box::default()),
-                    (false, _) => self.bytes(),
-                };
-                let (cells, each) = if whole { (WORDS, 1) } else { (BYTES, 4) };
-                if !row.is_empty() {
-                    for n in 0..cells {
-                        let cell = row.cell(n / each);
-                        if cell != Cell::default() {
-                            self.put(line, n, cell);
-                        }
-                    }
-                    self.rows[line] = Row::default();
+    /// Calls `each` on the cells of these words, or parts of words, in the list. Returns how many of them that were: none
+    /// if the line is to have cells in a row.
+    fn visit_few(
+        &mut self,
+        line: usize,
+        words: Range<usize>,
+        part: Part,
+        each: &mut impl FnMut(&mut Cell),
+    ) -> usize {
+        if part == 0 || self.far && part != WHOLE {
+            return 0;
+        }
+        let all = words.len();
+        for (done, word) in words.enumerate() {
+            let place = Place::new(line, word, part);
+            let Some(at) = self.few.at(place, self.fills) else {
+                self.fill();
+                return done;
+            };
+            let mut cell = self.few.cell(&self.marks, at);
+            each(&mut cell);
+            while !self.few.put(&mut self.marks, at, cell) {
+                self.make_room(line);
+                if !matches!(self.lines.get(line), Some(Line::Few) | None) {
+                    self.put_part(line, (place, cell));
+                    return done + 1;
                 }
-                self.drop_rows();
             }
-            Line::Words(words) => self.lines[line] = Line::Bytes(Box::new(words.divided())),
-            Line::PlainWords(words) => {
+        }
+        all
+    }
+
+    /// A line has too many words for the list: if that goes for many of those that are accessed, it goes for the next.
+    #[cold]
+    fn fill(&mut self) {
+        self.filled = self.filled.saturating_add(1);
+        self.fills |= usize::from(self.filled) * 3 >= self.few.lines();
+    }
+
+    /// Gives a line a cell for this part of each word, if that is enough, or else for each byte.
+    #[cold]
+    fn divide(&mut self, line: usize, part: Part) {
+        match std::mem::take(self.line(line)) {
+            Line::Few => {
+                let kept = self.few.take(&self.marks, line);
+                let alike = kept.iter().all(|(place, _)| place.part() == part);
+                *self.line(line) = if alike { self.parts(part) } else { self.bytes() };
+                kept.into_iter().for_each(|left| self.put_part(line, left));
+            }
+            Line::Row(n) => {
+                let row = self.take_row(n);
+                let part = if part == WHOLE { WHOLE } else { 0 };
+                *self.line(line) = self.parts(part);
+                for word in 0..WORDS {
+                    let cell = row.cell(word);
+                    if cell != Cell::default() {
+                        self.put_part(line, (Place::new(line, word, WHOLE), cell));
+                    }
+                }
+            }
+            Line::Words(words, own) => {
+                self.lines[line] = Line::Bytes(Box::new(words.divided(own)));
+            }
+            Line::PlainWords(words, own) => {
                 self.lines[line] = self.bytes();
-                (0..BYTES).for_each(|n| self.put(line, n, words[n / 4]));
+                for word in 0..WORDS {
+                    self.put_part(line, (Place::new(line, word, own), words.cell(word)));
+                }
             }
             bytes @ (Line::Bytes(_) | Line::FarBytes(_) | Line::PlainBytes(_)) => {
                 self.lines[line] = bytes;
             }
+        }
+    }
+
+    /// A line with a cell for this part of each word, or for each byte if that is 0, that nobody has accessed.
+    fn parts(&self, part: Part) -> Line {
+        match (part, self.plain_words) {
+            (0, _) => self.bytes(),
+            (_, true) => Line::PlainWords(Box::default(), part),
+            (_, false) => Line::Words(Box::default(), part),
         }
     }
 
@@ -328,29 +368,42 @@ impl Page {
         }
     }
 
-    /// Rows that nothing is kept in any more take no memory. Of shared memory they come again with the next block.
-    fn drop_rows(&mut self) {
-        let of_global = self.bytes == PAGE;
-        if of_global && self.rows.iter().all(Row::is_empty) {
+    /// A row, which is none any more. The memory of the last goes, but for shared memory: there they come again with the
+    /// next block.
+    fn take_row(&mut self, n: u16) -> Row {
+        let row = self.rows.swap_remove(usize::from(n));
+        if let Some(moved) = self.rows.get(usize::from(n)) {
+            self.lines[usize::from(moved.line)] = Line::Row(n);
+        }
+        if self.rows.is_empty() && !self.starts_plain {
             self.rows = Vec::new();
+        }
+        row
+    }
+
+    /// Puts the cell of a word, or of a part of one, where the line, which is not in the list, has it.
+    fn put_part(&mut self, line: usize, (place, cell): Left) {
+        match self.lines[line] {
+            Line::Words(..) | Line::PlainWords(..) => self.put(line, place.word(), cell),
+            _ => place.bytes().for_each(|byte| self.put(line, byte, cell)),
         }
     }
 
     fn put(&mut self, line: usize, n: usize, cell: Cell) {
         loop {
             let done = match &mut self.lines[line] {
-                Line::Row => true,
-                Line::Words(words) => words.put(&mut self.marks, n, cell),
+                Line::Few | Line::Row(_) => true,
+                Line::Words(words, _) => words.put(&mut self.marks, n, cell),
                 Line::Bytes(bytes) => bytes.put(&mut self.marks, n, cell),
                 Line::FarBytes(far) => {
                     self.ledger.as_ref().is_none_or(|ledger| far.put(ledger, n, cell))
                 }
-                Line::PlainWords(words) => {
-                    words[n] = cell;
+                Line::PlainWords(words, _) => {
+                    words.put(n, cell);
                     true
                 }
                 Line::PlainBytes(bytes) => {
-                    bytes[n] = cell;
+                    bytes.put(n, cell);
                     true
                 }
             };
@@ -364,17 +417,22 @@ impl Page {
     /// Forgets marks that no cell has any more, and keeps cells plain where too many are left.
     #[cold]
     fn make_room(&mut self, line: usize) {
-        if let (Line::FarBytes(far), Some(ledger)) = (&self.lines[line], &self.ledger) {
+        if let (Some(Line::FarBytes(far)), Some(ledger)) = (self.lines.get(line), &self.ledger) {
             self.lines[line] = Line::PlainBytes(far.leave(ledger));
             return;
         }
         let used = loop {
             let mut used = Uses::default();
-            for line in &self.lines {
+            self.few.note(&mut used);
+            for line in self.lines.iter() {
                 match line {
-                    Line::Words(words) => words.note(&mut used),
+                    Line::Words(words, _) => words.note(&mut used),
                     Line::Bytes(bytes) => bytes.note(&mut used),
-                    Line::Row | Line::FarBytes(_) | Line::PlainWords(_) | Line::PlainBytes(_) => {}
+                    Line::Few
+                    | Line::Row(_)
+                    | Line::FarBytes(_)
+                    | Line::PlainWords(..)
+                    | Line::PlainBytes(_) => {}
                 }
             }
             let count = used.count();
@@ -386,25 +444,31 @@ impl Page {
                 break used;
             }
         };
-        let packed = |line: &Line| matches!(line, Line::Words(_) | Line::Bytes(_));
-        if !self.lines.iter().any(packed) {
+        let packed = |line: &Line| matches!(line, Line::Words(..) | Line::Bytes(_));
+        let none = !self.lines.iter().any(packed);
+        if none && self.few.is_empty() {
             return self.marks.clear();
         }
-        let numbers = self.marks.keep(&used);
-        for line in &mut self.lines {
+        let numbers = self.marks.keep(&used, none);
+        self.few.renumber(&numbers);
+        for line in self.lines.iter_mut() {
             match line {
-                Line::Words(words) => words.renumber(&numbers),
+                Line::Words(words, _) => words.renumber(&numbers),
                 Line::Bytes(bytes) => bytes.renumber(&numbers),
-                Line::Row | Line::FarBytes(_) | Line::PlainWords(_) | Line::PlainBytes(_) => {}
+                Line::Few
+                | Line::Row(_)
+                | Line::FarBytes(_)
+                | Line::PlainWords(..)
+                | Line::PlainBytes(_) => {}
             }
         }
     }
 
     /// Keeps bytes by the launch's ledger from now on. False if there are none that are not, or it has no room.
     fn go_far(&mut self) -> bool {
-        let Some(ledger) = &self.ledger else { return false };
-        let (marks, mut done) = (&self.marks, false);
-        for own in &mut self.lines {
+        let Some(ledger) = self.ledger.clone() else { return false };
+        let (ledger, marks, mut done) = (&*ledger, &self.marks, false);
+        for own in self.lines.iter_mut() {
             if let Line::Bytes(bytes) = own {
                 let cells = std::array::from_fn(|n| bytes.cell(marks, n));
                 let Some(far) = Far::new(ledger, &cells) else { break };
@@ -412,23 +476,45 @@ impl Page {
                 done = true;
             }
         }
+        for line in self.few.lines_of_parts() {
+            let mut cells = [Cell::default(); BYTES];
+            for (place, cell) in self.few.left(&self.marks, line) {
+                place.bytes().for_each(|byte| cells[byte] = cell);
+            }
+            let Some(far) = Far::new(ledger, &cells) else { break };
+            self.few.take(&self.marks, line);
+            *self.line(line) = Line::FarBytes(far);
+            done = true;
+        }
         self.far |= done;
         done
     }
 
-    /// Keeps words plain from now on; if there are none that are packed, then this line. False if it is, too.
+    /// Keeps words plain from now on; if there are none that are packed, then those of the list, or else this line. False
+    /// if it is, too.
     fn unpack(&mut self, line: usize) -> bool {
         let (marks, mut done) = (&self.marks, false);
-        for own in &mut self.lines {
-            if let Line::Words(words) = own {
-                let cells = std::array::from_fn(|n| words.cell(marks, n));
-                *own = Line::PlainWords(Box::new(cells));
+        for own in self.lines.iter_mut() {
+            if let Line::Words(words, part) = own {
+                *own = Line::PlainWords(Plain::of(|n| words.cell(marks, n)), *part);
                 (self.plain_words, done) = (true, true);
             }
         }
+        if !done && !self.few.is_empty() {
+            (self.plain_words, self.fills, done) = (true, true, true);
+            while let Some(first) = self.few.first() {
+                let (line, part) = (first.line(), first.part());
+                let kept = self.few.take(&self.marks, line);
+                *self.line(line) = match kept.iter().all(|(place, _)| place.part() == part) {
+                    true => Line::PlainWords(Box::default(), part),
+                    false => Line::PlainBytes(Box::default()),
+                };
+                kept.into_iter().for_each(|left| self.put_part(line, left));
+            }
+        }
+        let marks = &self.marks;
         if !done && let Line::Bytes(bytes) = &self.lines[line] {
-            let cells = std::array::from_fn(|n| bytes.cell(marks, n));
-            self.lines[line] = Line::PlainBytes(Box::new(cells));
+            self.lines[line] = Line::PlainBytes(Plain::of(|n| bytes.cell(marks, n)));
             done = true;
         }
         done
@@ -438,7 +524,7 @@ impl Page {
 #[cfg(test)]
 mod tests {
     use super::super::order::Thread;
-    use super::super::shadow::Kind;
+    use super::super::shadow::{Kind, Mark};
     use super::*;
 
     /// Any access of any thread.
@@ -453,18 +539,23 @@ mod tests {
     #[test]
     fn a_page_is_its_bytes() {
         let listed = || Some(Arc::default());
-        for (kinds, plain, ledger) in [
-            (8, true, listed()),
-            (8, false, listed()),
-            (100, false, listed()),
+        let direct = |blocks| Some(Arc::new(Ledger::new(blocks, 4)));
+        for (kinds, plain, ledger, apart) in [
+            (8, true, listed(), 4),
+            (8, false, listed(), 4),
+            (100, false, listed(), 4),
             // Too many for a page of bytes.
-            (300, false, listed()),
+            (300, false, listed(), 4),
             // Some threads have direct names, or all.
-            (300, false, Some(Arc::new(Ledger::new(1 << 24, 4)))),
-            (300, false, Some(Arc::new(Ledger::new(1 << 25, 4)))),
+            (300, false, direct(1 << 24), 4),
+            (300, false, direct(1 << 25), 4),
             // For the ledger, too.
-            (1 << 20, false, listed()),
-            (1 << 20, false, None),
+            (1 << 20, false, listed(), 4),
+            (1 << 20, false, None, 4),
+            // Few words of a line, and these in part at last.
+            (8, false, listed(), 16),
+            (300, false, listed(), 32),
+            (1 << 20, false, listed(), 128),
         ] {
             let mut page = Page::new(PAGE, plain);
             if let Some(ledger) = &ledger {
@@ -481,6 +572,7 @@ mod tests {
                 let sizes: &[u64] = if words { &[4, 8, 16] } else { &[1, 1, 1, 1, 2, 4] };
                 let size = sizes[next(sizes.len() as u64) as usize];
                 let at = next(PAGE / size) * size;
+                let at = at / apart * apart + if size < 4 { at % 4 } else { 0 };
                 let (new, writes) = (mark(next(kinds)), next(2) == 0);
                 let new = if writes { new.with_value(next(1 << 16) as u16) } else { new };
                 let change = |cell: &mut Cell| match writes {
@@ -494,7 +586,7 @@ mod tests {
                 });
                 let own = &mut bytes[at as usize..(at + size) as usize];
                 let step = own.len() / seen.len();
-                assert!(step == 1 || step == 4, "cells of {step} bytes");
+                assert!(step == 1 || step == 4 || own.len() == step, "cells of {step} bytes");
                 for (n, cell) in own.iter_mut().enumerate() {
                     assert_eq!(*cell, seen[n / step]);
                     change(cell);
@@ -503,9 +595,73 @@ mod tests {
             let count = |of: fn(&Line) -> bool| page.lines.iter().filter(|line| of(line)).count();
             let far = count(|line| matches!(line, Line::FarBytes(_)));
             let unpacked = count(|line| matches!(line, Line::PlainBytes(_)));
-            assert_eq!(unpacked > 0, kinds == 1 << 20, "{kinds} kinds, {unpacked} unpacked");
-            assert_eq!(far > 0, kinds == 300, "{kinds} kinds, {far} far");
+            if apart == 4 {
+                assert_eq!(unpacked > 0, kinds == 1 << 20, "{kinds} kinds, {unpacked} unpacked");
+                assert_eq!(far > 0, kinds == 300, "{kinds} kinds, {far} far");
+            }
         }
+    }
+
+    /// The list has what is apart, and nothing of a line that has cells in a row.
+    #[test]
+    fn few_words_of_a_line_are_listed() {
+        let cell = |n: u64| Cell { write: mark(n).with_value(n as u16), read: Mark::default() };
+        for (words, part, few) in
+            [(4, 0, true), (7, 0, true), (8, 0, false), (16, 3, true), (17, 1, false)]
+        {
+            let mut page = Page::new(PAGE, false);
+            let (size, within) = if part == 0 { (4, 0) } else { (1, part) };
+            let at = |n: u64| n / words * LINE + n % words * (32 / words) * 4 + within;
+            (0..32 * words).for_each(|n| page.cells(at(n), size, |c| *c = cell(n)));
+            assert_eq!(page.few.lines(), if few { 32 } else { 0 }, "{words}");
+            let kept = |line: &Line| matches!(line, Line::Words(_, own) if *own == 1 << within || *own == WHOLE);
+            assert_eq!(
+                page.lines.iter().filter(|line| kept(line)).count(),
+                if few { 0 } else { 32 }
+            );
+            for n in 0..32 * words {
+                page.cells(at(n), size, |c| assert_eq!(*c, cell(n)));
+            }
+            // The rest of the words is nobody's.
+            let mut seen = Vec::new();
+            page.cells(0, 4, |c| seen.push(*c));
+            let first =
+                |n: usize| if size == 4 || n as u64 == within { cell(0) } else { Cell::default() };
+            assert!((0..seen.len()).all(|n| seen[n] == first(n)), "{seen:?}");
+        }
+        // A page that fills has no list for its next lines.
+        let mut page = Page::new(PAGE, false);
+        (0..WORDS as u64).for_each(|n| page.cells(n * 4, 4, |c| *c = cell(n)));
+        assert!(page.fills);
+        (0..2).for_each(|n| page.cells(LINE + n * 4, 4, |c| *c = cell(n)));
+        assert!(page.few.is_empty() && matches!(page.lines[1], Line::Words(_, WHOLE)));
+        page.forget();
+        assert!(!page.fills);
+    }
+
+    /// A word that is accessed before its row is kept by itself there.
+    #[test]
+    fn a_word_of_the_list_becomes_one_of_a_row() {
+        let mut page = Page::new(PAGE, false);
+        let cell = Cell { write: mark(5).with_value(7), read: mark(6) };
+        for line in 0..3 {
+            page.cells(line * LINE + 8, 4, |c| *c = cell);
+        }
+        page.cells(LINE + 12, 4, |c| *c = cell);
+        assert!(page.row(LINE, 0, 0).is_none(), "two words are too many");
+        assert!(page.row(0, 16, 1).is_none(), "lanes have one word each beside it");
+        for line in [0, 2] {
+            let row = page.row(line * LINE, 0, 0).unwrap();
+            assert_eq!((row.odd_lane(), row.own), (1 << 2, cell));
+            row.wrote = u32::MAX;
+            row.marks.write = mark(3).of_lane(0);
+        }
+        assert_eq!(page.few.lines(), 1);
+        // The first goes, and the other is found all the same.
+        page.cells(0, 8, |_| {});
+        let row = page.row(2 * LINE, 0, 0).unwrap();
+        assert_eq!((row.odd_lane(), row.own), (1 << 2, cell));
+        page.cells(8, 4, |c| assert_eq!(*c, cell));
     }
 
     #[test]

@@ -75,6 +75,18 @@ impl Mark {
         Mark { block: thread.block, stamp, pc, bits }
     }
 
+    /// What is left of a mark beside block, stamp and address.
+    #[inline]
+    pub fn bits(self) -> u32 {
+        self.bits
+    }
+
+    /// A mark of what [`Mark::bits`] gave.
+    #[inline]
+    pub fn from_bits(block: u32, stamp: Tick, pc: u32, bits: u32) -> Mark {
+        Mark { block, stamp, pc, bits }
+    }
+
     /// A number that tells most marks from each other.
     pub fn hash(self) -> u32 {
         let low = u64::from(self.block) << 32 | u64::from(self.stamp);

@@ -8,9 +8,10 @@ use margay_ir::Space;
 
 use super::look::{self, Then};
 use super::order::{Thread, Tick};
-use super::page::{LINE, Page, Row};
+use super::page::{LINE, Page};
 use super::quick::{Quick, Way};
 use super::round::{Place, Round, Steps};
+use super::row::Row;
 use super::shadow::{Cell, Kind, Mark, PAGE, Width};
 use super::state::State;
 use super::table::Effect;
