@@ -94,7 +94,7 @@ impl Gen<'_> {
         ] {
             t.line(format!("%{name} = alloca {ty}"));
         }
-        if self.vector_bits == 256 {
+        if self.lone_lanes {
             t.line("%trash = alloca i64");
         }
         t.line(format!("%fuelp = getelementptr inbounds i8, ptr %io, i64 {}", io!(fuel)));

@@ -27,7 +27,7 @@ impl Gen<'_> {
         let offset = self.splat("i64", &a.offset.to_string());
         let mut at = self.ins(format!("add <32 x i64> {name}, {offset}"));
         let base = self.splat("i64", &lo);
-        let joined = self.vector_bits == 256 && short;
+        let joined = self.lone_lanes && short;
         if joined && !self.all() {
             let lanes = self.lanes();
             at = self.ins(format!("select <32 x i1> {lanes}, <32 x i64> {at}, <32 x i64> {base}"));
@@ -167,7 +167,7 @@ impl Gen<'_> {
         let room = self.ins(format!("sub i32 {to}, {from}"));
         let low = self.splat("i32", &from);
         let mut index = addr.index.clone();
-        let joined = self.vector_bits == 256;
+        let joined = self.lone_lanes;
         if joined && !self.all() {
             let lanes = self.lanes();
             index =

@@ -611,7 +611,7 @@ impl Gen<'_> {
         lim: &str,
     ) -> Option<String> {
         let native = a.size >= 4 && form.pat[1] == a.bytes() as i64;
-        if self.all() || self.vector_bits == 512 || a.write || native || form.is_uniform() {
+        if self.all() || !self.lone_lanes || a.write || native || form.is_uniform() {
             return None;
         }
         let first = self.ins(format!("sub i64 {at}, {lo}"));
@@ -768,7 +768,7 @@ impl Gen<'_> {
         self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
         let bytes = a.bytes();
         let lim = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {})", bytes - 1));
-        let joined = self.vector_bits == 256;
+        let joined = self.lone_lanes;
         if joined && !self.all() {
             let lanes = self.lanes();
             at = self.ins(format!(
@@ -889,7 +889,7 @@ impl Gen<'_> {
             }
         }
         if let Place::Lin { form, whole, .. } = place
-            && self.vector_bits == 256
+            && self.lone_lanes
             && form.q.is_none()
             && (self.all() || whole.is_some())
         {
@@ -970,7 +970,7 @@ impl Gen<'_> {
             Place::Index { everywhere: true, .. } | Place::Each { everywhere: true, .. } => {
                 return (self.pointers(a, element, place), all);
             }
-            Place::Each { at, good: Some(good), .. } if self.vector_bits == 256 && !self.all() => {
+            Place::Each { at, good: Some(good), .. } if self.lone_lanes && !self.all() => {
                 let good = self.splat("i64", good);
                 let at = self
                     .ins(format!("select <32 x i1> {lanes}, <32 x i64> {at}, <32 x i64> {good}"));
@@ -1135,7 +1135,7 @@ impl Gen<'_> {
             }
         }
         if let Place::Lin { form, .. } = place
-            && self.vector_bits == 256
+            && self.lone_lanes
             && form.q.is_none()
             && self.all()
         {

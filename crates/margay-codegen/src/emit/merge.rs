@@ -22,6 +22,12 @@ pub(super) fn has_fast_gathers(cpu: &str) -> bool {
     !without.iter().any(|name| cpu.starts_with(name))
 }
 
+/// Whether a processor with mask registers takes longer for a gather or a scatter than for its lanes one by one, as the
+/// bench on a Zen 4 shows.
+pub(super) fn has_slow_masked_gathers(cpu: &str) -> bool {
+    cpu.starts_with("znver4")
+}
+
 /// Elements that one load a lane brings.
 const MOST: usize = 4;
 
@@ -41,7 +47,7 @@ impl Gen<'_> {
         let (Some(&Value::Reg(r)), Val::Vec { addr, .. }) = (inst.srcs.first(), address) else {
             return None;
         };
-        if self.vector_bits != 256
+        if !self.lone_lanes
             || self.options.watched.any()
             || !self.is_word(inst)
             || !matches!(a.space, Space::Global | Space::Generic)

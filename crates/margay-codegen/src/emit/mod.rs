@@ -107,6 +107,8 @@ pub(crate) struct Gen<'a> {
     vector_bits: u32,
     /// See [`merge::has_fast_gathers`].
     fast_gathers: bool,
+    /// Lanes that lie apart are read and written one by one: there are no masks for it, or it is faster.
+    lone_lanes: bool,
     /// Exits of the block that end alike, and what is live at any of them.
     left: Vec<leave::Left>,
     leaving: Set,
@@ -210,6 +212,7 @@ fn written<'a>(
         merged: HashMap::new(),
         fast_gathers: merge::has_fast_gathers(cpu),
         vector_bits: vector_bits(cpu, features),
+        lone_lanes: vector_bits(cpu, features) == 256 || merge::has_slow_masked_gathers(cpu),
         left: Vec::new(),
         leaving: Set::new(f.regs.len()),
         planes: Set::new(f.regs.len()),
@@ -704,6 +707,10 @@ impl Gen<'_> {
         for d in &self.declares {
             text.push_str(d);
             text.push('\n');
+        }
+        let mut features = features.to_owned();
+        if self.lone_lanes && self.vector_bits == 512 {
+            features.push_str(",+prefer-no-gather,+prefer-no-scatter");
         }
         let _ = writeln!(
             text,

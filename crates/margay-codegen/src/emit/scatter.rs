@@ -13,7 +13,7 @@ impl Gen<'_> {
         let ty = memory_type(a.size);
         let mut lanes = self.lanes();
         let mut pointers = pointers.to_owned();
-        if self.vector_bits == 256 && !self.all() {
+        if self.lone_lanes && !self.all() {
             let trash = self.splat("ptr", "%trash");
             pointers = self.ins(format!(
                 "select <32 x i1> {lanes}, <32 x ptr> {pointers}, <32 x ptr> {trash}"
