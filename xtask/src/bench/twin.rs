@@ -2,6 +2,7 @@
 //! The OpenMP twins of `benches/openmp/`, built into one library a set of flags and called in process.
 
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -19,7 +20,8 @@ struct Arguments {
 }
 
 pub struct Twins {
-    library: Library,
+    /// Never unloaded: threads of OpenMP's library wait in it for more work until the process ends.
+    library: ManuallyDrop<Library>,
 }
 
 /// The twins with `flags`, or `None` where there is no g++.
@@ -45,7 +47,7 @@ pub fn build(root: &Path, name: &str, flags: &[&str]) -> Result<Option<Twins>, S
     }
     // SAFETY: the library is our own and runs no code when it is loaded.
     let library = unsafe { Library::new(&path) }.map_err(|e| format!("{}: {e}", path.display()))?;
-    Ok(Some(Twins { library }))
+    Ok(Some(Twins { library: ManuallyDrop::new(library) }))
 }
 
 impl Twins {

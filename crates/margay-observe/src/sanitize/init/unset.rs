@@ -92,7 +92,36 @@ fn unset(function: &Function) -> Vec<Reg> {
         for_each_use(inst, |reg| live[reg.0 as usize] = true);
     }
     placed(function.params.iter().map(|p| p.place)).for_each(|reg| live[reg.0 as usize] = false);
-    (0..function.regs.len() as u32).map(Reg).filter(|reg| live[reg.0 as usize]).collect()
+    let live = (0..function.regs.len() as u32).map(Reg).filter(|reg| live[reg.0 as usize]);
+    live.filter(|&reg| !is_set_with_its_guard(function, reg)).collect()
+}
+
+/// Whether each use of a register has the guard of what has set it just before, as the address of an access that is
+/// guarded.
+fn is_set_with_its_guard(function: &Function, reg: Reg) -> bool {
+    let guard = |inst: &Inst| inst.guard.map(|g| (g.pred, g.negated));
+    function.blocks.iter().all(|block| {
+        // Under which guard the register was set, while that is what it was.
+        let mut set = None;
+        for inst in &block.insts {
+            let mut used = false;
+            for_each_use(inst, |r| used |= r == reg);
+            if used && (set.is_none() || set != guard(inst)) {
+                return false;
+            }
+            let (mut defined, mut changed) = (false, false);
+            for_each_def(inst, |r| {
+                defined |= r == reg;
+                changed |= set.is_some_and(|(pred, _)| pred == r);
+            });
+            if defined {
+                set = guard(inst);
+            } else if changed {
+                set = None;
+            }
+        }
+        term_use(&block.term) != Some(reg)
+    })
 }
 
 fn placed(places: impl Iterator<Item = Option<CallArg>>) -> impl Iterator<Item = Reg> {
@@ -225,6 +254,18 @@ mod tests {
         let body = "b0:\n %6 = ld.i64 {param} 0x0\n %4 = icmp.i32 {eq} 0x7, 0x8\n %0 = mov.i32 0x1 @%4\n \
              st.i32 {global} %6, %0\n exit";
         assert_eq!(of(body), (vec![0], true));
+    }
+
+    #[test]
+    fn what_is_set_and_used_under_one_guard_is_none() {
+        let begin =
+            "b0:\n %6 = ld.i64 {param} 0x0\n %4 = icmp.i32 {eq} 0x7, 0x8\n %0 = mov.i32 0x1 @%4\n";
+        let with = |more: &str| of(&format!("{begin} {more}\n exit"));
+        assert_eq!(with("st.i32 {global} %6, %0 @%4"), (vec![], false));
+        assert_eq!(with("st.i32 {global} %6, %0 @!%4"), (vec![0], true));
+        let changed = "%4 = icmp.i32 {eq} 0x7, 0x9\n st.i32 {global} %6, %0 @%4";
+        assert_eq!(with(changed), (vec![0], true));
+        assert_eq!(with("st.i32 {global} %6, %0"), (vec![0], true));
     }
 
     #[test]
