@@ -124,14 +124,19 @@ pub fn open(work: impl FnOnce() + Send + 'static) {
 pub struct FirstSteps(());
 
 impl FirstSteps {
-    /// Comes back a little later where the process may be about to exit.
-    pub fn begin() -> FirstSteps {
-        let ended = running().ended;
-        if let Some(left) = ended.and_then(|at| EXITING.checked_sub(at.elapsed())) {
+    /// Comes back a little later where the process may be about to exit, and with `None` if it does.
+    pub fn begin() -> Option<FirstSteps> {
+        let mut running = running();
+        if let Some(left) = running.ended.and_then(|at| EXITING.checked_sub(at.elapsed())) {
+            drop(running);
             std::thread::sleep(left);
+            running = self::running();
         }
-        running().first_steps += 1;
-        FirstSteps(())
+        if running.exiting {
+            return None;
+        }
+        running.first_steps += 1;
+        Some(FirstSteps(()))
     }
 }
 
@@ -177,6 +182,11 @@ pub struct Inside(());
 impl Inside {
     /// `first` is what is to be compiled before anything else. `None` once the process exits.
     pub fn enter(first: impl FnOnce()) -> Option<Inside> {
+        // Before anything that the end of the process would wait for.
+        let _steps = match is_ready() {
+            true => None,
+            false => Some(FirstSteps::begin()?),
+        };
         static EARLY: Once = Once::new();
         EARLY.call_once(register);
         {
@@ -189,7 +199,6 @@ impl Inside {
         let inside = Inside(());
         static FIRST: Once = Once::new();
         FIRST.call_once(|| {
-            let _steps = FirstSteps::begin();
             first();
             register();
             READY.store(true, Ordering::Relaxed);

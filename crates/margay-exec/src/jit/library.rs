@@ -257,7 +257,7 @@ fn file() -> Result<PathBuf, String> {
 fn open() -> Result<Jit, String> {
     let file = file()?;
     let fail = |e: libloading::Error| format!("{}: {e}", file.display());
-    let _steps = background::FirstSteps::begin();
+    let _steps = background::FirstSteps::begin().ok_or("the process exits")?;
     // SAFETY: the library is ours; its initialisers are those of LLVM.
     let library = unsafe { Library::new(&file) }.map_err(fail)?;
     // SAFETY: these are the types that the library exports under these names, which its version
