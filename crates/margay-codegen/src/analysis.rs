@@ -9,11 +9,8 @@
 use std::collections::HashMap;
 
 use margay_ir::analysis::cfg::successors;
-use margay_ir::analysis::liveness::{for_each_def, for_each_use, term_use};
-use margay_ir::{
-    Attr, CallArg, Class, Function, Inst, MemAttr, Op, Param, Reg, Sem, Space, Sreg, Term, Ty,
-    Value,
-};
+use margay_ir::analysis::liveness::{for_each_def, for_each_use, placed, term_use};
+use margay_ir::{Attr, Class, Function, Inst, MemAttr, Op, Reg, Sem, Space, Sreg, Term, Ty, Value};
 
 use crate::Options;
 use crate::shape::{self, LANES, Lin, Shape, Steps};
@@ -40,6 +37,10 @@ impl Set {
     /// All numbers below `size`, and perhaps a few above.
     pub fn full(size: usize) -> Set {
         Set(vec![u64::MAX; size.div_ceil(64)])
+    }
+    /// Makes it [`Set::full`].
+    pub fn fill(&mut self) {
+        self.0.fill(u64::MAX);
     }
     /// Removes what the other set lacks. Whether that was anything.
     pub fn keep(&mut self, other: &Set) -> bool {
@@ -99,14 +100,6 @@ pub struct Facts {
     local_frame: Option<u64>,
     /// Moves, by their addresses, of registers that have just been given a constant.
     constant_moves: HashMap<*const Inst, u64>,
-}
-
-/// The registers that hold the results of a function.
-fn placed(params: &[Param]) -> impl Iterator<Item = Reg> + '_ {
-    params.iter().filter_map(|p| match p.place {
-        Some(CallArg::Value(Value::Reg(r), _)) => Some(r),
-        Some(CallArg::Value(Value::Imm(_), _) | CallArg::Frame { .. }) | None => None,
-    })
 }
 
 /// One step backwards over an instruction.

@@ -14,9 +14,9 @@ use crate::analysis::{Facts, Set};
 use crate::emit::must_leave;
 
 /// One step over an instruction of code for all lanes.
-pub(crate) fn step(inst: &Inst, planes: &mut Set, count: usize) {
+pub(crate) fn step(inst: &Inst, planes: &mut Set) {
     if must_leave(inst.op) {
-        *planes = Set::full(count);
+        planes.fill();
     }
     for_each_def(inst, |r| planes.remove(r.0 as usize));
 }
@@ -45,7 +45,7 @@ pub(crate) fn find(f: &Function, facts: &Facts) -> (Vec<Set>, Set) {
                 changed |= heads[b].keep(&apart);
             }
             let mut planes = heads[b].clone();
-            f.blocks[b].insts.iter().for_each(|inst| step(inst, &mut planes, count));
+            f.blocks[b].insts.iter().for_each(|inst| step(inst, &mut planes));
             for &s in &facts.succs[b] {
                 changed |= heads[s].keep(&planes);
             }

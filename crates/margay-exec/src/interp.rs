@@ -41,6 +41,17 @@ pub struct Env<'a> {
 }
 
 impl Env<'_> {
+    /// The place in the grid of the block with a number: x, then y, then z.
+    pub fn block_at(&self, number: u64) -> [u32; 3] {
+        let [x, y] = [self.config.grid[0] as u64, self.config.grid[1] as u64];
+        [(number % x) as u32, (number / x % y) as u32, (number / x / y) as u32]
+    }
+
+    /// The multiprocessor that it runs on.
+    pub fn multiprocessor_of(&self, number: u64) -> u32 {
+        (number % self.machine.sm_count.max(1) as u64) as u32
+    }
+
     /// Whether a warp's first store to global memory waits for its siblings: not where no load could tell. It is so on
     /// both engines, whoever watches, so that accesses come in one order.
     pub fn holds(&self) -> bool {

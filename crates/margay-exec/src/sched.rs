@@ -189,8 +189,7 @@ impl Grid<'_> {
             Some(seed) => permute(group, self.groups, seed),
             None => group,
         };
-        let [x, y] = [config.grid[0] as u64, config.grid[1] as u64];
-        [(at % x) as u32, (at / x % y) as u32, (at / x / y) as u32]
+        self.env.block_at(at)
     }
 
     /// The blocks of a group, in rank order.
@@ -265,7 +264,6 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
     let mut begun: VecDeque<Begun> = VecDeque::new();
     let mut seen = (grid.progress.load(Ordering::Acquire), Instant::now());
     let started = Instant::now();
-    let sms = env.machine.sm_count.max(1) as u64;
     // Blocks that compiled code runs by one call.
     let mut chunk = 1;
     // Looking at the clock costs as much as some instructions do.
@@ -318,7 +316,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
             }
             debug_assert_eq!(count, 1);
             let blocks = grid.blocks_of(at);
-            let group = Group::new(&cx, &blocks, (at % sms) as u32, &mut pool);
+            let group = Group::new(&cx, &blocks, env.multiprocessor_of(at), &mut pool);
             group.report(&mut cx, true);
             begun.push_front(Begun { group, spinning: false, asleep: 0, slices: 0 });
         }

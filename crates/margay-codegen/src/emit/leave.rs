@@ -491,7 +491,6 @@ impl Gen<'_> {
         let exit = self.exit(reason, n, Some(resume));
         self.line(format!("br label %{exit}"));
         self.resume_here(&label);
-        self.planes = Set::full(self.f.regs.len());
     }
 
     /// An op that only the interpreter runs.

@@ -434,10 +434,10 @@ impl Gen<'_> {
         self.end_exits();
     }
 
-    /// The planes of what these instructions write are out of date.
+    /// Whose planes hold their values behind these instructions.
     fn written_from_here(&mut self, insts: &[Inst]) {
         for inst in insts {
-            margay_ir::analysis::liveness::for_each_def(inst, |r| self.planes.remove(r.0 as usize));
+            crate::planes::step(inst, &mut self.planes);
         }
     }
 

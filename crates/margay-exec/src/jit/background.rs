@@ -57,8 +57,8 @@ fn running() -> MutexGuard<'static, Running> {
     let process = std::process::id();
     if running.process != process {
         let opening = match running.opening {
-            _ if running.first_steps > 0 => Opening::Lost,
             Opening::Begun => Opening::Lost,
+            _ if running.first_steps > 0 => Opening::Lost,
             other => other,
         };
         *running = Running::new(process, opening);
@@ -100,10 +100,7 @@ pub fn open(work: impl FnOnce() + Send + 'static) {
         }
         running.opening = Opening::Begun;
     }
-    let ended = || {
-        running().opening = Opening::Ended;
-        DONE.notify_all();
-    };
+    let ended = || running().opening = Opening::Ended;
     let begun = start(move || {
         // Also where it panics.
         struct Ends<F: Fn()>(F);

@@ -140,9 +140,7 @@ fn tell_each(cx: &mut Cx<'_>, count: usize) {
 /// The block of a chunk when so many are still to be run.
 fn place_of(cx: &Cx<'_>, chunk: Chunk, blocks: u32) -> EventPlace {
     let at = chunk.first + u64::from(chunk.count.saturating_sub(blocks));
-    let [x, y] = [0, 1].map(|d| u64::from(cx.env.config.grid[d]));
-    let ctaid = [(at % x) as u32, (at / x % y) as u32, (at / x / y) as u32];
-    let smid = (at % cx.env.machine.sm_count.max(1) as u64) as u32;
+    let (ctaid, smid) = (cx.env.block_at(at), cx.env.multiprocessor_of(at));
     EventPlace { ctaid, smid, ..cx.event_at(0) }
 }
 

@@ -381,7 +381,7 @@ pub(super) fn find_warp(cx: &mut Cx<'_>) {
     cx.view.warp = w as u32;
     cx.view.ctaid = io.ctaid;
     let begun = chunk.count.saturating_sub(io.blocks) as u64;
-    cx.view.smid = ((chunk.first + begun) % cx.env.machine.sm_count.max(1) as u64) as u32;
+    cx.view.smid = cx.env.multiprocessor_of(chunk.first + begun);
 }
 
 /// Blocks with consecutive numbers that are run by one call.
@@ -483,8 +483,7 @@ pub(super) unsafe fn call(
     cx.io.changed = 0;
     let watched = cx.watch.is_some();
     if let Some(watch) = &cx.watch {
-        let sms = cx.env.machine.sm_count.max(1) as u64;
-        let smid = cx.whole.map_or(cx.view.smid, |chunk| (chunk.first % sms) as u32);
+        let smid = cx.whole.map_or(cx.view.smid, |chunk| cx.env.multiprocessor_of(chunk.first));
         cx.tallies.follow(watch.follows(smid));
         let marks = watch.marked_lines();
         cx.io.marks = [marks.factor, marks.bound];
@@ -740,7 +739,7 @@ impl Fast {
     ) -> Result<ChunkEnd, Box<Fault>> {
         let env = cx.env;
         let Some(code) = env.jit.get() else { return Ok(ChunkEnd::Done) };
-        let smid = (chunk.first % env.machine.sm_count.max(1) as u64) as u32;
+        let smid = env.multiprocessor_of(chunk.first);
         self.set_up(cx, ctaid, smid);
         let peers = [self.shared.as_ptr()];
         cx.peers = &raw const peers[..];

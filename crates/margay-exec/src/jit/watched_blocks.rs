@@ -88,10 +88,9 @@ impl Fast {
         chunk: Chunk,
         stop: &dyn Fn() -> bool,
     ) -> Result<ChunkEnd, Box<Fault>> {
-        let sms = cx.env.machine.sm_count.max(1) as u64;
         let follows = |cx: &Cx<'_>, n: u32| {
-            let smid = (chunk.first + u64::from(n)) % sms;
-            cx.watch.as_ref().is_some_and(|watch| watch.follows(smid as u32))
+            let smid = cx.env.multiprocessor_of(chunk.first + u64::from(n));
+            cx.watch.as_ref().is_some_and(|watch| watch.follows(smid))
         };
         let mut begin = 0;
         while begin < chunk.count {
@@ -102,10 +101,8 @@ impl Fast {
             }
             let first = chunk.first + u64::from(begin);
             // Blocks are in the order of their numbers.
-            let [x, y] = [0, 1].map(|d| u64::from(cx.env.config.grid[d]));
-            let ctaid = [(first % x) as u32, (first / x % y) as u32, (first / x / y) as u32];
             if begin != 0 {
-                self.set_up(cx, ctaid, (first % sms) as u32);
+                self.set_up(cx, cx.env.block_at(first), cx.env.multiprocessor_of(first));
             }
             let part = Chunk { first, count: end - begin };
             match self.run_whole(cx, pool, kernel, part, stop)? {

@@ -58,7 +58,8 @@ pub fn term_use(term: &Term) -> Option<Reg> {
     }
 }
 
-fn placed(params: &[Param]) -> impl Iterator<Item = Reg> + '_ {
+/// The registers that parameters, or results, are in.
+pub fn placed(params: &[Param]) -> impl Iterator<Item = Reg> + '_ {
     params.iter().filter_map(|p| match p.place {
         Some(CallArg::Value(Value::Reg(r), _)) => Some(r),
         Some(CallArg::Value(Value::Imm(_), _) | CallArg::Frame { .. }) | None => None,
@@ -162,6 +163,14 @@ impl Liveness {
     /// Registers live at the end of a block.
     pub fn live_out(&self, block: usize) -> impl Iterator<Item = Reg> + '_ {
         self.live_out[block].iter().map(|i| self.crossing[i])
+    }
+
+    /// Registers that are live where a block begins, by number.
+    pub fn before(&self, function: &Function, block: usize) -> Vec<bool> {
+        let mut live = vec![false; function.regs.len()];
+        self.at_end(function, block, &mut live);
+        function.blocks[block].insts.iter().rev().for_each(|inst| step(inst, &mut live));
+        live
     }
 
     /// Registers that are read after the instruction `index` of a block, or after its end, by number.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use margay_exec::program::{Code, Program};
 use margay_ir::analysis::cfg::Cfg;
-use margay_ir::analysis::liveness::{Liveness, for_each_def, for_each_use, term_use};
+use margay_ir::analysis::liveness::{Liveness, for_each_def, for_each_use, placed, term_use};
 use margay_ir::{Attr, CallArg, FuncId, Function, Inst, Op, Reg, Term, Value};
 use parking_lot::Mutex;
 
@@ -77,21 +77,11 @@ fn find(program: &Program, id: FuncId) -> Arc<[Unset]> {
 
 /// Registers that are live where a function begins, but for its parameters.
 fn unset(function: &Function) -> Vec<Reg> {
-    let Some(entry) = function.blocks.first() else { return Vec::new() };
-    let liveness = Liveness::new(function);
-    let mut live = vec![false; function.regs.len()];
-    liveness.live_out(0).for_each(|reg| live[reg.0 as usize] = true);
-    term_use(&entry.term).into_iter().for_each(|reg| live[reg.0 as usize] = true);
-    if matches!(entry.term, Term::Ret) {
-        placed(function.rets.iter().map(|p| p.place)).for_each(|reg| live[reg.0 as usize] = true);
+    if function.blocks.is_empty() {
+        return Vec::new();
     }
-    for inst in entry.insts.iter().rev() {
-        if inst.guard.is_none() {
-            for_each_def(inst, |reg| live[reg.0 as usize] = false);
-        }
-        for_each_use(inst, |reg| live[reg.0 as usize] = true);
-    }
-    placed(function.params.iter().map(|p| p.place)).for_each(|reg| live[reg.0 as usize] = false);
+    let mut live = Liveness::new(function).before(function, 0);
+    placed(&function.params).for_each(|reg| live[reg.0 as usize] = false);
     let live = (0..function.regs.len() as u32).map(Reg).filter(|reg| live[reg.0 as usize]);
     live.filter(|&reg| !is_set_with_its_guard(function, reg)).collect()
 }
@@ -124,13 +114,6 @@ fn is_set_with_its_guard(function: &Function, reg: Reg) -> bool {
     })
 }
 
-fn placed(places: impl Iterator<Item = Option<CallArg>>) -> impl Iterator<Item = Reg> {
-    places.filter_map(|place| match place {
-        Some(CallArg::Value(Value::Reg(reg), _)) => Some(reg),
-        Some(CallArg::Value(Value::Imm(_), _) | CallArg::Frame { .. }) | None => None,
-    })
-}
-
 /// How far a value may be undefined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum May {
@@ -158,8 +141,7 @@ fn matters(function: &Function, unset: &[Reg]) -> bool {
             return true;
         }
         if matches!(block.term, Term::Ret)
-            && placed(function.rets.iter().map(|p| p.place))
-                .any(|reg| may[reg.0 as usize] != May::Not)
+            && placed(&function.rets).any(|reg| may[reg.0 as usize] != May::Not)
         {
             return true;
         }

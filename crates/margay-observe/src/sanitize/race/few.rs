@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::packed::{Marks, Uses};
+use super::packed::{Marks, Uses, renumber};
 use super::page::WORDS;
 use super::shadow::Cell;
 
@@ -184,8 +184,7 @@ impl Few {
 
     /// Gives the marks other numbers.
     pub fn renumber(&mut self, numbers: &[u16]) {
-        for packed in self.0.iter_mut().flat_map(|entry| [&mut entry.write, &mut entry.read]) {
-            *packed = numbers[(*packed >> 5) as usize] << 5 | *packed & 31;
-        }
+        let both = self.0.iter_mut().flat_map(|entry| [&mut entry.write, &mut entry.read]);
+        both.for_each(|packed| renumber(packed, numbers));
     }
 }

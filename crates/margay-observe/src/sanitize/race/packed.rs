@@ -168,6 +168,11 @@ impl Uses {
     }
 }
 
+/// Gives a mark that [`Marks::pack_both`] gave the number that [`Marks::keep`] has for it.
+pub fn renumber(packed: &mut u16, numbers: &[u16]) {
+    *packed = numbers[(*packed >> 5) as usize] << 5 | *packed & 31;
+}
+
 /// The cells of a line.
 #[derive(Debug)]
 pub struct Packed<const N: usize> {
@@ -232,9 +237,7 @@ impl<const N: usize> Packed<N> {
 
     /// Gives the marks other numbers.
     pub fn renumber(&mut self, numbers: &[u16]) {
-        for packed in self.write.iter_mut().chain(&mut self.read) {
-            *packed = numbers[(*packed >> 5) as usize] << 5 | *packed & 31;
-        }
+        self.write.iter_mut().chain(&mut self.read).for_each(|packed| renumber(packed, numbers));
     }
 }
 
