@@ -41,6 +41,16 @@ impl Form {
     }
 }
 
+/// The least and the greatest address of the lanes of a mask.
+#[inline]
+pub fn extent(addresses: &[u64; 32], mask: u32) -> (u64, u64) {
+    // Without branches: masks are of all kinds.
+    addresses.iter().enumerate().fold((u64::MAX, 0), |(low, high), (lane, &address)| {
+        let on = 0u64.wrapping_sub(u64::from(mask >> lane & 1));
+        (low.min(address | !on), high.max(address & on))
+    })
+}
+
 /// Where something of a site is kept, of so many places.
 #[inline]
 pub fn place(site: u64, places: usize) -> usize {
@@ -92,6 +102,13 @@ impl Forms {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_extent_of_lanes() {
+        let addresses = std::array::from_fn(|l| 1000 - 4 * l as u64);
+        assert_eq!(extent(&addresses, 0b1010), (988, 996));
+        assert_eq!(extent(&addresses, u32::MAX), (876, 1000));
+    }
 
     #[test]
     fn forms() {

@@ -116,6 +116,8 @@ pub struct Checks {
     streams: Streams,
     /// Which bytes of global memory were ever written.
     globals: init::memory::Globals,
+    /// What is known of programs, for them.
+    programs: init::Programs,
     /// Shadows of races that no launch has.
     spare: race::Spare,
     owner: u32,
@@ -142,6 +144,7 @@ impl Checks {
             promises: Promises::default(),
             streams: Streams::default(),
             globals: init::memory::Globals::default(),
+            programs: init::Programs::default(),
             spare: race::Spare::default(),
             owner: std::process::id(),
             last_write: Mutex::default(),
@@ -238,11 +241,9 @@ impl Tool for Checks {
                 }
                 Check::Sync => observers.push(Box::new(sync::SyncObserver::new(view()))),
                 Check::Init => {
-                    observers.push(Box::new(init::InitObserver::new(
-                        view(),
-                        &self.globals,
-                        written.clone(),
-                    )));
+                    let (globals, programs) = (&self.globals, &self.programs);
+                    let init = init::InitObserver::new(view(), globals, programs, written.clone());
+                    observers.extend(init.map(|o| Box::new(o) as Box<dyn Observer + 'a>));
                 }
                 // The rest is found by the engine's own bounds: see `launched`.
                 Check::Memory => {

@@ -51,7 +51,7 @@ impl InitObserver<'_> {
 
     /// Lanes begin a function: nobody has set these registers.
     pub fn begin(&self, state: &mut State, key: Key, mask: u32) {
-        for &(reg, pc) in &*self.registers.of(self.view.program, key.1) {
+        for &(reg, pc) in &*self.facts.registers.of(self.view.program, key.1) {
             let origin = Origin { pc, what: Unwritten::Register };
             state.put(key, reg.0, mask, &[self.whole(key.1, reg); 32], origin, false);
         }
@@ -155,12 +155,12 @@ impl InitObserver<'_> {
     }
 
     fn live_after(&self, pc: u32) -> Option<Arc<Vec<bool>>> {
-        let mut known = self.lives.after.lock();
+        let mut known = self.facts.lives.after.lock();
         if let Some(live) = known.get(&pc) {
             return Some(live.clone());
         }
         let view = self.view.program.instruction(pc)?;
-        let mut functions = self.lives.functions.lock();
+        let mut functions = self.facts.lives.functions.lock();
         let liveness =
             functions.entry(view.id).or_insert_with(|| Arc::new(Liveness::new(view.function)));
         let insts = &view.function.blocks[view.block as usize].insts;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use margay_exec::mem::{AllocKind, AllocationInfo};
 use parking_lot::RwLock;
@@ -18,6 +18,8 @@ pub struct Bits {
     undone: AtomicU64,
     /// What that number was when all bytes were last found written.
     whole: AtomicU64,
+    /// Where a word was last found that is not written.
+    hole: AtomicUsize,
 }
 
 impl Bits {
@@ -25,7 +27,7 @@ impl Bits {
     pub fn unwritten(bytes: u64) -> Bits {
         let words = (0..bytes.div_ceil(64)).map(|_| AtomicU64::new(u64::MAX)).collect();
         let (undone, whole) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
-        Bits { words, bytes, undone, whole }
+        Bits { words, bytes, undone, whole, hole: AtomicUsize::new(0) }
     }
 
     /// None of the bytes is written.
@@ -49,8 +51,14 @@ impl Bits {
     pub fn look(&self) -> bool {
         if !self.is_whole() {
             let undone = self.undone.load(Ordering::Acquire);
-            if self.is_written(0, self.bytes) {
-                self.whole.store(undone, Ordering::Release);
+            // Most often it is where it was: each launch may ask.
+            let known = self.hole.load(Ordering::Relaxed) as u64 * 64;
+            if !self.is_written(known, 64) {
+                return false;
+            }
+            match self.words(0, self.bytes).position(|(w, m)| w.load(Ordering::Relaxed) & m != 0) {
+                None => self.whole.store(undone, Ordering::Release),
+                Some(word) => self.hole.store(word, Ordering::Relaxed),
             }
         }
         self.is_whole()
@@ -110,6 +118,42 @@ impl Bits {
     pub fn is_written(&self, at: u64, bytes: u64) -> bool {
         let end = at.saturating_add(bytes).min(self.bytes);
         self.words(at, end).all(|(word, mask)| word.load(Ordering::Relaxed) & mask == 0)
+    }
+
+    /// The word that has the bits of `at..at + bytes`, and their mask in it, if one has them all.
+    #[inline]
+    fn word(&self, at: u64, bytes: u64) -> Option<(&AtomicU64, u64)> {
+        let bit = at % 64;
+        let one = bytes > 0 && bit + bytes <= 64 && at + bytes <= self.bytes;
+        let word = self.words.get((at / 64) as usize).filter(|_| one)?;
+        Some((word, u64::MAX >> (64 - bytes) << bit))
+    }
+
+    /// Whether what each lane of the mask has at its address, less `base`, was written.
+    pub fn are_written(&self, addresses: &[u64; 32], mask: u32, base: u64, bytes: u64) -> bool {
+        let (mut left, mut missing) = (mask, 0);
+        while left != 0 {
+            let at = addresses[left.trailing_zeros() as usize] - base;
+            left &= left - 1;
+            missing |= match self.word(at, bytes) {
+                Some((word, mask)) => word.load(Ordering::Relaxed) & mask,
+                None => u64::from(!self.is_written(at, bytes)),
+            };
+        }
+        missing == 0
+    }
+
+    /// What each lane of the mask has at its address, less `base`, is written.
+    pub fn write_each(&self, addresses: &[u64; 32], mask: u32, base: u64, bytes: u64) {
+        let mut left = mask;
+        while left != 0 {
+            let at = addresses[left.trailing_zeros() as usize] - base;
+            left &= left - 1;
+            match self.word(at, bytes) {
+                Some((word, mask)) if word.load(Ordering::Relaxed) & mask == 0 => {}
+                _ => self.write(at, bytes),
+            }
+        }
     }
 
     /// All bytes of `at..at + bytes` are written.

@@ -11,10 +11,12 @@
 //! the host program writes to managed and pinned memory cannot be seen, so both count as written.
 
 mod calls;
+mod facts;
 pub mod memory;
 mod state;
 mod taint;
 mod unset;
 mod watch;
 
+pub use facts::Programs;
 pub use watch::InitObserver;

@@ -11,20 +11,19 @@ use margay_exec::observe::{
 };
 use margay_exec::program::Code;
 use margay_exec::reach::Written;
-use margay_ir::{Attr, Callee, FuncId, Inst, Op, Space, Term, Ty, Value};
+use margay_ir::{Attr, Inst, Op, Space, Term, Ty, Value};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::super::mbarrier::is_part;
-use super::calls::Lives;
+use super::facts::{Facts, Programs};
 use super::memory::{Bits, Globals};
 use super::state::{Key, Origin, State, Unwritten};
-use super::taint::{self, Operand, Taint, chooses, gather, spread};
-use super::unset::{Registers, variable};
+use super::taint::{self, Operand, Taint, gather, spread};
+use super::unset::variable;
 use crate::sanitize::finding::{Actor, Check, Finding, Severity};
-use crate::sanitize::form::{Form, Forms, Order};
+use crate::sanitize::form::{Form, Forms, Order, extent};
 use crate::sanitize::view::View;
-use crate::words::Words;
 
 /// Watches one launch.
 pub struct InitObserver<'a> {
@@ -32,15 +31,7 @@ pub struct InitObserver<'a> {
     globals: &'a Globals,
     blocks: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
     reported: Mutex<HashSet<(u32, u32)>>,
-    /// For each address of the code, that of the next instruction that touches memory, or calls what has registers to
-    /// follow, itself or later.
-    next_access: Vec<u32>,
-    /// For each address, whether values decide there which operands count.
-    choices: Vec<bool>,
-    pub(super) lives: Lives,
-    pub(super) registers: Registers,
-    /// The kernel, if it has itself registers to follow.
-    kernel: Option<FuncId>,
+    pub(super) facts: Arc<Facts>,
     written: Written,
     /// Whether accesses of these allocations need not be looked at, by their first addresses.
     quiet: Mutex<HashMap<u64, bool>>,
@@ -49,53 +40,35 @@ pub struct InitObserver<'a> {
 }
 
 impl<'a> InitObserver<'a> {
-    pub fn new(view: View<'a>, globals: &'a Globals, written: Written) -> InitObserver<'a> {
-        let registers = Registers::new(view.words == Words::OpenCl);
-        let begins_undefined = |inst: &Inst| match &inst.attr {
-            Attr::Call(call) => match call.callee {
-                Callee::Direct(id) => !registers.of(view.program, id).is_empty(),
-                Callee::Indirect(_) => false,
-            },
-            _ => false,
-        };
-        let touches = |pc| match view.program.instruction(pc).map(|i| i.code) {
-            Some(Code::Inst(inst)) => is_access(inst.op) || begins_undefined(inst),
-            Some(Code::Term(_) | Code::Nothing) | None => false,
-        };
-        let mut next_access: Vec<u32> = (0..view.program.code_len()).collect();
-        let mut next = u32::MAX;
-        for pc in next_access.iter_mut().rev() {
-            next = if touches(*pc) { *pc } else { next };
-            *pc = next;
+    /// An observer for a launch; `None` where no value can be undefined: neither the program brings one in, nor can a load
+    /// of global memory, all of which is written. Then what it writes is written already, too.
+    pub fn new(
+        view: View<'a>,
+        globals: &'a Globals,
+        programs: &Programs,
+        written: Written,
+    ) -> Option<InitObserver<'a>> {
+        let facts = programs.facts(view.program);
+        let begins_undefined = facts.begins_undefined || view.shared_bytes > 0;
+        if !begins_undefined && globals.are_written(&(0..u64::MAX)) {
+            return None;
         }
-        let chooses = |pc| match view.program.instruction(pc).map(|i| i.code) {
-            Some(Code::Inst(inst)) => chooses(inst),
-            Some(Code::Term(_) | Code::Nothing) | None => false,
-        };
-        let choices = (0..view.program.code_len()).map(chooses).collect();
-        // Its code comes first.
-        let kernel = view.program.instruction(0).map(|i| i.id);
-        let kernel = kernel.filter(|id| !registers.of(view.program, *id).is_empty());
         let frame = view.program.frame();
-        InitObserver {
+        Some(InitObserver {
             view,
             globals,
             blocks: Mutex::default(),
             reported: Mutex::default(),
-            next_access,
-            choices,
-            lives: Lives::default(),
-            registers,
-            kernel,
+            facts,
             written,
             quiet: Mutex::default(),
             frame,
-        }
+        })
     }
 
     /// A block that has not run.
     fn fresh(&self, state: &mut State) {
-        let Some(kernel) = self.kernel else { return };
+        let Some(kernel) = self.facts.kernel else { return };
         let threads = self.view.threads();
         for warp in 0..threads.div_ceil(32) {
             let lanes = (threads - warp * 32).min(32);
@@ -125,14 +98,14 @@ impl Observer for InitObserver<'_> {
 
     /// It is enough to be asked, as long as all that a warp reads is defined.
     fn compiled(&self) -> Interest {
-        match self.kernel {
+        match self.facts.kernel {
             Some(_) => self.interest(),
             None => Interest::BLOCKS | Interest::ADMISSIONS,
         }
     }
 
     fn choices(&self) -> &[bool] {
-        &self.choices
+        &self.facts.choices
     }
 
     /// What is written and stays so.
@@ -531,10 +504,7 @@ impl InitWatch<'_, '_> {
     fn passes(&mut self, state: &mut State, warp: u32, p: &Pending, reads: bool) -> bool {
         let lanes = (0..32usize).filter(|l| p.mask >> l & 1 != 0);
         let bytes = u64::from(p.bytes);
-        let (low, high) = lanes.clone().fold((u64::MAX, 0), |(low, high), l| {
-            (p.addresses[l].min(low), p.addresses[l].max(high))
-        });
-        let (base, bits) = match p.space {
+        let (base, bits, low, span) = match p.space {
             Space::Const | Space::Param => return true,
             Space::Generic => return false,
             Space::Local => {
@@ -552,7 +522,13 @@ impl InitWatch<'_, '_> {
                 }
                 return true;
             }
-            Space::Shared if high < 1 << 24 => (0, &state.shared),
+            Space::Shared if lanes.clone().all(|l| p.addresses[l] < 1 << 24) => {
+                if reads {
+                    return state.shared.are_written(&p.addresses, p.mask, 0, bytes);
+                }
+                state.shared.write_each(&p.addresses, p.mask, 0, bytes);
+                return true;
+            }
             Space::Shared => {
                 for lane in lanes {
                     for from in (0..p.bytes).step_by(8) {
@@ -570,6 +546,7 @@ impl InitWatch<'_, '_> {
             Space::Global => {
                 self.lookups = self.lookups.wrapping_add(1);
                 let looks = self.lookups.is_multiple_of(LOOKUPS);
+                let (low, high) = extent(&p.addresses, p.mask);
                 if self.global(low).is_none() {
                     return lanes.clone().all(|l| self.global(p.addresses[l]).is_none());
                 }
@@ -580,22 +557,21 @@ impl InitWatch<'_, '_> {
                 if reads && (bits.is_whole() || looks && bits.look()) {
                     return true;
                 }
-                (base, bits)
+                (base, bits, low, high - low + bytes)
             }
         };
-        let span = high - low + bytes;
         if reads {
             // What lies between the lanes is looked at too as long as that is less work.
             return span <= 64 * u64::from(p.mask.count_ones())
                 && bits.is_written(low - base, span)
-                || lanes.clone().all(|l| bits.is_written(p.addresses[l] - base, bytes));
+                || bits.are_written(&p.addresses, p.mask, base, bytes);
         }
         let dense = span == bytes * u64::from(p.mask.count_ones())
             && lanes.clone().zip(0..).all(|(l, n)| p.addresses[l] == low + n * bytes);
         if dense {
             bits.write(low - base, span);
         } else {
-            lanes.for_each(|l| bits.write(p.addresses[l] - base, bytes));
+            bits.write_each(&p.addresses, p.mask, base, bytes);
         }
         true
     }
@@ -811,7 +787,7 @@ fn signed_wider(inst: &Inst) -> bool {
 }
 
 /// Whether [`InitWatch::access`] is for it.
-fn is_access(op: Op) -> bool {
+pub(super) fn is_access(op: Op) -> bool {
     matches!(op, Op::Ld | Op::St | Op::Atom | Op::AtomWide | Op::CpAsync)
 }
 
@@ -869,7 +845,7 @@ impl Watch for InitWatch<'_, '_> {
         loop {
             // Where all values are defined, only memory can bring one in that is not.
             if state.is_defined(at.warp) {
-                pc = self.all.next_access.get(pc as usize).copied().unwrap_or(u32::MAX);
+                pc = self.all.facts.next_access.get(pc as usize).copied().unwrap_or(u32::MAX);
             }
             if pc >= end {
                 break;

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a program's code says, once for all its launches.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use margay_exec::program::{Code, Program};
+use margay_ir::{Attr, Callee, FuncId, Inst, Op, Space};
+use parking_lot::Mutex;
+
+use super::calls::Lives;
+use super::taint::chooses;
+use super::unset::Registers;
+use super::watch::is_access;
+use crate::words::Words;
+
+/// What is known of a program.
+pub struct Facts {
+    /// For each address of the code, that of the next instruction that touches memory, or calls what has registers to
+    /// follow, itself or later.
+    pub next_access: Vec<u32>,
+    /// For each address, whether values decide there which operands count.
+    pub choices: Vec<bool>,
+    pub lives: Lives,
+    pub registers: Registers,
+    /// The kernel, if it has itself registers to follow.
+    pub kernel: Option<FuncId>,
+    /// Whether a value can be undefined where all of global memory is written: the program has shared or local memory, or
+    /// registers or variables that begin without a value. Functions that it calls count as having some.
+    pub begins_undefined: bool,
+}
+
+impl Facts {
+    fn of(program: &Program) -> Facts {
+        let marked = Words::of_module(&program.module().ir) == Words::OpenCl;
+        let registers = Registers::new(marked);
+        let begins_undefined = |inst: &Inst| match &inst.attr {
+            Attr::Call(call) => match call.callee {
+                Callee::Direct(id) => !registers.of(program, id).is_empty(),
+                Callee::Indirect(_) => false,
+            },
+            _ => false,
+        };
+        let touches = |pc| match program.instruction(pc).map(|i| i.code) {
+            Some(Code::Inst(inst)) => is_access(inst.op) || begins_undefined(inst),
+            Some(Code::Term(_) | Code::Nothing) | None => false,
+        };
+        let mut next_access: Vec<u32> = (0..program.code_len()).collect();
+        let mut next = u32::MAX;
+        for pc in next_access.iter_mut().rev() {
+            next = if touches(*pc) { *pc } else { next };
+            *pc = next;
+        }
+        let chooses = |pc| match program.instruction(pc).map(|i| i.code) {
+            Some(Code::Inst(inst)) => chooses(inst),
+            Some(Code::Term(_) | Code::Nothing) | None => false,
+        };
+        let choices = (0..program.code_len()).map(chooses).collect();
+        // Its code comes first.
+        let kernel = program.instruction(0).map(|i| i.id);
+        let kernel = kernel.filter(|id| !registers.of(program, *id).is_empty());
+        let begins_undefined =
+            kernel.is_some() || program.info().local_bytes > 0 || program.insts().any(brings_own);
+        let lives = Lives::default();
+        Facts { next_access, choices, lives, registers, kernel, begins_undefined }
+    }
+}
+
+/// Whether an instruction has to do with memory of a thread's or of a block's own, or with another function.
+fn brings_own(inst: &Inst) -> bool {
+    match &inst.attr {
+        Attr::Mem(mem) | Attr::Atom { mem, .. } => {
+            matches!(mem.space, Space::Local | Space::Shared)
+        }
+        Attr::Call(_) => true,
+        _ => inst.op == Op::Alloca,
+    }
+}
+
+/// Programs that are kept at least, whether they live or not.
+const KEPT: usize = 64;
+
+/// A program that was looked at, as long as it lives.
+type Entry = (Weak<Program>, Arc<Facts>);
+
+/// What is known of programs, by their addresses, which nothing else has while there is an entry.
+#[derive(Default)]
+pub struct Programs(Mutex<HashMap<usize, Entry>>);
+
+impl Programs {
+    /// What is known of a program.
+    pub fn facts(&self, program: &Arc<Program>) -> Arc<Facts> {
+        let mut known = self.0.lock();
+        if known.len() >= KEPT {
+            known.retain(|_, (program, _)| program.strong_count() > 0);
+        }
+        let new = || (Arc::downgrade(program), Arc::new(Facts::of(program)));
+        known.entry(Arc::as_ptr(program) as usize).or_insert_with(new).1.clone()
+    }
+}
