@@ -84,12 +84,16 @@ pub enum Counter {
 pub const COUNTERS: usize = 12;
 
 /// Where a warp stands in its grid, for special registers and messages.
+///
+/// Laid out so that `warp`, which is written for each access of compiled code that is watched, is read by itself: a wider
+/// read, with its neighbours, would wait for that write.
 #[derive(Clone, Copy)]
+#[repr(C)]
 pub struct WarpView {
     pub tid: [*const [u32; WARP]; 3],
     pub ctaid: [u32; 3],
-    pub warp: u32,
     pub warps: u32,
+    pub warp: u32,
     /// Threads of the warp that exist and have not exited.
     pub alive: u32,
     pub cluster_rank: u32,
@@ -275,6 +279,7 @@ impl<'a> Cx<'a> {
     }
 
     /// Where an event at `pc` happens.
+    #[inline(always)]
     pub fn event_at(&self, pc: u32) -> EventPlace {
         let WarpView { ctaid, warp, smid, .. } = self.view;
         EventPlace { ctaid, warp, pc, smid }

@@ -379,9 +379,12 @@ pub(super) fn find_warp(cx: &mut Cx<'_>) {
         cx.local = io.local.add(w * WARP * io.local_stride as usize);
     }
     cx.view.warp = w as u32;
-    cx.view.ctaid = io.ctaid;
-    let begun = chunk.count.saturating_sub(io.blocks) as u64;
-    cx.view.smid = cx.env.multiprocessor_of(chunk.first + begun);
+    // Most often it is a warp of the block that was looked at before.
+    if cx.view.ctaid != io.ctaid {
+        cx.view.ctaid = io.ctaid;
+        let begun = chunk.count.saturating_sub(io.blocks) as u64;
+        cx.view.smid = cx.env.multiprocessor_of(chunk.first + begun);
+    }
 }
 
 /// Blocks with consecutive numbers that are run by one call.

@@ -490,7 +490,9 @@ pub(super) unsafe extern "C" fn watch_linear(
 }
 
 /// Asks about an access and tells it, if it is admitted; more like it the code may count then. Whether it is.
-#[inline]
+///
+/// Always inlined, as [`event`] is: what would be handed over in memory, in pieces, would be waited for when it is read whole.
+#[inline(always)]
 pub(super) fn tell_counted(
     cx: &mut Cx<'_>,
     (number, access): (u32, &WatchedAccess),
@@ -500,21 +502,23 @@ pub(super) fn tell_counted(
     values: Option<&[u64; LANES]>,
 ) -> bool {
     let Some(site) = cx.tallies.site(access.pc) else { return true };
+    // Made where it is handed over, of what is in registers: `at` goes nowhere else.
     let event = event(access, site, at, mask, (base, u), values);
     if site.space == Space::Generic {
-        return observe_compiled(cx, (at, mask), &event.addresses(), values);
+        return observe_compiled(cx, (event.at, mask), &event.addresses(), values);
     }
     let (admitted, range) = tell_patterned(cx, &event);
     if access.cells
         && let Some(range) = range
         && let Some(watch) = &mut cx.watch
     {
-        cx.tallies.arm(&mut **watch, at, (number, access), (base, u), range);
+        cx.tallies.arm(&mut **watch, event.at, (number, access), (base, u), range);
     }
     admitted
 }
 
 /// An access of compiled code, once.
+#[inline(always)]
 pub(super) fn event<'a>(
     access: &'a WatchedAccess,
     site: AccessSite,
@@ -523,8 +527,9 @@ pub(super) fn event<'a>(
     (base, u): (u64, u64),
     values: Option<&'a [u64; 32]>,
 ) -> PatternedEvent<'a> {
+    let EventPlace { ctaid: [x, y, z], warp, pc, smid } = at;
     PatternedEvent {
-        at,
+        at: EventPlace { ctaid: [x, y, z], warp, pc, smid },
         site: std::ptr::from_ref(access) as u64,
         space: site.space,
         access: site.access,
