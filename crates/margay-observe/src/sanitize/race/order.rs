@@ -207,6 +207,34 @@ impl Stamps {
     }
 }
 
+/// Stamps of the warps of a block, of those that used any, by warp, each for plain accesses and for strong ones. Most blocks
+/// have few, and each block of a launch that widened a mark is kept until the launch ends.
+#[derive(Debug, Default)]
+pub struct UsedStamps(Vec<((u16, bool), Stamps)>);
+
+impl UsedStamps {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Notes a stamp of lanes of a warp, one of so many.
+    pub fn add(&mut self, (warp, warps): (u16, usize), strong: bool, stamp: Tick, mask: u32) {
+        if self.0.is_empty() {
+            self.0.reserve_exact(warps);
+        }
+        let key = (warp, strong);
+        // Warps mostly come in order.
+        let at = match self.0.last() {
+            Some((last, _)) if *last < key => self.0.len(),
+            _ => self.0.partition_point(|(k, _)| *k < key),
+        };
+        if self.0.get(at).is_none_or(|(k, _)| *k != key) {
+            self.0.insert(at, (key, Stamps::default()));
+        }
+        self.0[at].1.add(stamp, mask);
+    }
+}
+
 /// The clocks of a block.
 #[derive(Debug)]
 pub struct Block {
@@ -360,6 +388,9 @@ impl Block {
     /// Every lane of the warp knows whatever its block did up to here.
     pub fn floor(&self, warp: u16) -> Tick {
         let own = &self.warps[warp as usize];
+        if own.lanes_all == 0 {
+            return 0;
+        }
         let others = own.known.iter().enumerate().filter(|(w, _)| *w != warp as usize);
         others.map(|(_, &tick)| tick).min().unwrap_or(Tick::MAX).min(own.lanes_all)
     }
@@ -445,14 +476,13 @@ impl Block {
         &self,
         me: Thread,
         block: u32,
-        used: &[[Stamps; 2]],
+        used: &UsedStamps,
         last: Tick,
         strong: bool,
     ) -> bool {
-        used.iter().enumerate().all(|(w, used)| {
-            used[usize::from(strong)].all(last, 0, |lane, stamp| {
-                self.knows(me, Thread { block, warp: w as u16, lane }, stamp)
-            })
+        let mut alike = used.0.iter().filter(|((_, s), _)| *s == strong);
+        alike.all(|&((warp, _), ref used)| {
+            used.all(last, 0, |lane, stamp| self.knows(me, Thread { block, warp, lane }, stamp))
         })
     }
 

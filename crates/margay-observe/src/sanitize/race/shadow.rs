@@ -6,13 +6,13 @@
 //! blocks of the grid. A widened mark keeps the greatest stamp; which stamps its threads really used
 //! is in their clocks ([`super::order`]). So a cell never grows. How a page keeps its cells is in [`super::page`].
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use margay_ir::Scope;
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 
 use super::ledger::Ledger;
 use super::order::{Thread, Tick};
@@ -225,7 +225,7 @@ pub struct Spare(Mutex<Vec<Arc<Mutex<Page>>>>);
 
 /// The shadow of global memory, shared by the workers of a launch.
 pub struct Shadow<'a> {
-    shards: Vec<Mutex<HashMap<u64, Arc<Mutex<Page>>>>>,
+    shards: Vec<Mutex<FxHashMap<u64, Arc<Mutex<Page>>>>>,
     /// Pages that may still be made.
     left: AtomicU64,
     ledger: Arc<Ledger>,

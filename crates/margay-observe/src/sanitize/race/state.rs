@@ -6,14 +6,14 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use smallvec::SmallVec;
 
-use super::order::{Block, Stamps, Tick, Time};
+use super::order::{Block, Tick, Time, UsedStamps};
 use super::page::Page;
 use super::round::Round;
 use super::shadow;
 use super::unordered::Unordered;
 
 /// Which stamps the warps of a block used for widened marks.
-pub type Used = Arc<RwLock<Vec<[Stamps; 2]>>>;
+pub type Used = Arc<RwLock<UsedStamps>>;
 
 /// A block that runs.
 pub struct State {
@@ -47,10 +47,6 @@ struct Other {
     floors: Floors,
 }
 
-fn unused(clock: &Block) -> Used {
-    Arc::new(RwLock::new(vec![Default::default(); clock.warps()]))
-}
-
 impl State {
     /// A block that begins, with so much shared memory; `apart`: with an order for each kind of memory.
     pub fn new(
@@ -61,10 +57,10 @@ impl State {
         apart: bool,
     ) -> State {
         let clock = Block::new(id, threads, time);
-        let used = unused(&clock);
+        let used = Used::default();
         let other = apart.then(|| {
             let clock = Block::new(id, threads, time);
-            let used = unused(&clock);
+            let used = Used::default();
             let (unordered, floors) = (Unordered::default(), Floors::default());
             Box::new(Other { clock, used, unordered, floors })
         });
@@ -130,16 +126,14 @@ impl State {
         self.clock.renew(id, time);
         if let Some(other) = &mut self.other {
             other.clock.renew(id, time);
-            (other.used, other.unordered) = (unused(&other.clock), Unordered::default());
+            (other.used, other.unordered) = Default::default();
             other.floors.version = None;
         }
         self.shared.forget();
         self.round.begin(open);
         // Where stamps of widened marks are kept on, marks of the block may be looked at still.
-        let kept = |used: &Used| used.read().iter().flatten().any(|used| !used.is_empty());
-        if Arc::strong_count(&self.used) > 1 || kept(&self.used) {
-            let warps = self.clock.warps();
-            self.used = Arc::new(RwLock::new(vec![Default::default(); warps]));
+        if Arc::strong_count(&self.used) > 1 || !self.used.read().is_empty() {
+            self.used = Used::default();
         }
         self.unordered = Unordered::default();
         self.floors.version = None;
@@ -150,8 +144,10 @@ impl State {
     pub fn floor(&mut self, warp: u16) -> (Tick, bool, bool) {
         let (clock, floors) = (&self.clock, &mut self.floors);
         if floors.version != Some(clock.version()) {
-            let each = |w| (clock.floor(w), clock.is_uniform(w));
-            floors.warps = (0..clock.warps() as u16).map(each).collect();
+            floors.warps.resize(clock.warps(), (0, false));
+            for (w, own) in floors.warps.iter_mut().enumerate() {
+                *own = (clock.floor(w as u16), clock.is_uniform(w as u16));
+            }
             (floors.version, floors.simple) = (Some(clock.version()), clock.is_simple());
         }
         let (floor, uniform) = floors.warps[warp as usize];
@@ -161,7 +157,7 @@ impl State {
     /// Notes that marks of lanes of a warp were widened.
     pub fn note(&mut self, warp: u16, mask: u32, stamp: Tick, strong: bool) {
         if self.clock.use_stamp(warp, mask, stamp, strong) {
-            self.used.write()[warp as usize][usize::from(strong)].add(stamp, mask);
+            self.used.write().add((warp, self.clock.warps()), strong, stamp, mask);
         }
     }
 }

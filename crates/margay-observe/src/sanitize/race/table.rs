@@ -161,6 +161,13 @@ impl Table {
 
     /// Each lane of the mask accesses the bytes at its address. False if that may race.
     pub fn spread(&mut self, addresses: &[u64; 32], party: &Party) -> bool {
+        if party.bytes == 1 << self.unit {
+            return match party.effect {
+                Effect::Read => self.units_of(addresses, party, Effect::Read),
+                Effect::Write => self.units_of(addresses, party, Effect::Write),
+                Effect::Strong => self.units_of(addresses, party, Effect::Strong),
+            };
+        }
         let mut left = party.mask;
         let mut raced = false;
         while left != 0 {
@@ -174,6 +181,37 @@ impl Table {
                 let (writer, reader) = (&mut self.writers[unit], &mut self.readers[unit]);
                 raced |= visit(writer, reader, me, party.effect);
             }
+        }
+        !raced
+    }
+
+    /// [`Table::spread`] where each lane accesses one unit, as most do: always inlined, for each effect a loop of its own.
+    #[inline(always)]
+    fn units_of(&mut self, addresses: &[u64; 32], party: &Party, effect: Effect) -> bool {
+        let within = (1u64 << self.unit) - 1;
+        let (first, step) = self.number(party.warp, 0);
+        let (writers, readers) = (&mut self.writers[..], &mut self.readers[..]);
+        let (mut low, mut high) = match self.used.is_empty() {
+            true => (usize::MAX, 0),
+            false => (self.used.start, self.used.end),
+        };
+        let (mut left, mut raced) = (party.mask, false);
+        while left != 0 {
+            let lane = left.trailing_zeros();
+            left &= left - 1;
+            let address = addresses[lane as usize];
+            let unit = (address >> self.unit) as usize;
+            let (Some(writer), Some(reader)) = (writers.get_mut(unit), readers.get_mut(unit))
+            else {
+                raced = true;
+                break;
+            };
+            (low, high) = (low.min(unit), high.max(unit + 1));
+            let me = first + lane as u16 * step;
+            raced |= (address & within != 0) | visit(writer, reader, me, effect);
+        }
+        if low < high {
+            self.used = low..high;
         }
         !raced
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Watches a launch for races.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,12 +16,13 @@ use margay_exec::program::{Code, Program};
 use margay_exec::reach::Written;
 use margay_ir::{Attr, BarKind, BarOrder, Inst, Op, Scope, Sem, Space};
 use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::cluster::Cluster;
 use super::ledger::Ledger;
 use super::look::{Look, Then};
-use super::order::{Block, Stamps, Strong, SyncVariable, Thread, Time};
+use super::order::{Block, Strong, SyncVariable, Thread, Time};
 use super::page::Page;
 use super::quick::Quick;
 use super::report::Pair;
@@ -84,12 +85,12 @@ pub struct RaceObserver<'a> {
     shadow: Shadow<'a>,
     /// There was no room for a page.
     pub(super) full: AtomicBool,
-    blocks: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
-    used: RwLock<HashMap<u32, Used>>,
-    variables: Vec<Mutex<HashMap<(u32, u64), SyncVariable>>>,
+    blocks: Mutex<FxHashMap<u32, Arc<Mutex<State>>>>,
+    used: RwLock<FxHashMap<u32, Used>>,
+    variables: Vec<Mutex<FxHashMap<(u32, u64), SyncVariable>>>,
     /// Whether there are any.
     synchronises: AtomicBool,
-    clusters: Mutex<HashMap<u32, Cluster>>,
+    clusters: Mutex<FxHashMap<u32, Cluster>>,
     /// Barriers of one kind of memory alone, so that there is an order for each.
     apart: bool,
     pub(super) reported: Mutex<HashSet<Pair>>,
@@ -98,7 +99,7 @@ pub struct RaceObserver<'a> {
     /// A store left the memory that its pointer points into.
     pub(super) strayed: AtomicBool,
     /// How the lanes' addresses lie to each other, by the numbers of instructions of compiled code.
-    pub(super) steps: RwLock<HashMap<u64, Arc<Steps>>>,
+    pub(super) steps: RwLock<FxHashMap<u64, Arc<Steps>>>,
     /// What no access of shared memory is smaller than: a shift.
     unit: u32,
     /// No accesses of shared memory are kept: see [`Round`].
@@ -323,16 +324,13 @@ impl<'a> RaceObserver<'a> {
                 continue;
             }
             let Thread { block, warp, lane } = mark.thread();
-            let strong = usize::from(mark.strong());
             if block != state.clock.id {
                 // A block that has ended may have left nothing: what it did counts all the same.
                 let warps = state.clock.warps();
-                let fresh = || Arc::new(RwLock::new(vec![Default::default(); warps]));
                 let known = self.used.read().get(&block).cloned();
-                let used = known.unwrap_or_else(|| {
-                    self.used.write().entry(block).or_insert_with(fresh).clone()
-                });
-                used.write()[warp as usize][strong].add(mark.stamp, lanes << lane);
+                let used =
+                    known.unwrap_or_else(|| self.used.write().entry(block).or_default().clone());
+                used.write().add((warp, warps), mark.strong(), mark.stamp, lanes << lane);
             } else {
                 state.note(warp, lanes << lane, mark.stamp, mark.strong());
             }
@@ -812,7 +810,7 @@ impl Watch for RaceWatch<'_, '_> {
         self.spare = ended.filter(|state| Arc::strong_count(state) == 1).or(self.spare.take());
         // Most blocks never widened a mark: nothing is kept of them.
         let mut used = self.all.used.write();
-        if used.get(&id).is_some_and(|u| u.read().iter().flatten().all(Stamps::is_empty)) {
+        if used.get(&id).is_some_and(|used| used.read().is_empty()) {
             used.remove(&id);
         }
     }
