@@ -10,7 +10,8 @@ use std::time::Duration;
 use crate::cl;
 use crate::common::*;
 
-/// What a callback gets as its data.
+/// What a callback gets as its data. Never freed: a test that has heard its callback may end before
+/// the driver's thread has left it.
 struct Desk {
     queue: cl_command_queue,
     kernel: cl_kernel,
@@ -18,9 +19,10 @@ struct Desk {
 }
 
 impl Desk {
-    fn new(setup: &Setup, kernel: cl_kernel) -> (Box<Desk>, Receiver<String>) {
+    fn new(setup: &Setup, kernel: cl_kernel) -> (&'static mut Desk, Receiver<String>) {
         let (said, heard) = channel();
-        (Box::new(Desk { queue: setup.queue, kernel, said: Mutex::new(said) }), heard)
+        let desk = Desk { queue: setup.queue, kernel, said: Mutex::new(said) };
+        (Box::leak(Box::new(desk)), heard)
     }
 
     fn data(&self) -> *mut c_void {
@@ -28,7 +30,7 @@ impl Desk {
     }
 
     /// # Safety
-    /// The data of a desk that is alive.
+    /// The data of a desk.
     unsafe fn of<'a>(data: *mut c_void) -> &'a Desk {
         // SAFETY: the caller promises it.
         unsafe { &*data.cast::<Desk>() }
@@ -198,7 +200,7 @@ unsafe extern "C" fn wrong_and_waiting(
 fn a_context_s_function_waits_for_the_queue() {
     let setup = Setup::new(0);
     let good = setup.kernel("kernel void f() {}", "", "f");
-    let (mut desk, said) = Desk::new(&setup, good);
+    let (desk, said) = Desk::new(&setup, good);
     let (mut error, data) = (0, desk.data());
     let tell: ErrorCallback = Some(wrong_and_waiting);
     let context = cl!(clCreateContext(null(), 1, &setup.device, tell, data, &mut error));
