@@ -126,6 +126,7 @@ pub(crate) struct Gen<'a> {
     lane_buffers: BTreeSet<String>,
     /// The loop around the block, and where addresses of earlier iterations are kept.
     around: prefetch::Around,
+    reach: prefetch::Reach,
     last_addresses: BTreeSet<String>,
     watched: Vec<crate::WatchedAccess>,
     /// The room by which the access that is being written was checked.
@@ -224,6 +225,7 @@ fn written<'a>(
         room_of: HashMap::new(),
         lane_buffers: BTreeSet::new(),
         around: prefetch::Around::default(),
+        reach: prefetch::Reach::of(cpu),
         last_addresses: BTreeSet::new(),
         watched: Vec::new(),
         room: None,
