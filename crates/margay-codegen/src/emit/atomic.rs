@@ -8,10 +8,12 @@
 //!
 //! Limit: 16-bit atomics, and the least and greatest of floats, are the handler's.
 
-use margay_ir::{AtomOp, Attr, Class, FloatAttr, Inst, Op, Round, Space, Ty, Value};
+use std::fmt::Write as _;
+
+use margay_ir::{AtomOp, Attr, Class, FloatAttr, Inst, Op, Reg, Round, Space, Ty, Value};
 
 use super::memory::{Access, Place};
-use super::value::{Val, vector};
+use super::value::{Val, scalar, vector};
 use super::watch::Kind;
 use super::{Gen, POLL_COST, WHOLE_POLL_COST, io, vector_of};
 use crate::shape::{LANES, Lin};
@@ -451,11 +453,24 @@ impl Gen<'_> {
         }
     }
 
-    /// The buffers that atomics use.
+    /// The buffers that atomics and loops of single lanes use.
     pub fn lane_buffers(&self) -> String {
-        let ty = |name: &str| if matches!(name, "lane_n") { "i32" } else { "[32 x i64]" };
-        let lines = self.lane_buffers.iter();
-        lines.map(|b| format!("  %{b} = alloca {}, align 64\n", ty(b))).collect()
+        let mut text = String::new();
+        for b in &self.lane_buffers {
+            let ty = match b.as_str() {
+                "lane_n" | "lone_lanes" | "lone_turns" => "i32",
+                name if name.starts_with("lone_skips") => "i32",
+                name => match name.strip_prefix("lone_one").and_then(|r| r.parse().ok()) {
+                    Some(r) => scalar(self.class(Reg(r))),
+                    None => "[32 x i64]",
+                },
+            };
+            let _ = writeln!(text, "  %{b} = alloca {ty}, align 64");
+            if b.starts_with("lone_skips") {
+                let _ = writeln!(text, "  store i32 0, ptr %{b}");
+            }
+        }
+        text
     }
 }
 

@@ -77,7 +77,7 @@ impl Gen<'_> {
     }
 
     /// All lanes that run go to `to`.
-    fn go(&mut self, to: usize, mask: &str) {
+    pub(super) fn go(&mut self, to: usize, mask: &str) {
         if self.apart {
             self.send(to, mask);
             self.run_next(Some(to), &[to]);

@@ -506,7 +506,7 @@ impl Gen<'_> {
     }
 
     /// An element as its register holds it.
-    fn register_form(
+    pub(super) fn register_form(
         &mut self,
         name: &str,
         size: u64,
@@ -797,7 +797,7 @@ impl Gen<'_> {
     }
 
     /// One element at lane 0's address.
-    fn load_one(&mut self, a: &Access, element: u64, at: &str) -> String {
+    pub(super) fn load_one(&mut self, a: &Access, element: u64, at: &str) -> String {
         let at = self.ins(format!("add i64 {at}, {}", element * a.size));
         let p = self.ins(format!("inttoptr i64 {at} to ptr"));
         self.ins(format!("load {}, ptr {p}, align {}, {GUEST}", memory_type(a.size), a.size))

@@ -17,11 +17,14 @@ mod control;
 mod float;
 mod half;
 mod int;
+mod lane_checks;
+mod lane_loop;
 mod lanes;
 mod leave;
 mod math;
 mod memory;
 mod merge;
+mod multiples;
 mod pool;
 mod prefetch;
 mod private;
@@ -412,6 +415,7 @@ impl Gen<'_> {
             self.mask = self.ins("load i32, ptr %live");
         }
         self.count_block(b);
+        self.lane_loop(b);
         let f = self.f;
         let block = &f.blocks[b];
         let fuel = self.ins("load i64, ptr %fuel");

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Loops of lanes that lie apart, a lane at a time.
+//!
+//! A row of a sparse matrix is a loop of its own length over memory of its own. As vectors each of its loads takes 32
+//! addresses out of a vector and puts 32 elements in, and the longest row decides how often. Where the processor has no
+//! gathers worth their name, such a loop runs once for each lane instead, in scalars, from the registers of that lane to
+//! those that are live behind the loop.
+//!
+//! Only loops that leave no trace are taken: one block that only computes and loads. So whatever a lane meets that is
+//! not for this code (a place that a check refuses, more turns than are reasonable before other warps should run) all
+//! that was done is dropped, and the loop runs as vectors from where it began, which leave for the interpreter exactly
+//! where they must. Nobody tells the difference: the loads are weak, and no lane sees another one's registers.
+
+use std::rc::Rc;
+
+use margay_ir::analysis::liveness::{for_each_def, for_each_use};
+use margay_ir::{Attr, Class, Inst, Op, Reg, Space, Term, Value};
+
+use super::lane_checks::Checks;
+use super::value::{Val, scalar, vector};
+use super::{Gen, int};
+use crate::analysis::{Set, is_pure};
+use crate::shape::{LANES, Lin, Shape};
+
+/// Turns of all lanes together, after which the loop runs as vectors, which take fuel.
+const TURNS: u32 = 1 << 16;
+/// So often the loop runs as vectors at once after it could not be run so.
+const SKIPS: u32 = 256;
+/// Other instructions for each load: a loop that computes more than it loads is better off as vectors.
+const OTHERS: usize = 6;
+
+/// A loop that runs lane by lane.
+struct LaneLoop {
+    /// The block behind it, and whether the loop goes on where the predicate does not hold.
+    exit: usize,
+    again_unless: bool,
+    pred: Reg,
+    /// Varying registers that a lane begins with: those that stay, and those that the loop changes.
+    fixed: Vec<Reg>,
+    carried: Vec<Reg>,
+    /// What is live behind the loop.
+    results: Vec<Reg>,
+    checks: Checks,
+}
+
+impl Gen<'_> {
+    /// Writes block `b` as a loop of single lanes, if it is one. What follows runs where that did not work out.
+    pub(super) fn lane_loop(&mut self, b: usize) {
+        let Some(l) = self.find_lane_loop(b) else { return };
+        let [begin, wait, lane, again, next, done, failed, vectors] =
+            std::array::from_fn(|_| self.label());
+        let skips = format!("lone_skips{b}");
+        let turns = "lone_turns";
+        let rest = "lone_lanes";
+        for name in [&skips, turns, rest] {
+            self.lane_buffers.insert(name.to_owned());
+        }
+        let left = self.ins(format!("load volatile i32, ptr %{skips}"));
+        let ready = self.ins(format!("icmp eq i32 {left}, 0"));
+        self.line(format!("br i1 {ready}, label %{begin}, label %{wait}"));
+        self.begin(&wait);
+        let less = self.ins(format!("sub i32 {left}, 1"));
+        self.line(format!("store volatile i32 {less}, ptr %{skips}"));
+        self.line(format!("br label %{vectors}"));
+
+        self.begin(&begin);
+        self.lone_operands(&l, &failed);
+        let mask = self.mask.clone();
+        self.line(format!("store i32 {mask}, ptr %{rest}"));
+        self.line(format!("store i32 {TURNS}, ptr %{turns}"));
+        self.line(format!("br label %{lane}"));
+
+        self.begin(&lane);
+        let lanes = self.ins(format!("load i32, ptr %{rest}"));
+        self.declare("declare i32 @llvm.cttz.i32(i32, i1)");
+        let number = self.ins(format!("call i32 @llvm.cttz.i32(i32 {lanes}, i1 true)"));
+        let number = self.ins(format!("zext i32 {number} to i64"));
+        for &r in &l.fixed {
+            let own = self.lone_element(r, &number);
+            self.check_multiple(&l.checks, r, &own, &failed);
+            self.set_lone(r, own);
+        }
+        for &r in &l.carried {
+            let own = self.lone_element(r, &number);
+            self.check_multiple(&l.checks, r, &own, &failed);
+            let ty = scalar(self.class(r));
+            self.line(format!("store {ty} {own}, ptr %lone_one{}", r.0));
+        }
+        self.line(format!("br label %{again}"));
+
+        self.begin(&again);
+        for &r in &l.carried {
+            let ty = scalar(self.class(r));
+            let now = self.ins(format!("load {ty}, ptr %lone_one{}", r.0));
+            self.set_lone(r, now);
+        }
+        let f = self.f;
+        for (n, inst) in f.blocks[b].insts.iter().enumerate() {
+            if let Some(check) = l.checks.each.iter().find(|c| c.first == n) {
+                self.check_lone(n, inst, check, &failed);
+            }
+            self.lone_instruction(inst);
+        }
+        for &r in &l.carried {
+            let (now, ty) = (self.lone(r), scalar(self.class(r)));
+            self.line(format!("store {ty} {now}, ptr %lone_one{}", r.0));
+        }
+        let turn = self.ins(format!("load i32, ptr %{turns}"));
+        let turn = self.ins(format!("sub i32 {turn}, 1"));
+        self.line(format!("store i32 {turn}, ptr %{turns}"));
+        let some = self.ins(format!("icmp ne i32 {turn}, 0"));
+        self.expect(&some, &failed);
+        let p = self.lone(l.pred);
+        let (yes, no) = if l.again_unless { (&next, &again) } else { (&again, &next) };
+        self.line(format!("br i1 {p}, label %{yes}, label %{no}"));
+
+        self.begin(&next);
+        for &r in &l.results {
+            let (now, ty) = (self.lone(r), scalar(self.class(r)));
+            let to = self.ins(format!("getelementptr {ty}, ptr %lone_all{}, i64 {number}", r.0));
+            self.line(format!("store {ty} {now}, ptr {to}"));
+        }
+        let less = self.ins(format!("sub i32 {lanes}, 1"));
+        let lanes = self.ins(format!("and i32 {lanes}, {less}"));
+        self.line(format!("store i32 {lanes}, ptr %{rest}"));
+        let over = self.ins(format!("icmp eq i32 {lanes}, 0"));
+        self.line(format!("br i1 {over}, label %{done}, label %{lane}"));
+
+        self.begin(&done);
+        self.forget();
+        self.take_turns_fuel(f.blocks[b].insts.len());
+        for &r in &l.results {
+            let ty = vector(self.class(r));
+            let name = self.ins(format!("load {ty}, ptr %lone_all{}, align 64", r.0));
+            self.put(r, Val::Vec { name, addr: None });
+        }
+        self.flush();
+        self.go(l.exit, &mask);
+
+        self.begin(&failed);
+        self.line(format!("store volatile i32 {SKIPS}, ptr %{skips}"));
+        self.line(format!("br label %{vectors}"));
+        self.begin(&vectors);
+        self.forget();
+        self.mask_vector = None;
+    }
+
+    /// The loop that block `b` is, if it may run lane by lane and that pays.
+    fn find_lane_loop(&self, b: usize) -> Option<LaneLoop> {
+        let block = &self.f.blocks[b];
+        let Term::CondBr { pred, negated, then, els } = block.term else { return None };
+        let (then, els) = (then.0 as usize, els.0 as usize);
+        let exit = if then == b { els } else { then };
+        if !self.lone_lanes
+            || self.in_strips
+            || self.options.watched.any()
+            || (then == b) == (els == b)
+            || !self.facts.parts(self.f, b)
+        {
+            return None;
+        }
+        let count = self.f.regs.len();
+        let (mut defs, mut uses) = (Set::new(count), Set::new(count));
+        let (mut loads, mut others) = (0, 0);
+        for inst in &block.insts {
+            match self.is_apart_load(inst) {
+                true => loads += 1,
+                false if is_pure(inst.op) && inst.guard.is_none() && int::has_lowering(inst) => {
+                    others += 1;
+                }
+                false => return None,
+            }
+            for_each_use(inst, |r| {
+                uses.insert(r.0 as usize);
+            });
+            for_each_def(inst, |r| {
+                defs.insert(r.0 as usize);
+            });
+        }
+        if loads == 0 || others > OTHERS * loads || !defs.has(pred.0 as usize) {
+            return None;
+        }
+        let varies = |r: &Reg| matches!(self.facts.shape(*r), Shape::Varying);
+        let all = (0..count as u32).map(Reg);
+        let own = |r: &Reg| defs.has(r.0 as usize);
+        let begins = |r: &Reg| self.facts.live_in[b].has(r.0 as usize);
+        let fixed = all.clone().filter(|r| uses.has(r.0 as usize) && !own(r));
+        let fixed: Vec<Reg> = fixed.filter(|r| !self.facts.shape(*r).is_uniform()).collect();
+        let carried: Vec<Reg> = all.clone().filter(|r| own(r) && begins(r)).collect();
+        let lives = |r: &Reg| self.facts.live_in[exit].has(r.0 as usize);
+        let results: Vec<Reg> = all.filter(|r| own(r) && lives(r)).collect();
+        let words = fixed.iter().chain(&carried).chain(&results);
+        let fits = words.clone().all(|r| self.class(*r) != Class::P) && results.iter().all(varies);
+        // A lane goes on where the branch goes back to the loop.
+        let again_unless = (then == b) == negated;
+        let checks = self.lone_checks(b)?;
+        fits.then_some(LaneLoop { exit, again_unless, pred, fixed, carried, results, checks })
+    }
+
+    /// Whether an instruction is a plain load from places that lie apart.
+    fn is_apart_load(&self, inst: &Inst) -> bool {
+        let (Op::Ld, Attr::Mem(mem), Some(&Value::Reg(r))) =
+            (inst.op, &inst.attr, inst.srcs.first())
+        else {
+            return false;
+        };
+        Self::is_direct(inst, mem)
+            && !inst.dsts.is_empty()
+            && matches!(mem.space, Space::Global | Space::Generic)
+            && matches!(self.facts.shape(r), Shape::Varying)
+            && self.options.plain
+            && self.roots[r.0 as usize].is_some()
+    }
+
+    /// Puts what the lanes begin with where each finds its own.
+    fn lone_operands(&mut self, l: &LaneLoop, failed: &str) {
+        self.check_uniform_multiples(&l.checks, failed);
+        for &r in l.fixed.iter().chain(&l.carried) {
+            let class = self.class(r);
+            let v = self.read(r);
+            let all = self.spread(&v, class);
+            self.lane_buffers.insert(format!("lone_all{}", r.0));
+            self.line(format!("store {} {all}, ptr %lone_all{}, align 64", vector(class), r.0));
+        }
+        for &r in &l.carried {
+            self.lane_buffers.insert(format!("lone_one{}", r.0));
+        }
+        for &r in l.results.iter().filter(|r| !l.carried.contains(r)) {
+            self.lane_buffers.insert(format!("lone_all{}", r.0));
+            if !self.all() {
+                let ty = vector(self.class(r));
+                self.line(format!("store {ty} zeroinitializer, ptr %lone_all{}, align 64", r.0));
+            }
+        }
+    }
+
+    fn lone_element(&mut self, r: Reg, lane: &str) -> String {
+        let ty = scalar(self.class(r));
+        let p = self.ins(format!("getelementptr {ty}, ptr %lone_all{}, i64 {lane}", r.0));
+        self.ins(format!("load {ty}, ptr {p}"))
+    }
+
+    /// The value of a register in the lane that runs.
+    pub(super) fn lone(&mut self, r: Reg) -> String {
+        match self.read(r) {
+            Val::Lin { base, .. } => base,
+            Val::Vec { name, .. } => name,
+        }
+    }
+
+    fn set_lone(&mut self, r: Reg, base: String) {
+        let v = Val::Lin { base, u: None, lin: Rc::new(Lin::uniform()) };
+        self.current[r.0 as usize] = Some(v);
+        self.canonical.remove(&r.0);
+    }
+
+    fn lone_instruction(&mut self, inst: &Inst) {
+        let Attr::Mem(mem) = inst.attr else {
+            // `find_lane_loop` has seen that there is a lowering.
+            if let (Some(name), Some(&d)) = (self.lanewise(inst, false), inst.dsts.first()) {
+                self.set_lone(d, name);
+            }
+            return;
+        };
+        let a = Self::access(inst, &mem);
+        let at = self.lone_address(inst, a.offset);
+        for (e, &d) in inst.dsts.iter().enumerate() {
+            let class = self.class(d);
+            let one = self.load_one(&a, e as u64, &at);
+            let one = self.register_form(&one, a.size, class, mem.signed, false);
+            self.set_lone(d, one);
+        }
+    }
+
+    /// Takes the fuel that as many turns of the whole warp would have taken.
+    fn take_turns_fuel(&mut self, insts: usize) {
+        let left = self.ins("load i32, ptr %lone_turns");
+        let turns = self.ins(format!("sub i32 {TURNS}, {left}"));
+        let turns = self.ins(format!("zext i32 {turns} to i64"));
+        let cost = self.ins(format!("mul i64 {turns}, {}", insts + 1));
+        let cost = self.ins(format!("lshr i64 {cost}, {}", LANES.trailing_zeros()));
+        let fuel = self.ins("load i64, ptr %fuel");
+        let fuel = self.ins(format!("sub i64 {fuel}, {cost}"));
+        self.line(format!("store i64 {fuel}, ptr %fuel"));
+    }
+}
