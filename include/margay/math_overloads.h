@@ -88,8 +88,20 @@ MARGAY_H unsigned long long ullmax(unsigned long long a, unsigned long long b) {
 
 // ---- functions of the CUDA math library that C lacks, for the host ---------------------------
 #define MARGAY_PI 3.14159265358979323846
+// C23 has some of them, and newer C libraries declare those.
+#if defined(__GLIBC_PREREQ) && defined(__GLIBC_USE)
+#if __GLIBC_PREREQ(2, 41) && __GLIBC_USE(IEC_60559_FUNCS_EXT_C23)
+#define MARGAY_LIBC_HAS_SINPI
+#endif
+#if __GLIBC_PREREQ(2, 42) && __GLIBC_USE(IEC_60559_FUNCS_EXT_C23)
+#define MARGAY_LIBC_HAS_RSQRT
+#endif
+#endif
+#ifndef MARGAY_LIBC_HAS_RSQRT
 MARGAY_H double rsqrt(double x) { return 1.0 / ::sqrt(x); }
+#endif
 MARGAY_H double rcbrt(double x) { return 1.0 / ::cbrt(x); }
+#ifndef MARGAY_LIBC_HAS_SINPI
 // The argument is reduced before it is multiplied by pi, so that large values keep their phase.
 MARGAY_H double sinpi(double x) {
   double r = ::fmod(x, 2.0);
@@ -113,6 +125,7 @@ MARGAY_H double cospi(double x) {
   default: return ::sin(t);
   }
 }
+#endif
 MARGAY_H void sincospi(double x, double *s, double *c) {
   *s = sinpi(x);
   *c = cospi(x);
@@ -183,10 +196,14 @@ MARGAY_H double cyl_bessel_i1(double x) {
 
 #define MARGAY_F1(NAME)                                                                            \
   MARGAY_H float NAME##f(float x) { return (float)NAME((double)x); }
+#ifndef MARGAY_LIBC_HAS_RSQRT
 MARGAY_F1(rsqrt)
+#endif
 MARGAY_F1(rcbrt)
+#ifndef MARGAY_LIBC_HAS_SINPI
 MARGAY_F1(sinpi)
 MARGAY_F1(cospi)
+#endif
 MARGAY_F1(normcdf)
 MARGAY_F1(normcdfinv)
 MARGAY_F1(erfcx)
