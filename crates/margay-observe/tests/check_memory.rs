@@ -351,14 +351,14 @@ fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             format!("{} shl.b32 %r3, %r3, 5; {a4} st.global.u32 [%rd5], %r3;", one_of(32)),
             large / 128 * 32,
             LARGE / 32,
-            16.0,
+            8.0,
         ),
         (
             "sparse: a word of each 256 bytes",
             format!("shl.b32 %r3, %r3, 6; {a4} st.global.u32 [%rd5], %r3;"),
             large / 256,
             LARGE / 64,
-            16.0,
+            8.0,
         ),
         (
             "sparse: a byte of each word",
@@ -388,7 +388,37 @@ fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             format!("shl.b32 %r3, %r3, 3; {a1} st.global.u8 [%rd5], %r3;"),
             large / 8,
             LARGE / 8,
+            8.0,
+        ),
+        (
+            "sparse: a byte of each eight, written and read",
+            format!(
+                "shl.b32 %r3, %r3, 3; {a1} st.global.u8 [%rd5], %r3; ld.global.u8 %r6, [%rd5];"
+            ),
+            large / 8,
+            LARGE / 8,
             12.0,
+        ),
+        (
+            "sparse: an eighth of the bytes, anywhere",
+            format!("{} {a1} st.global.u8 [%rd5], %r3;", any(LARGE)),
+            large / 8,
+            LARGE / 8,
+            12.0,
+        ),
+        (
+            "sparse: an eighth of the bytes, anywhere, after barriers",
+            format!("bar.sync 0; {} {a1} st.global.u8 [%rd5], %r3;", any(LARGE)),
+            large / 8,
+            LARGE / 8,
+            12.0,
+        ),
+        (
+            "sparse: a word of each 512 bytes",
+            format!("shl.b32 %r3, %r3, 7; {a4} st.global.u32 [%rd5], %r3;"),
+            large / 512,
+            LARGE / 128,
+            16.0,
         ),
         (
             "sparse: an eighth of the words, anywhere",
@@ -398,7 +428,7 @@ fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             ),
             large / 32,
             LARGE / 8,
-            16.0,
+            8.0,
         ),
         (
             "sparse: an eighth of the words, anywhere, written and read",
@@ -409,7 +439,57 @@ fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             ),
             large / 32,
             LARGE / 8,
-            16.0,
+            8.0,
+        ),
+        (
+            "sparse: an eighth of the words, anywhere, written and read by another thread",
+            format!(
+                "mov.u32 %r9, %r3; mul.lo.u32 %r3, %r3, 2654435761; and.b32 %r3, %r3, {}; {a4} \
+                 st.global.u32 [%rd5], %r3; bar.sync 0; xor.b32 %r3, %r9, 33; \
+                 mul.lo.u32 %r3, %r3, 2654435761; and.b32 %r3, %r3, {}; {a4} ld.global.u32 %r6, [%rd5];",
+                LARGE / 4 - 1,
+                LARGE / 4 - 1
+            ),
+            large / 32,
+            LARGE / 8,
+            8.0,
+        ),
+        (
+            "sparse: a quarter of the words, anywhere, written and read",
+            format!(
+                "mul.lo.u32 %r3, %r3, 2654435761; and.b32 %r3, %r3, {}; {a4} st.global.u32 [%rd5], %r3; \
+                 ld.global.u32 %r6, [%rd5];",
+                LARGE / 4 - 1
+            ),
+            large / 16,
+            LARGE / 4,
+            8.0,
+        ),
+        (
+            "sparse: a hash table, inserted into and looked up",
+            format!(
+                "mul.lo.u32 %r3, %r3, 2654435761; and.b32 %r3, %r3, {}; and.b32 %r3, %r3, 4294967294; {a4} \
+                 atom.global.cas.b32 %r6, [%rd5], 117901063, %r3; st.global.u32 [%rd5+4], %r3; \
+                 ld.global.u32 %r6, [%rd5+4];",
+                LARGE / 4 - 1
+            ),
+            large / 64,
+            LARGE / 8,
+            8.0,
+        ),
+        (
+            "bytes anywhere after barriers, by one lane of each warp",
+            format!("bar.sync 0; {} {} {a1} st.global.u8 [%rd5], %r3;", one_of(32), any(BYTES / 4)),
+            all / 4 * 32,
+            BYTES / 4,
+            8.0,
+        ),
+        (
+            "bytes anywhere after barriers, by one thread of each block",
+            format!("bar.sync 0; {} {} {a1} st.global.u8 [%rd5], %r3;", one_of(128), any(BYTES / 8)),
+            all / 8 * 128,
+            BYTES / 8,
+            12.0,
         ),
         (
             "bytes anywhere after barriers, written and read",
@@ -432,7 +512,7 @@ fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             ),
             all,
             BYTES,
-            12.0,
+            8.0,
         ),
         ("a byte histogram", histogram, 128, SHARED, 8.0),
         (

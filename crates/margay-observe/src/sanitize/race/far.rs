@@ -4,10 +4,9 @@
 
 use std::ops::Range;
 
-use super::ledger::{Form, Ledger, Names};
+use super::ledger::{Both, Form, Ledger, is_apart};
 use super::page::BYTES;
-use super::plain::Plain;
-use super::shadow::{Cell, Mark};
+use super::shadow::Cell;
 
 /// Who has read what another thread wrote: names, of few bytes as a rule, as whoever writes ends it.
 #[derive(Debug)]
@@ -17,7 +16,7 @@ enum Readers {
 }
 
 /// Bytes of a line of which it is told who read them, before there is room for all.
-const FEW: usize = 32;
+const FEW: usize = 16;
 
 impl Default for Readers {
     fn default() -> Readers {
@@ -33,7 +32,8 @@ impl Readers {
         }
     }
 
-    fn set(&mut self, n: usize, name: u32) {
+    /// False, with nothing done, if there is no room.
+    fn set(&mut self, n: usize, name: u32) -> bool {
         match self {
             Readers::Many(all) => all[n] = name,
             Readers::Few(list) => match list.iter().position(|(at, _)| *at as usize == n) {
@@ -43,13 +43,17 @@ impl Readers {
                 Some(at) => list[at].1 = name,
                 None if name == 0 => {}
                 None if list.len() < FEW => list.push((n as u8, name)),
-                None => {
-                    let mut all = Box::new([0; BYTES]);
-                    list.iter().for_each(|&(at, name)| all[at as usize] = name);
-                    all[n] = name;
-                    *self = Readers::Many(all);
-                }
+                None => return false,
             },
+        }
+        true
+    }
+
+    fn make_room(&mut self) {
+        if let Readers::Few(list) = self {
+            let mut all = Box::new([0; BYTES]);
+            list.iter().for_each(|&(at, name)| all[at as usize] = name);
+            *self = Readers::Many(all);
         }
     }
 }
@@ -64,78 +68,103 @@ pub struct Far {
     readers: Option<Box<Readers>>,
 }
 
+/// Whether so many of these are read by another thread than wrote them that each is to have room for both.
+pub fn are_apart(cells: &[Cell; BYTES]) -> bool {
+    cells.iter().filter(|cell| is_apart(**cell)).count() > FEW
+}
+
 impl Far {
     /// `None` if there is no room in the ledger.
     pub fn new(ledger: &Ledger, cells: &[Cell; BYTES]) -> Option<Box<Far>> {
-        let mut names = ledger.open();
-        let form = names.enter();
-        let mut far = Box::new(Far::empty(form));
-        let done = (0..BYTES).all(|n| far.put_in(&mut names, n, cells[n]));
-        if !done {
-            names.leave();
+        ledger.enter();
+        let many = are_apart(cells);
+        let forms = [Form::Direct, Form::Stamped, Form::Listed];
+        let mut with_room = forms.into_iter().filter(|form| ledger.has(*form));
+        let far = with_room.find_map(|form| Far::of(ledger, form, many, |n| cells[n]));
+        if far.is_none() {
+            ledger.leave();
         }
-        done.then_some(far)
+        far
     }
 
     fn empty(form: Form) -> Far {
         Far { form, names: [0; BYTES], value: [0; BYTES], readers: None }
     }
 
-    fn cell(&self, names: &Names, n: usize) -> Cell {
-        let Cell { write, read } = names.cell(self.form, self.names[n]);
-        let write = if write.is_empty() { write } else { write.with_value(self.value[n]) };
-        match self.readers.as_ref().map_or(0, |readers| readers.of(n)) {
-            0 => Cell { write, read },
-            name => Cell { write, read: names.cell(self.form, name).read },
+    /// Cells by names of this form; `many`: with room for all readers.
+    fn of(
+        ledger: &Ledger,
+        form: Form,
+        many: bool,
+        cell: impl Fn(usize) -> Cell,
+    ) -> Option<Box<Far>> {
+        let mut far = Box::new(Far::empty(form));
+        if many {
+            far.make_room();
         }
+        let all = (0..BYTES).all(|n| {
+            let cell = cell(n);
+            let both = ledger.names(form, cell);
+            both.is_some_and(|both| far.set(n, both, cell.write.value()))
+        });
+        all.then_some(far)
     }
 
-    /// Does nothing and returns false if there is no room in the ledger.
-    fn put_in(&mut self, names: &mut Names, n: usize, cell: Cell) -> bool {
-        while !self.put_as_is(names, n, cell) {
-            if self.form == Form::Listed {
-                return false;
-            }
-            let mut listed = Far::empty(Form::Listed);
-            if !(0..BYTES).all(|n| listed.put_as_is(names, n, self.cell(names, n))) {
-                return false;
-            }
-            *self = listed;
-        }
-        true
+    fn cell(&self, ledger: &Ledger, n: usize) -> Cell {
+        let reader = self.readers.as_ref().map_or(0, |readers| readers.of(n));
+        ledger.cell(self.form, Both { name: self.names[n], reader }, self.value[n])
     }
 
-    /// [`Far::put_in`] by names of the form that the line has.
-    fn put_as_is(&mut self, names: &mut Names, n: usize, cell: Cell) -> bool {
-        let (write, none) = (cell.write.with_value(0), Mark::default());
-        let apart = !write.is_empty() && !cell.read.is_empty() && !write.names_thread_of(cell.read);
-        let own = Cell { write, read: if apart { none } else { cell.read } };
-        let other = Cell { write: none, read: if apart { cell.read } else { none } };
-        let Some(name) = names.name(self.form, own) else { return false };
-        let Some(reader) = names.name(self.form, other) else { return false };
-        (self.names[n], self.value[n]) = (name, cell.write.value());
-        match &mut self.readers {
+    /// The cells as they are.
+    pub fn cells(&self, ledger: &Ledger) -> [Cell; BYTES] {
+        std::array::from_fn(|n| self.cell(ledger, n))
+    }
+
+    /// False, with nothing done, if there is no room for the reader.
+    fn set(&mut self, n: usize, Both { name, reader }: Both, value: u16) -> bool {
+        let done = match &mut self.readers {
             Some(readers) => readers.set(n, reader),
-            None if reader == 0 => {}
+            None if reader == 0 => true,
             none => none.get_or_insert_default().set(n, reader),
+        };
+        if done {
+            (self.names[n], self.value[n]) = (name, value);
         }
-        true
+        done
     }
 
-    /// False, with nothing done, if there is no room in the ledger.
+    /// Whether there is no room for more readers.
+    pub fn is_full(&self) -> bool {
+        let readers = self.readers.as_deref();
+        readers.is_some_and(|readers| matches!(readers, Readers::Few(list) if list.len() == FEW))
+    }
+
+    /// Makes room for all readers.
+    pub fn make_room(&mut self) {
+        self.readers.get_or_insert_default().make_room();
+    }
+
+    /// False, with nothing done, if there is no room in the ledger, or for a reader.
     pub fn put(&mut self, ledger: &Ledger, n: usize, cell: Cell) -> bool {
-        self.put_in(&mut ledger.open(), n, cell)
+        if let Some(both) = ledger.names(self.form, cell) {
+            return self.set(n, both, cell.write.value());
+        }
+        let many = self.readers.as_deref().is_some_and(|own| matches!(own, Readers::Many(_)));
+        let mut next = self.form.next();
+        while let Some(form) = next {
+            if let Some(both) = ledger.names(form, cell)
+                && let Some(other) = Far::of(ledger, form, many, |n| self.cell(ledger, n))
+            {
+                *self = *other;
+                return self.set(n, both, cell.write.value());
+            }
+            next = form.next();
+        }
+        false
     }
 
-    /// The cells as they are, to be kept so.
-    pub fn leave(&self, ledger: &Ledger) -> Box<Plain<BYTES>> {
-        let mut names = ledger.open();
-        names.leave();
-        Plain::of(|n| self.cell(&names, n))
-    }
-
-    /// Calls `each` on these cells, in order. If there is no room in the ledger for what it makes of one, that one comes
-    /// out, and the rest is not looked at.
+    /// Calls `each` on these cells, in order. If there is no room for what it makes of one, that one comes out, and the rest
+    /// is not looked at.
     pub fn visit(
         &mut self,
         ledger: &Ledger,
@@ -143,7 +172,7 @@ impl Far {
         each: &mut impl FnMut(&mut Cell),
     ) -> Option<(usize, Cell)> {
         for n in cells {
-            let old = self.cell(&ledger.open(), n);
+            let old = self.cell(ledger, n);
             let mut cell = old;
             each(&mut cell);
             if cell != old && !self.put(ledger, n, cell) {
@@ -157,7 +186,7 @@ impl Far {
 #[cfg(test)]
 mod tests {
     use super::super::order::Thread;
-    use super::super::shadow::Kind;
+    use super::super::shadow::{Kind, Mark};
     use super::*;
 
     fn mark(block: u32, lane: u8, kind: Kind) -> Mark {
@@ -169,7 +198,7 @@ mod tests {
         for (ledger, form) in
             [(Ledger::new(128, 4), Form::Direct), (Ledger::default(), Form::Listed)]
         {
-            for (readers, own) in [(0, false), (20, false), (128, false), (128, true)] {
+            for (readers, own) in [(0, false), (12, false), (128, false), (128, true)] {
                 let cells = std::array::from_fn(|n| {
                     let lane = n as u8 % 32;
                     let read = match (n < readers, own) {
@@ -183,26 +212,37 @@ mod tests {
                 let mut far = Far::new(&ledger, &cells).unwrap();
                 assert_eq!(far.form, form);
                 assert_eq!(far.readers.is_some(), readers > 0 && !own);
-                assert!((0..BYTES).all(|n| far.cell(&ledger.open(), n) == cells[n]));
+                assert_eq!(far.cells(&ledger), cells);
                 let clear = |cell: &mut Cell| cell.read = Mark::default();
                 assert!(far.visit(&ledger, 0..BYTES, &mut { clear }).is_none());
                 let cleared = cells.map(|cell| Cell { read: Mark::default(), ..cell });
-                let plain = far.leave(&ledger);
-                assert!((0..BYTES).all(|n| plain.cell(n) == cleared[n]));
+                assert_eq!(far.cells(&ledger), cleared);
             }
         }
     }
 
     #[test]
-    fn what_has_no_direct_name_is_listed() {
+    fn what_has_no_direct_name_has_another() {
         let ledger = Ledger::new(2, 4);
-        let cell = |block| Cell { write: mark(block, 5, Kind::Write), read: Mark::default() };
-        let mut far = Far::new(&ledger, &[cell(1); BYTES]).unwrap();
+        let cell = |block, stamp| {
+            let write = mark(block, 5, Kind::Write).at(stamp);
+            Cell { write, read: Mark::default() }
+        };
+        let mut far = Far::new(&ledger, &[cell(1, 9); BYTES]).unwrap();
         assert_eq!(far.form, Form::Direct);
-        assert!(far.put(&ledger, 7, cell(2)));
+        // Ever later.
+        let mut stamps = 10..;
+        while far.form == Form::Direct {
+            assert!(far.put(&ledger, 8, cell(1, stamps.next().unwrap())));
+        }
+        assert_eq!(far.form, Form::Stamped);
+        // There is no such block.
+        assert!(far.put(&ledger, 7, cell(2, 9)));
         assert_eq!(far.form, Form::Listed);
-        let cells = far.leave(&ledger);
-        assert!((0..BYTES).all(|n| cells.cell(n) == if n == 7 { cell(2) } else { cell(1) }));
+        let cells = far.cells(&ledger);
+        let last = cell(1, stamps.start - 1);
+        let of = |n| if n == 7 { cell(2, 9) } else { cell(1, 9) };
+        assert!((0..BYTES).all(|n| cells[n] == if n == 8 { last } else { of(n) }));
     }
 
     #[test]
@@ -214,7 +254,8 @@ mod tests {
         assert_eq!(full as usize, ((1 << 16) + 2 * BYTES) / size_of::<Mark>());
         let left = far.visit(&ledger, 0..2, &mut |c: &mut Cell| *c = cell(full));
         assert_eq!(left, Some((0, cell(full))));
-        assert_eq!(far.leave(&ledger).cell(0), cell(full - 1));
+        assert_eq!(far.cells(&ledger)[0], cell(full - 1));
+        ledger.leave();
         let other = [cell(full); BYTES];
         assert!(Far::new(&ledger, &other).is_none());
         assert!(far.put(&ledger, 1, cell(full - 1)), "what has a number has room");

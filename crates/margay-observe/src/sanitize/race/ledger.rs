@@ -2,174 +2,177 @@
 //! Names of 32 bits, of a whole launch, for what a thread did to a byte: that it wrote it, or read it since, or both.
 //!
 //! - A *direct* name is the thread's number in the grid, and in the bits that are left a number in a table of what threads
-//!   did: by which instructions, with which stamps. The table is short as long as threads do not synchronise, however few
-//!   of a warp take part in an access.
+//!   did: by which instructions, with which stamps ([`super::direct`]). The table is short as long as threads do not
+//!   synchronise, however few of a warp take part in an access.
+//! - Of a *stamped* name the stamps are in a list of each block: for threads that meet at barriers ([`super::stamped`]).
 //! - A *listed* name is a number in a list of marks, and the lane. The lanes of one access share a number, so the list takes
 //!   a 32nd of what the marks would, as long as most lanes take part. It only grows, and what has not come for a while gets
 //!   another number; where it would outgrow the cells, there are no more names.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
-use super::order::Thread;
+use super::direct::{Direct, Grid};
 use super::page::BYTES;
 use super::shadow::{Cell, Mark};
+use super::stamped::Stamped;
 
-/// Bytes of the list for each byte that is named, at most, and how many it may have anyway.
+/// Bytes of the list for each byte that is named, at most, and how many it may have anyway; and the same of stamps.
 const SHARE: usize = 2;
+const STAMPS_SHARE: usize = 4;
 const START: usize = 1 << 16;
-/// What a mark takes in it.
+/// What a mark takes in the list.
 const ENTRY: usize = size_of::<Mark>();
 /// 5 of 32 bits are the lane.
 const NUMBERS: usize = 1 << 27;
-/// Entries of the table of direct names, at most.
-const ACTS: usize = 511;
 
 /// How a name is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Direct,
+    Stamped,
     Listed,
 }
 
-/// The names of a launch. 0 is that of a cell that nobody has accessed.
-#[derive(Debug, Default)]
-pub struct Ledger(Mutex<Names>);
+impl Form {
+    /// What may do where there is no name of this form.
+    pub fn next(self) -> Option<Form> {
+        match self {
+            Form::Direct => Some(Form::Stamped),
+            Form::Stamped => Some(Form::Listed),
+            Form::Listed => None,
+        }
+    }
+}
 
-#[derive(Debug, Default)]
-pub struct Names {
-    acts: Acts,
+/// Names of what was done to a place: by whoever wrote it, and by another thread that read it since. 0 if nobody did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Both {
+    pub name: u32,
+    pub reader: u32,
+}
+
+/// The names of a launch. 0 is that of a cell that nobody has accessed.
+#[derive(Debug)]
+pub struct Ledger {
+    direct: Direct,
+    names: Mutex<Names>,
+}
+
+#[derive(Debug)]
+struct Names {
+    stamped: Stamped,
     list: List,
     /// Lines that have names.
     lines: usize,
 }
 
-impl Ledger {
-    /// For a grid of so many blocks, each of so many warps.
-    pub fn new(blocks: u64, warps: u32) -> Ledger {
-        Ledger(Mutex::new(Names { acts: Acts::new(blocks, warps), ..Names::default() }))
-    }
-
-    pub fn open(&self) -> MutexGuard<'_, Names> {
-        self.0.lock()
+impl Names {
+    /// Bytes that stamps may take.
+    fn room(&self) -> usize {
+        STAMPS_SHARE * BYTES * self.lines + START
     }
 }
 
-impl Names {
-    /// One more line has names, of this form.
-    pub fn enter(&mut self) -> Form {
-        self.lines += 1;
-        if self.acts.list.len() < self.acts.most { Form::Direct } else { Form::Listed }
+impl Ledger {
+    /// For a grid of so many blocks, each of so many warps.
+    pub fn new(blocks: u64, warps: u32) -> Ledger {
+        let grid = Grid::new(blocks, warps);
+        let names = Names { stamped: Stamped::new(grid), list: List::default(), lines: 0 };
+        Ledger { direct: Direct::new(grid), names: Mutex::new(names) }
+    }
+
+    /// One more line has names.
+    pub fn enter(&self) {
+        self.names.lock().lines += 1;
     }
 
     /// A line has none any more.
-    pub fn leave(&mut self) {
-        self.lines -= 1;
+    pub fn leave(&self) {
+        self.names.lock().lines -= 1;
     }
 
-    pub fn cell(&self, form: Form, name: u32) -> Cell {
+    /// Whether there is room for more names of a form, as far as that is known.
+    pub fn has(&self, form: Form) -> bool {
+        match form {
+            Form::Direct => self.direct.acts.has_room(),
+            Form::Stamped => self.names.lock().stamped.has_room(),
+            Form::Listed => true,
+        }
+    }
+
+    fn one(&self, form: Form, name: u32) -> Cell {
         match (name, form) {
             (0, _) => Cell::default(),
-            (_, Form::Direct) => self.acts.cell(name),
-            (_, Form::Listed) => self.list.cell(name),
+            (_, Form::Direct) => self.direct.cell(name),
+            (_, Form::Stamped) => self.names.lock().stamped.cell(name),
+            (_, Form::Listed) => self.names.lock().list.cell(name),
         }
+    }
+
+    /// The cell of what [`Ledger::names`] gave, and a value.
+    pub fn cell(&self, form: Form, Both { name, reader }: Both, value: u16) -> Cell {
+        let Cell { write, read } = self.one(form, name);
+        let write = if write.is_empty() { write } else { write.with_value(value) };
+        let read = if reader == 0 { read } else { self.one(form, reader).read };
+        Cell { write, read }
     }
 
     /// The name of a cell whose write, which has no value, and read are the same thread's, if there are both. `None` if
     /// there is no room.
-    pub fn name(&mut self, form: Form, cell: Cell) -> Option<u32> {
+    fn name(&self, form: Form, cell: Cell) -> Option<u32> {
         if cell == Cell::default() {
             return Some(0);
         }
+        if form == Form::Direct {
+            return self.direct.name(cell);
+        }
+        let names = &mut *self.names.lock();
         match form {
-            Form::Direct => self.acts.name(cell),
-            Form::Listed => self.list.name(cell, (SHARE * BYTES * self.lines + START) / ENTRY),
+            Form::Stamped => names.stamped.name(cell, names.room()),
+            _ => names.list.name(cell, (SHARE * BYTES * names.lines + START) / ENTRY),
         }
+    }
+
+    /// The names of a cell, but for the value that was written; `None` if there is no room.
+    pub fn names(&self, form: Form, cell: Cell) -> Option<Both> {
+        let (write, read, none) = (cell.write.with_value(0), cell.read, Mark::default());
+        if is_apart(cell) {
+            let name = self.name(form, Cell { write, read: none })?;
+            return Some(Both { name, reader: self.name(form, Cell { write: none, read })? });
+        }
+        Some(Both { name: self.name(form, Cell { write, read })?, reader: 0 })
+    }
+
+    /// A name of the write and the read together, which may be two threads'; it has no value. `None` if there is no room.
+    pub fn pair(&self, cell: Cell) -> Option<u64> {
+        if cell == Cell::default() {
+            return Some(0);
+        }
+        let names = &mut *self.names.lock();
+        let write = cell.write.with_value(0);
+        names.stamped.pair(Cell { write, ..cell }, names.room())
+    }
+
+    /// The cell of what [`Ledger::pair`] gave, and a value.
+    pub fn cell_of_pair(&self, pair: u64, value: u16) -> Cell {
+        if pair == 0 {
+            return Cell::default();
+        }
+        let Cell { write, read } = self.names.lock().stamped.cell_of_pair(pair);
+        Cell { write: if write.is_empty() { write } else { write.with_value(value) }, read }
     }
 }
 
-/// What threads did, but for which thread it was.
-#[derive(Debug, Default)]
-struct Acts {
-    /// From 1.
-    list: Vec<Cell>,
-    /// Numbers by hash: a power of two of them, more than there are entries.
-    slots: Vec<u16>,
-    /// What there is room for.
-    most: usize,
-    /// Bits of a name that are a number.
-    bits: u32,
-    /// Of the grid.
-    blocks: u64,
-    /// Of a block.
-    warps: u32,
-    last: u16,
+impl Default for Ledger {
+    /// Of listed names alone.
+    fn default() -> Ledger {
+        Ledger::new(0, 0)
+    }
 }
 
-impl Acts {
-    fn new(blocks: u64, warps: u32) -> Acts {
-        let threads = blocks.saturating_mul(u64::from(warps) * 32);
-        let bits = 32u32.saturating_sub(64 - threads.saturating_sub(1).leading_zeros());
-        let most = ((1usize << bits) - 1).min(ACTS);
-        Acts { most, bits, blocks, warps, ..Acts::default() }
-    }
-
-    fn cell(&self, name: u32) -> Cell {
-        let (number, thread) = (name & ((1 << self.bits) - 1), name >> self.bits);
-        let (warp, lane) = (thread / 32, (thread % 32) as u8);
-        let block = warp / self.warps;
-        let thread = Thread { block, warp: (warp % self.warps) as u16, lane };
-        let of = |mark: Mark| if mark.is_empty() { mark } else { mark.of(thread) };
-        let Cell { write, read } = self.list[number as usize - 1];
-        Cell { write: of(write), read: of(read) }
-    }
-
-    fn name(&mut self, cell: Cell) -> Option<u32> {
-        let Thread { block, warp, lane } = match cell.write.is_empty() {
-            true => cell.read.thread(),
-            false => cell.write.thread(),
-        };
-        if u64::from(block) >= self.blocks || u32::from(warp) >= self.warps {
-            return None;
-        }
-        let number = u32::from(self.number(cell)?);
-        let thread = (block * self.warps + u32::from(warp)) * 32 + u32::from(lane);
-        Some(thread << self.bits | number)
-    }
-
-    fn number(&mut self, cell: Cell) -> Option<u16> {
-        let nobody = Thread { block: 0, warp: 0, lane: 0 };
-        let act = Cell { write: cell.write.of(nobody), read: cell.read.of(nobody) };
-        if self.last != 0 && self.list[self.last as usize - 1] == act {
-            return Some(self.last);
-        }
-        if self.slots.len() <= self.list.len() * 2 {
-            self.slots = vec![0; (self.list.len() * 4).max(16)];
-            for n in 0..self.list.len() {
-                let at = self.slot(self.list[n]);
-                self.slots[at] = n as u16 + 1;
-            }
-        }
-        let at = self.slot(act);
-        if self.slots[at] == 0 {
-            if self.list.len() == self.most {
-                return None;
-            }
-            self.list.push(act);
-            self.slots[at] = self.list.len() as u16;
-        }
-        self.last = self.slots[at];
-        Some(self.last)
-    }
-
-    /// The slot of an entry, or the one that it would have.
-    fn slot(&self, act: Cell) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut at = (act.write.hash() ^ act.read.hash().rotate_left(16)) as usize & mask;
-        while self.slots[at] != 0 && self.list[self.slots[at] as usize - 1] != act {
-            at = (at + 1) & mask;
-        }
-        at
-    }
+/// Whether one thread wrote a cell, and another has read it since.
+pub fn is_apart(Cell { write, read }: Cell) -> bool {
+    !write.is_empty() && !read.is_empty() && !write.names_thread_of(read)
 }
 
 /// Marks by number. In place of the lane they have what the number stands for.
@@ -259,6 +262,7 @@ impl List {
 
 #[cfg(test)]
 mod tests {
+    use super::super::order::Thread;
     use super::super::shadow::Kind;
     use super::*;
 
@@ -273,50 +277,40 @@ mod tests {
 
     #[test]
     fn a_name_stands_for_its_cell() {
-        for (ledger, form) in
-            [(Ledger::new(1 << 20, 3), Form::Direct), (Ledger::default(), Form::Listed)]
-        {
-            let mut names = ledger.open();
-            assert_eq!(names.enter(), form);
+        for (ledger, form) in [
+            (Ledger::new(1 << 20, 3), Form::Direct),
+            (Ledger::new(1 << 20, 3), Form::Stamped),
+            (Ledger::default(), Form::Listed),
+        ] {
+            ledger.enter();
+            assert!(ledger.has(form));
             for (writes, reads) in [(false, false), (true, false), (false, true), (true, true)] {
                 for block in [0, 1, 77, (1 << 20) - 1] {
-                    let cell = cell(block, writes, reads);
-                    let name = names.name(form, cell).unwrap();
-                    assert_eq!(name == 0, cell == Cell::default());
-                    assert_eq!(names.cell(form, name), cell);
+                    let own = cell(block, writes, reads);
+                    let both = ledger.names(form, own).unwrap();
+                    assert_eq!(both == Both::default(), own == Cell::default());
+                    assert_eq!(ledger.cell(form, both, 0), own);
+                    // Another thread reads it.
+                    let thread = Thread { block, warp: 1, lane: 9 };
+                    let read = cell(block, false, true).read.of(thread);
+                    let other = Cell { read, ..own };
+                    let both = ledger.names(form, other).unwrap();
+                    assert_eq!(both.reader != 0, writes);
+                    assert_eq!(ledger.cell(form, both, 0), other);
+                    let valued = Cell { write: own.write.with_value(5), ..own };
+                    if writes {
+                        let both = ledger.names(form, valued).unwrap();
+                        assert_eq!(ledger.cell(form, both, 5), valued);
+                    }
                 }
             }
-            let (acts, entries) = (names.acts.list.len(), names.list.count);
+            let names = ledger.names.lock();
+            let counts = (ledger.direct.acts.count(), names.stamped.count(), names.list.count);
             match form {
-                Form::Direct => assert_eq!((acts, entries), (3, 0)),
-                // The write has its number already.
-                Form::Listed => assert_eq!((acts, entries), (0, 4 * 3)),
-            }
-        }
-    }
-
-    #[test]
-    fn there_are_as_many_direct_names_as_bits_are_left() {
-        for (blocks, warps, most) in
-            [(1, 1, ACTS), (1 << 20, 8, 15), (1 << 27, 1, 0), (u64::MAX, 32, 0)]
-        {
-            let mut names = Names { acts: Acts::new(blocks, warps), ..Names::default() };
-            let form = if most == 0 { Form::Listed } else { Form::Direct };
-            assert_eq!(names.enter(), form);
-            let thread = Thread { block: 0, warp: 0, lane: 7 };
-            let of = |stamp| Cell {
-                write: Mark::new(thread, stamp, 3, Kind::Write, None),
-                read: Mark::default(),
-            };
-            let named = (1..).take_while(|&n| names.name(Form::Direct, of(n)).is_some()).count();
-            assert_eq!(named, most);
-            assert_eq!(names.enter(), Form::Listed);
-            if most > 0 {
-                // Nor for threads that the grid does not have.
-                let far = Thread { block: blocks as u32, ..thread };
-                let cell = Cell { write: of(1).write.of(far), read: Mark::default() };
-                assert!(names.name(Form::Direct, cell).is_none());
-                assert!(names.name(Form::Direct, of(1)).is_some());
+                Form::Direct => assert_eq!(counts, (3, 0, 0)),
+                Form::Stamped => assert_eq!(counts, (0, 4, 0)),
+                // The write has its number already, and so have the other thread's reads.
+                Form::Listed => assert_eq!(counts, (0, 0, 4 * 4)),
             }
         }
     }

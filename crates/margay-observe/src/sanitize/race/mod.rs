@@ -9,7 +9,9 @@
 //! Limits: what runs at the same time in other streams is compared elsewhere ([`super::streams`]), and what the host
 //! accesses too ([`super::host`]); a copy by `cp.async` counts as done when it is issued.
 
+mod acts;
 mod cluster;
+mod direct;
 mod far;
 mod few;
 mod ledger;
@@ -17,6 +19,7 @@ mod look;
 pub mod order;
 mod packed;
 mod page;
+mod paired;
 mod plain;
 mod quick;
 mod report;
@@ -24,6 +27,7 @@ mod round;
 mod row;
 pub mod shadow;
 mod short;
+mod stamped;
 mod state;
 mod table;
 mod unordered;

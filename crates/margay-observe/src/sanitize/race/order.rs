@@ -521,6 +521,12 @@ impl Block {
 
     /// Lanes of a warp meet at `bar.warp.sync`.
     pub fn warp_barrier(&mut self, warp: u16, mask: u32, time: &Time) {
+        self.meet_lanes(warp, mask);
+        self.warps[warp as usize].stamp = time.next();
+    }
+
+    /// The same, before the warp has another stamp.
+    fn meet_lanes(&mut self, warp: u16, mask: u32) {
         self.version += 1;
         let own = &mut self.warps[warp as usize];
         let now = own.stamp;
@@ -559,7 +565,6 @@ impl Block {
                 own.lane_foreign.extend(lanes.map(|lane| (lane, shared.clone())));
             }
         }
-        own.stamp = time.next();
     }
 
     /// Lanes of a warp arrive at barrier `id`. `waits` is false for `bar.arrive`.
@@ -620,14 +625,15 @@ impl Block {
             base[w] = arrival.at.unwrap_or(now).max(base[w]);
         }
         let everyone = waiting.iter().all(|&w| w);
+        (0..count).filter(|&w| waiting[w]).for_each(|w| self.meet_lanes(w as u16, masks[w]));
+        // One for all: what is kept of stamps is kept by block.
         let stamp = time.next();
         for w in (0..count).filter(|&w| waiting[w]) {
-            self.warp_barrier(w as u16, masks[w], time);
             let warp = &mut self.warps[w];
             for (k, &b) in warp.known.iter_mut().zip(&base) {
                 *k = b.max(*k);
             }
-            warp.stamp = stamp.max(warp.stamp);
+            warp.stamp = stamp;
             if !everyone && !foreign.is_empty() {
                 warp.foreign.join(&foreign);
             }

@@ -7,7 +7,8 @@
 //! - Else there is a cell for each word (or for a part of each, where that is all that is accessed), and once that is not
 //!   enough, for each byte: 6 bytes each, with the page's table of marks ([`super::packed`]), as what the lanes of a warp
 //!   do at once differs little.
-//! - Where too many different marks meet in a page, cells of bytes go by names of the whole launch ([`super::far`]).
+//! - Where too many different marks meet in a page, cells of bytes go by names of the whole launch ([`super::far`]; where
+//!   one thread writes each and another reads it, [`super::paired`]), and so do those of the list.
 //!   Where those are too many, too, and for words, cells are kept as they are ([`super::plain`]): 28 bytes each. Words do
 //!   so first.
 //!
@@ -16,10 +17,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::far::Far;
+use super::far::{self, Far};
 use super::few::{Few, Left, Part, Place, WHOLE};
 use super::ledger::Ledger;
 use super::packed::{FAR_MARKS, FAR_MARKS_APART, MOST_MARKS, Marks, Packed, Uses};
+use super::paired::Paired;
 use super::plain::Plain;
 use super::row::Row;
 use super::shadow::{Cell, PAGE};
@@ -41,8 +43,49 @@ enum Line {
     Words(Box<Packed<WORDS>>, Part),
     Bytes(Box<Packed<BYTES>>),
     FarBytes(Box<Far>),
+    PairBytes(Box<Paired>),
     PlainWords(Box<Plain<WORDS>>, Part),
     PlainBytes(Box<Plain<BYTES>>),
+}
+
+impl Line {
+    /// Cells of bytes by names of the launch; `None` if there is no room in the ledger.
+    fn far(ledger: &Ledger, cells: &[Cell; BYTES]) -> Option<Line> {
+        let pairs = far::are_apart(cells).then(|| Paired::new(ledger, cells)).flatten();
+        let far = || Far::new(ledger, cells).map(Line::FarBytes);
+        pairs.map(Line::PairBytes).or_else(far)
+    }
+
+    /// Keeps cells that have names of the launch in a way that has more room. False if they have none.
+    fn make_room(&mut self, ledger: &Ledger) -> bool {
+        let (cells, paired) = match self {
+            Line::FarBytes(far) if far.is_full() => {
+                let cells = far.cells(ledger);
+                let Some(pairs) = Paired::new(ledger, &cells) else {
+                    far.make_room();
+                    return true;
+                };
+                *self = Line::PairBytes(pairs);
+                ledger.leave();
+                return true;
+            }
+            Line::FarBytes(far) => (far.cells(ledger), false),
+            Line::PairBytes(pairs) => (pairs.cells(ledger), true),
+            Line::Few
+            | Line::Row(_)
+            | Line::Words(..)
+            | Line::Bytes(_)
+            | Line::PlainWords(..)
+            | Line::PlainBytes(_) => return false,
+        };
+        let listed = paired.then(|| Far::new(ledger, &cells)).flatten();
+        ledger.leave();
+        *self = match listed {
+            Some(far) => Line::FarBytes(far),
+            None => Line::PlainBytes(Plain::of(|n| cells[n])),
+        };
+        true
+    }
 }
 
 /// What a page takes if its words are accessed in ever other ways.
@@ -62,6 +105,8 @@ pub struct Page {
     starts_plain: bool,
     /// Bytes are kept by the names of the launch's ledger.
     far: bool,
+    /// The list is to have no names: there were none for what it had.
+    unnamed: bool,
     /// Lines that had too many words for the list; and whether the next are not to begin there.
     filled: u8,
     fills: bool,
@@ -86,7 +131,7 @@ impl Page {
     /// `plain_words`: cells of words are kept as they are from the first, which is faster.
     pub fn new(bytes: u64, plain_words: bool) -> Page {
         let (lines, rows, few, marks) = Default::default();
-        let (far, filled, fills, ledger) = (false, 0, false, None);
+        let (far, unnamed, filled, fills, ledger) = (false, false, 0, false, None);
         let starts_plain = plain_words;
         Page {
             lines,
@@ -96,6 +141,7 @@ impl Page {
             plain_words,
             starts_plain,
             far,
+            unnamed,
             filled,
             fills,
             bytes,
@@ -122,6 +168,7 @@ impl Page {
                 | Line::Words(..)
                 | Line::Bytes(_)
                 | Line::FarBytes(_)
+                | Line::PairBytes(_)
                 | Line::PlainWords(..)
                 | Line::PlainBytes(_) => {
                     *line = Line::Few;
@@ -131,7 +178,8 @@ impl Page {
         self.rows.clear();
         self.few.clear();
         self.marks.clear();
-        (self.far, self.filled, self.fills, self.ledger) = (false, 0, false, None);
+        (self.far, self.unnamed, self.ledger) = (false, false, None);
+        (self.filled, self.fills) = (0, false);
         self.plain_words = self.starts_plain;
     }
 
@@ -169,7 +217,7 @@ impl Page {
         let word = match self.few.only(line) {
             Ok(None) => None,
             Ok(Some(place)) if of_words && place.part() == WHOLE => {
-                let taken = self.few.take(&self.marks, line);
+                let taken = self.few.take(&self.marks, self.ledger.as_deref(), line);
                 taken.first().map(|&(place, cell)| (place.word(), cell))
             }
             Ok(Some(_)) | Err(()) => return None,
@@ -219,7 +267,7 @@ impl Page {
                     continue;
                 }
                 Some(Line::Words(_, own)) if *own == part => {}
-                Some(Line::Bytes(_) | Line::FarBytes(_)) => {}
+                Some(Line::Bytes(_) | Line::FarBytes(_) | Line::PairBytes(_)) => {}
                 Some(Line::Few) | None if !self.starts_plain => {
                     let done = self.visit_few(line, words.clone(), part, &mut each);
                     if done > 0 {
@@ -252,6 +300,9 @@ impl Page {
                     Line::FarBytes(far) => self.ledger.as_ref().and_then(|ledger| {
                         far.visit(ledger, bytes.start + from..bytes.end, &mut each)
                     }),
+                    Line::PairBytes(pairs) => self.ledger.as_ref().and_then(|ledger| {
+                        pairs.visit(ledger, bytes.start + from..bytes.end, &mut each)
+                    }),
                     Line::PlainWords(cells, _) => {
                         cells.visit(words.start + from..words.end, &mut each);
                         None
@@ -268,7 +319,10 @@ impl Page {
                     Line::Few | Line::Row(_) | Line::Words(..) | Line::PlainWords(..) => {
                         words.start
                     }
-                    Line::Bytes(_) | Line::FarBytes(_) | Line::PlainBytes(_) => bytes.start,
+                    Line::Bytes(_)
+                    | Line::FarBytes(_)
+                    | Line::PairBytes(_)
+                    | Line::PlainBytes(_) => bytes.start,
                 };
                 from = n + 1 - first;
             }
@@ -290,17 +344,24 @@ impl Page {
         let all = words.len();
         for (done, word) in words.enumerate() {
             let place = Place::new(line, word, part);
-            let Some(at) = self.few.at(place, self.fills) else {
+            let Some(mut at) = self.few.at(place, self.fills) else {
                 self.fill();
                 return done;
             };
-            let mut cell = self.few.cell(&self.marks, at);
+            let old = self.few.cell(&self.marks, self.ledger.as_deref(), at);
+            let mut cell = old;
             each(&mut cell);
-            while !self.few.put(&mut self.marks, at, cell) {
-                self.make_room(line);
-                if !matches!(self.lines.get(line), Some(Line::Few) | None) {
-                    self.put_part(line, (place, cell));
-                    return done + 1;
+            while cell != old && !self.few.put(&mut self.marks, self.ledger.as_deref(), at, cell) {
+                match self.few.is_named() {
+                    true => self.rename(),
+                    false => self.make_room(line),
+                }
+                match self.few.has(place) {
+                    Some(now) => at = now,
+                    None => {
+                        self.put_part(line, (place, cell));
+                        return done + 1;
+                    }
                 }
             }
         }
@@ -319,7 +380,7 @@ impl Page {
     fn divide(&mut self, line: usize, part: Part) {
         match std::mem::take(self.line(line)) {
             Line::Few => {
-                let kept = self.few.take(&self.marks, line);
+                let kept = self.few.take(&self.marks, self.ledger.as_deref(), line);
                 let alike = kept.iter().all(|(place, _)| place.part() == part);
                 *self.line(line) = if alike { self.parts(part) } else { self.bytes() };
                 kept.into_iter().for_each(|left| self.put_part(line, left));
@@ -344,7 +405,10 @@ impl Page {
                     self.put_part(line, (Place::new(line, word, own), words.cell(word)));
                 }
             }
-            bytes @ (Line::Bytes(_) | Line::FarBytes(_) | Line::PlainBytes(_)) => {
+            bytes @ (Line::Bytes(_)
+            | Line::FarBytes(_)
+            | Line::PairBytes(_)
+            | Line::PlainBytes(_)) => {
                 self.lines[line] = bytes;
             }
         }
@@ -362,10 +426,8 @@ impl Page {
     /// A line of bytes that nobody has accessed.
     fn bytes(&self) -> Line {
         let ledger = self.ledger.as_ref().filter(|_| self.far);
-        match ledger.and_then(|ledger| Far::new(ledger, &[Cell::default(); BYTES])) {
-            Some(far) => Line::FarBytes(far),
-            None => Line::Bytes(Box::default()),
-        }
+        let far = ledger.and_then(|ledger| Line::far(ledger, &[Cell::default(); BYTES]));
+        far.unwrap_or_else(|| Line::Bytes(Box::default()))
     }
 
     /// A row, which is none any more. The memory of the last goes, but for shared memory: there they come again with the
@@ -398,6 +460,9 @@ impl Page {
                 Line::FarBytes(far) => {
                     self.ledger.as_ref().is_none_or(|ledger| far.put(ledger, n, cell))
                 }
+                Line::PairBytes(pairs) => {
+                    self.ledger.as_ref().is_none_or(|ledger| pairs.put(ledger, n, cell))
+                }
                 Line::PlainWords(words, _) => {
                     words.put(n, cell);
                     true
@@ -414,12 +479,45 @@ impl Page {
         }
     }
 
+    /// Gives the list other names, or marks.
+    #[cold]
+    fn rename(&mut self) {
+        let Some(ledger) = self.ledger.clone() else { return };
+        if self.few.rename(&self.marks, &ledger) {
+            return;
+        }
+        ledger.leave();
+        self.unnamed = true;
+        for (place, cell) in self.few.unname(&self.marks, Some(&ledger)) {
+            // Where marks are too many, what is left of the list goes into lines.
+            while let Some(at) = self.few.has(place)
+                && !self.few.put(&mut self.marks, None, at, cell)
+            {
+                self.make_room(place.line());
+            }
+            if self.few.has(place).is_none() {
+                self.put_part(place.line(), (place, cell));
+            }
+        }
+    }
+
     /// Forgets marks that no cell has any more, and keeps cells plain where too many are left.
     #[cold]
     fn make_room(&mut self, line: usize) {
-        if let (Some(Line::FarBytes(far)), Some(ledger)) = (self.lines.get(line), &self.ledger) {
-            self.lines[line] = Line::PlainBytes(far.leave(ledger));
+        if let Some(ledger) = &self.ledger
+            && let Some(own) = self.lines.get_mut(line)
+            && own.make_room(ledger)
+        {
             return;
+        }
+        if !self.unnamed
+            && let Some(ledger) = &self.ledger
+            && self.few.is_apart()
+        {
+            self.unnamed = !self.few.rename(&self.marks, ledger);
+            if !self.unnamed {
+                ledger.enter();
+            }
         }
         let used = loop {
             let mut used = Uses::default();
@@ -431,6 +529,7 @@ impl Page {
                     Line::Few
                     | Line::Row(_)
                     | Line::FarBytes(_)
+                    | Line::PairBytes(_)
                     | Line::PlainWords(..)
                     | Line::PlainBytes(_) => {}
                 }
@@ -446,7 +545,7 @@ impl Page {
         };
         let packed = |line: &Line| matches!(line, Line::Words(..) | Line::Bytes(_));
         let none = !self.lines.iter().any(packed);
-        if none && self.few.is_empty() {
+        if none && (self.few.is_empty() || self.few.is_named()) {
             return self.marks.clear();
         }
         let numbers = self.marks.keep(&used, none);
@@ -458,6 +557,7 @@ impl Page {
                 Line::Few
                 | Line::Row(_)
                 | Line::FarBytes(_)
+                | Line::PairBytes(_)
                 | Line::PlainWords(..)
                 | Line::PlainBytes(_) => {}
             }
@@ -471,19 +571,19 @@ impl Page {
         for own in self.lines.iter_mut() {
             if let Line::Bytes(bytes) = own {
                 let cells = std::array::from_fn(|n| bytes.cell(marks, n));
-                let Some(far) = Far::new(ledger, &cells) else { break };
-                *own = Line::FarBytes(far);
+                let Some(far) = Line::far(ledger, &cells) else { break };
+                *own = far;
                 done = true;
             }
         }
         for line in self.few.lines_of_parts() {
             let mut cells = [Cell::default(); BYTES];
-            for (place, cell) in self.few.left(&self.marks, line) {
+            for (place, cell) in self.few.left(&self.marks, self.ledger.as_deref(), line) {
                 place.bytes().for_each(|byte| cells[byte] = cell);
             }
-            let Some(far) = Far::new(ledger, &cells) else { break };
-            self.few.take(&self.marks, line);
-            *self.line(line) = Line::FarBytes(far);
+            let Some(far) = Line::far(ledger, &cells) else { break };
+            self.few.take(&self.marks, self.ledger.as_deref(), line);
+            *self.line(line) = far;
             done = true;
         }
         self.far |= done;
@@ -500,11 +600,11 @@ impl Page {
                 (self.plain_words, done) = (true, true);
             }
         }
-        if !done && !self.few.is_empty() {
+        if !done && !self.few.is_empty() && !self.few.is_named() {
             (self.plain_words, self.fills, done) = (true, true, true);
             while let Some(first) = self.few.first() {
                 let (line, part) = (first.line(), first.part());
-                let kept = self.few.take(&self.marks, line);
+                let kept = self.few.take(&self.marks, self.ledger.as_deref(), line);
                 *self.line(line) = match kept.iter().all(|(place, _)| place.part() == part) {
                     true => Line::PlainWords(Box::default(), part),
                     false => Line::PlainBytes(Box::default()),
@@ -599,6 +699,61 @@ mod tests {
                 assert_eq!(unpacked > 0, kinds == 1 << 20, "{kinds} kinds, {unpacked} unpacked");
                 assert_eq!(far > 0, kinds == 300, "{kinds} kinds, {far} far");
             }
+        }
+    }
+
+    /// So it is where names of the launch stand for cells, with stamps of each block, and then with too many of them.
+    #[test]
+    fn a_page_of_names_is_its_bytes() {
+        for (size, apart, barriers) in
+            [(4, 16, 1), (4, 16, 3), (4, 32, 500), (1, 16, 1), (1, 1, 3), (1, 1, 500)]
+        {
+            let ledger = Arc::new(Ledger::new(64, 4));
+            let mut page = Page::new(PAGE, false);
+            page.join(&ledger);
+            let mut cells = vec![Cell::default(); PAGE as usize];
+            let mut seed = 7u64;
+            let mut next = move |below: u64| {
+                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                (seed >> 33) % below
+            };
+            let (mut named, mut paired) = (false, 0);
+            for step in 0..60_000u64 {
+                let at = next(PAGE / apart / size) * apart * size;
+                let old = cells[at as usize];
+                // Most readers are of the writer's block.
+                let block = match old.write.is_empty() || next(200) == 0 {
+                    true => next(64) as u32,
+                    false => old.write.block,
+                };
+                let me = Thread { block, warp: next(4) as u16, lane: next(32) as u8 };
+                let stamp =
+                    1 + block * barriers + next(u64::from(barriers).min(1 + step / 100)) as u32;
+                let writes = next(3) == 0;
+                let kind = if writes { Kind::Write } else { Kind::Read };
+                let mark = Mark::new(me, stamp, next(3) as u32, kind, None);
+                let new = match writes {
+                    true => {
+                        Cell { write: mark.with_value(next(1 << 16) as u16), ..Cell::default() }
+                    }
+                    false => Cell { read: mark, ..old },
+                };
+                page.cells(at, size, |cell| {
+                    assert_eq!(*cell, old);
+                    *cell = new;
+                });
+                cells[at as usize] = new;
+                named |= page.few.is_named();
+                if step % 1000 == 0 {
+                    let pairs = page.lines.iter().filter(|l| matches!(l, Line::PairBytes(_)));
+                    paired = paired.max(pairs.count());
+                }
+            }
+            for at in (0..PAGE).step_by((size * apart) as usize) {
+                page.cells(at, size, |cell| assert_eq!(*cell, cells[at as usize]));
+            }
+            assert!(named || apart == 1, "{size}, {apart}, {barriers}");
+            assert_eq!(paired > 0, (apart, barriers) == (1, 3), "{size}, {apart}, {barriers}");
         }
     }
 

@@ -149,6 +149,11 @@ impl Mark {
         self
     }
 
+    /// The same at another time.
+    pub fn at(self, stamp: Tick) -> Mark {
+        Mark { stamp, ..self }
+    }
+
     /// Whether its thread, or one of its threads, is in the warp of `other`'s.
     pub fn is_warp_of(self, other: Mark) -> bool {
         self.block == other.block && (self.bits ^ other.bits) & 0x3e0 == 0
@@ -213,6 +218,21 @@ pub struct Cell {
     pub write: Mark,
     /// Who has read since; after a strong write also the weak access before it.
     pub read: Mark,
+}
+
+impl Cell {
+    /// Who wrote it, or else who read it.
+    #[inline]
+    pub fn thread(self) -> Thread {
+        if self.write.is_empty() { self.read.thread() } else { self.write.thread() }
+    }
+
+    /// The same of another thread, which did all that was done.
+    #[inline]
+    pub fn of(self, thread: Thread) -> Cell {
+        let of = |mark: Mark| if mark.is_empty() { mark } else { mark.of(thread) };
+        Cell { write: of(self.write), read: of(self.read) }
+    }
 }
 
 const SHARDS: usize = 64;

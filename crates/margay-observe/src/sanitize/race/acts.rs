@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What threads did, by number, but for which thread it was. It only grows, so that it is read without a lock.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+
+use super::shadow::Cell;
+
+/// Entries of the table, at most.
+pub const ACTS: usize = 255;
+/// Entries that there is made room for at once.
+const CHUNK: usize = 16;
+/// Entries that are looked through before one is looked up by hash.
+const NEAR: usize = 8;
+
+type Chunk = Box<[OnceLock<Cell>; CHUNK]>;
+
+/// Cells without their threads, from 1.
+#[derive(Debug)]
+pub struct Acts {
+    chunks: [OnceLock<Chunk>; (ACTS + 1) / CHUNK],
+    /// Entries that there are; whoever sees the count sees them.
+    count: AtomicUsize,
+    /// Numbers by hash: a power of two of them, more than there are entries.
+    slots: Mutex<Vec<u16>>,
+    /// What there is room for.
+    most: usize,
+}
+
+fn hash(act: Cell) -> usize {
+    (act.write.hash() ^ act.read.hash().rotate_left(16)) as usize
+}
+
+impl Acts {
+    /// With numbers of so many bits.
+    pub fn new(bits: u32) -> Acts {
+        let most = ((1usize << bits) - 1).min(ACTS);
+        let chunks = [const { OnceLock::new() }; (ACTS + 1) / CHUNK];
+        Acts { chunks, count: AtomicUsize::new(0), slots: Mutex::default(), most }
+    }
+
+    /// Whether there is room for more.
+    pub fn has_room(&self) -> bool {
+        self.count() < self.most
+    }
+
+    pub fn count(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    pub fn get(&self, number: usize) -> Cell {
+        let chunk = self.chunks[(number - 1) / CHUNK].get();
+        let act = chunk.and_then(|chunk| chunk[(number - 1) % CHUNK].get());
+        act.copied().unwrap_or_default()
+    }
+
+    /// The number of an act; `None` if there is no room.
+    #[inline]
+    pub fn number(&self, act: Cell) -> Option<usize> {
+        let near = self.count().min(NEAR);
+        let found = (1..=near).find(|&n| self.get(n) == act);
+        found.or_else(|| self.look_up(act))
+    }
+
+    fn look_up(&self, act: Cell) -> Option<usize> {
+        let slots = &mut *self.slots.lock();
+        let count = self.count();
+        if slots.len() <= count * 2 {
+            *slots = vec![0; (count * 4).max(16)];
+            for n in 1..=count {
+                let at = self.slot(slots, self.get(n));
+                slots[at] = n as u16;
+            }
+        }
+        let at = self.slot(slots, act);
+        if slots[at] == 0 {
+            if count == self.most {
+                return None;
+            }
+            let chunk = self.chunks[count / CHUNK].get_or_init(Box::default);
+            chunk[count % CHUNK].get_or_init(|| act);
+            slots[at] = count as u16 + 1;
+            self.count.store(count + 1, Ordering::Release);
+        }
+        Some(usize::from(slots[at]))
+    }
+
+    /// The slot of an entry, or the one that it would have.
+    fn slot(&self, slots: &[u16], act: Cell) -> usize {
+        let mask = slots.len() - 1;
+        let mut at = hash(act) & mask;
+        while slots[at] != 0 && self.get(usize::from(slots[at])) != act {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+}

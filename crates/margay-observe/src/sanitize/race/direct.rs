@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Direct names ([`super::ledger`]): the thread's number in the grid, and in the bits that are left that of what it did.
+
+use super::acts::Acts;
+use super::order::Thread;
+use super::shadow::Cell;
+
+/// Nobody's thread, in place of what is not part of an act.
+pub const NOBODY: Thread = Thread { block: 0, warp: 0, lane: 0 };
+
+/// How names are made of a grid's threads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Grid {
+    /// Bits of a name that are an act's number.
+    pub bits: u32,
+    blocks: u64,
+    /// Of a block.
+    warps: u32,
+}
+
+impl Grid {
+    /// Of so many blocks, each of so many warps.
+    pub fn new(blocks: u64, warps: u32) -> Grid {
+        let threads = blocks.saturating_mul(u64::from(warps) * 32);
+        let bits = match threads {
+            0 => 0,
+            _ => 32u32.saturating_sub(64 - (threads - 1).leading_zeros()),
+        };
+        Grid { bits, blocks, warps }
+    }
+
+    /// The name of a thread that does what has this number; `None` if the grid has no such thread.
+    pub fn name(self, Thread { block, warp, lane }: Thread, act: usize) -> Option<u32> {
+        let is_there = u64::from(block) < self.blocks && u32::from(warp) < self.warps;
+        let thread = block.wrapping_mul(self.warps).wrapping_add(u32::from(warp));
+        is_there.then_some((thread << 5 | u32::from(lane)) << self.bits | act as u32)
+    }
+
+    /// The thread of a name, and the number of what it did.
+    pub fn thread(self, name: u32) -> (Thread, usize) {
+        let (act, thread) = (name & ((1 << self.bits) - 1), name >> self.bits);
+        let (warp, lane) = (thread / 32, (thread % 32) as u8);
+        let block = warp / self.warps;
+        (Thread { block, warp: (warp % self.warps) as u16, lane }, act as usize)
+    }
+}
+
+/// Names of what is done by threads that do not synchronise: stamps are part of the acts.
+#[derive(Debug)]
+pub struct Direct {
+    pub acts: Acts,
+    grid: Grid,
+}
+
+impl Direct {
+    pub fn new(grid: Grid) -> Direct {
+        Direct { acts: Acts::new(grid.bits), grid }
+    }
+
+    pub fn cell(&self, name: u32) -> Cell {
+        let (thread, act) = self.grid.thread(name);
+        self.acts.get(act).of(thread)
+    }
+
+    /// The name of a cell that is not empty; `None` if there is no room.
+    pub fn name(&self, cell: Cell) -> Option<u32> {
+        self.grid.name(cell.thread(), self.acts.number(cell.of(NOBODY))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::acts::ACTS;
+    use super::super::shadow::{Kind, Mark};
+    use super::*;
+
+    #[test]
+    fn there_are_as_many_direct_names_as_bits_are_left() {
+        for (blocks, warps, most) in
+            [(1, 1, ACTS), (1 << 20, 8, 15), (1 << 27, 1, 0), (u64::MAX, 32, 0)]
+        {
+            let direct = Direct::new(Grid::new(blocks, warps));
+            assert_eq!(direct.acts.has_room(), most > 0);
+            let thread = Thread { block: 0, warp: 0, lane: 7 };
+            let of = |stamp| Cell {
+                write: Mark::new(thread, stamp, 3, Kind::Write, None),
+                read: Mark::default(),
+            };
+            let named = (1..).take_while(|&n| direct.name(of(n)).is_some()).count();
+            assert_eq!(named, most);
+            assert!(!direct.acts.has_room());
+            if most > 0 {
+                // Nor for threads that the grid does not have.
+                let far = Thread { block: blocks as u32, ..thread };
+                assert!(direct.name(of(1).of(far)).is_none());
+                let last = Thread { block: blocks as u32 - 1, warp: warps as u16 - 1, lane: 31 };
+                for n in 1..=most as u32 {
+                    let cell = of(n).of(last);
+                    assert_eq!(direct.cell(direct.name(cell).unwrap()), cell);
+                }
+            }
+        }
+    }
+}

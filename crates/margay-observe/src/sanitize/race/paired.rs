@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Cells of bytes that one thread of a block writes and another one reads: 5.25 bytes for both, by a name that the whole launch
+//! knows ([`super::stamped`]), and 2 for what was written.
+
+use std::ops::Range;
+
+use super::ledger::Ledger;
+use super::page::BYTES;
+use super::shadow::Cell;
+use super::stamped::PAIR;
+
+/// The cells of a line: of each name the lowest bits, the next, and those that are left, of four names in a byte.
+#[derive(Debug)]
+pub struct Paired {
+    low: [u32; BYTES],
+    next: [u8; BYTES],
+    high: [u8; BYTES / 4],
+    /// Of the write's mark; what else has a value has it in the ledger.
+    value: [u16; BYTES],
+}
+
+const _: () = assert!(PAIR <= 32 + 8 + 2);
+
+impl Paired {
+    /// `None` if there is no room in the ledger.
+    pub fn new(ledger: &Ledger, cells: &[Cell; BYTES]) -> Option<Box<Paired>> {
+        ledger.enter();
+        let (low, next, high, value) = ([0; BYTES], [0; BYTES], [0; BYTES / 4], [0; BYTES]);
+        let mut pairs = Box::new(Paired { low, next, high, value });
+        let done = (0..BYTES).all(|n| pairs.put(ledger, n, cells[n]));
+        if !done {
+            ledger.leave();
+        }
+        done.then_some(pairs)
+    }
+
+    fn cell(&self, ledger: &Ledger, n: usize) -> Cell {
+        let high = u64::from(self.high[n / 4] >> (n % 4 * 2) & 3);
+        let pair = high << 40 | u64::from(self.next[n]) << 32 | u64::from(self.low[n]);
+        ledger.cell_of_pair(pair, self.value[n])
+    }
+
+    /// The cells as they are.
+    pub fn cells(&self, ledger: &Ledger) -> [Cell; BYTES] {
+        std::array::from_fn(|n| self.cell(ledger, n))
+    }
+
+    /// False, with nothing done, if there is no room in the ledger.
+    pub fn put(&mut self, ledger: &Ledger, n: usize, cell: Cell) -> bool {
+        let Some(pair) = ledger.pair(cell) else { return false };
+        (self.low[n], self.next[n], self.value[n]) =
+            (pair as u32, (pair >> 32) as u8, cell.write.value());
+        let high = &mut self.high[n / 4];
+        *high = *high & !(3 << (n % 4 * 2)) | ((pair >> 40) as u8) << (n % 4 * 2);
+        true
+    }
+
+    /// As [`super::far::Far::visit`].
+    pub fn visit(
+        &mut self,
+        ledger: &Ledger,
+        cells: Range<usize>,
+        each: &mut impl FnMut(&mut Cell),
+    ) -> Option<(usize, Cell)> {
+        for n in cells {
+            let old = self.cell(ledger, n);
+            let mut cell = old;
+            each(&mut cell);
+            if cell != old && !self.put(ledger, n, cell) {
+                return Some((n, cell));
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::order::Thread;
+    use super::super::shadow::{Kind, Mark};
+    use super::*;
+
+    #[test]
+    fn cells_come_back_as_they_went_in() {
+        let mark = |n: usize, stamp, kind| {
+            let thread = Thread { block: n as u32 / 16, warp: n as u16 % 4, lane: n as u8 % 32 };
+            Mark::new(thread, stamp, 7, kind, None)
+        };
+        let cells = std::array::from_fn(|n| {
+            let write = mark(n, 3, Kind::Write).with_value(n as u16 * 500 + 1);
+            let read = mark(n ^ 3, 4 + n as u32 / 16, Kind::Read);
+            match n % 5 {
+                0 => Cell::default(),
+                1 => Cell { write, ..Cell::default() },
+                2 => Cell { read, ..Cell::default() },
+                _ => Cell { write, read },
+            }
+        });
+        let ledger = Ledger::new(128, 4);
+        let mut pairs = Paired::new(&ledger, &cells).unwrap();
+        assert_eq!(pairs.cells(&ledger), cells);
+        for n in 0..BYTES {
+            let other = cells[BYTES - 1 - n];
+            assert!(pairs.visit(&ledger, n..n + 1, &mut |cell: &mut Cell| *cell = other).is_none());
+        }
+        assert!((0..BYTES).all(|n| pairs.cell(&ledger, n) == cells[BYTES - 1 - n]));
+        // Of two blocks.
+        let two = Cell { write: mark(1, 3, Kind::Write), read: mark(17, 3, Kind::Read) };
+        let left = pairs.visit(&ledger, 9..11, &mut |cell: &mut Cell| *cell = two);
+        assert_eq!(left, Some((9, two)));
+        assert!(Paired::new(&ledger, &[two; BYTES]).is_none());
+    }
+}
