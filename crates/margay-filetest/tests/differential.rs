@@ -128,6 +128,21 @@ fn report(failing: &Kernel, how: End) -> ! {
     panic!("MARGAY_FUZZ_ONLY={seed}: {how:?} on this kernel:\n{}", filetest(&small));
 }
 
+/// Kernels that LLVM 19 compiled without end, with AVX-512.
+const FOUND: [u64; 3] = [7104000521, 7113000589, 2026112502000189];
+
+#[test]
+fn what_was_found_stays_mended() {
+    if let Some(why) = margay_exec::jit::unavailable() {
+        println!("skipped: {why}");
+        return;
+    }
+    for seed in FOUND {
+        let kernel = kernel(seed, &mut Palette::default());
+        assert_eq!(alone(&kernel, true), End::Same, "MARGAY_FUZZ_ONLY={seed}");
+    }
+}
+
 #[test]
 fn engines_agree_on_random_kernels() {
     if let Some(why) = margay_exec::jit::unavailable() {

@@ -187,8 +187,8 @@ impl Gen<'_> {
         let mut pointers = Vec::new();
         for n in 0..LANES / 2 {
             let pair = self.ins(format!("extractelement <16 x i64> {pairs}, i64 {n}"));
-            // Nothing, which LLVM does not look into: else it takes out one index after the other.
-            let pair = self.ins(format!("call i64 asm \"\", \"=r,0\"(i64 {pair})"));
+            // Else it takes out one index after the other.
+            let pair = self.unseen("i64", &pair);
             let low = self.ins(format!("trunc i64 {pair} to i32"));
             let low = self.ins(format!("sext i32 {low} to i64"));
             let high = self.ins(format!("ashr i64 {pair}, 32"));
