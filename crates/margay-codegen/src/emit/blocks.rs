@@ -22,7 +22,11 @@ pub(super) struct Lines {
 
 impl Lines {
     pub fn new() -> Lines {
-        Lines { text: String::new(), next: 0 }
+        Lines::beyond(0)
+    }
+    /// Names that begin behind this number.
+    pub fn beyond(next: usize) -> Lines {
+        Lines { text: String::new(), next: next as u32 }
     }
     pub fn line(&mut self, text: impl AsRef<str>) {
         let _ = writeln!(self.text, "  {}", text.as_ref());
@@ -145,6 +149,7 @@ impl Gen<'_> {
             ("rounds", "i32"),
             ("held", "i32"),
             ("left", "i32"),
+            ("stood", "i32"),
         ] {
             t.line(format!("%{name} = alloca {ty}"));
         }
@@ -197,27 +202,14 @@ impl Gen<'_> {
         t.line(format!("store i32 {next}, ptr %warp"));
         t.line("br label %pick");
         t.label("run");
-        let frame = t.fixed("ptr", io!(frame));
-        let bytes = t.fixed("i64", io!(frame_bytes));
-        let skip = t.ins(format!("mul i64 {bytes}, %wn64"));
-        t.line(format!("%frame = getelementptr i8, ptr {frame}, i64 {skip}"));
-        t.put("i32", "%wn", io!(warp));
-        t.line("store i32 -1, ptr %live");
-        t.line("store i64 %fuel0, ptr %fuel");
-        t.line("store i32 0, ptr %part");
-        if self.facts.waiting.iter().any(Option::is_some) {
-            t.put("i32", "-1", io!(alive));
-        }
-        if self.options.hold {
-            let held = t.ins("load i32, ptr %held");
-            let own = t.ins(format!("lshr i32 {held}, %wn"));
-            let own = t.ins(format!("and i32 {own}, 1"));
-            let hold = t.ins(format!("xor i32 {own}, 1"));
-            t.line(format!("store i32 {hold}, ptr %hold"));
+        if self.by_regions() {
+            // Each begins with what a warp needs.
+            if resumes {
+                t.line("store i32 %stands, ptr %stood");
+            }
         } else {
-            t.line("store i32 0, ptr %hold");
+            self.begin_warp(t);
         }
-        self.reset_waits(t);
         let first = &self.entry_labels[0];
         if !resumes {
             t.line(format!("br label %{first}"));
@@ -231,6 +223,32 @@ impl Gen<'_> {
             }
         }
         t.line(format!("switch i32 %stands, label %{first} [{table} ]"));
+    }
+
+    /// What a warp of a block needs whose turn it is.
+    pub(super) fn begin_warp(&self, t: &mut Lines) {
+        let (tail, warp) = (&self.tail, self.warp_number(32));
+        let frame = t.fixed("ptr", io!(frame));
+        let bytes = t.fixed("i64", io!(frame_bytes));
+        let skip = t.ins(format!("mul i64 {bytes}, {}", self.warp_number(64)));
+        t.line(format!("%frame{tail} = getelementptr i8, ptr {frame}, i64 {skip}"));
+        t.put("i32", &warp, io!(warp));
+        t.line("store i32 -1, ptr %live");
+        t.line("store i64 %fuel0, ptr %fuel");
+        t.line("store i32 0, ptr %part");
+        if self.facts.waiting.iter().any(Option::is_some) {
+            t.put("i32", "-1", io!(alive));
+        }
+        if self.options.hold {
+            let held = t.ins("load i32, ptr %held");
+            let own = t.ins(format!("lshr i32 {held}, {warp}"));
+            let own = t.ins(format!("and i32 {own}, 1"));
+            let hold = t.ins(format!("xor i32 {own}, 1"));
+            t.line(format!("store i32 {hold}, ptr %hold"));
+        } else {
+            t.line("store i32 0, ptr %hold");
+        }
+        self.reset_waits(t);
     }
 
     /// Says how much fuel is left; with whole blocks, of what all warps together used.
@@ -253,18 +271,22 @@ impl Gen<'_> {
         t.label("fault");
         self.keep_fuel(&mut t);
         t.line("ret i32 1");
-        t.label("done");
-        if !self.options.blocks {
-            self.keep_fuel(&mut t);
-            t.line("ret i32 0");
-            return t.text;
-        }
-        self.add_spent(&mut t);
         let resumes = self.resumes();
-        if resumes {
-            t.line(format!("store i32 {}, ptr %atw, {ENGINE}", AT_DONE as i32));
+        if self.by_regions() {
+            self.region_ends(&mut t, resumes);
+        } else {
+            t.label("done");
+            if !self.options.blocks {
+                self.keep_fuel(&mut t);
+                t.line("ret i32 0");
+                return t.text;
+            }
+            self.add_spent(&mut t);
+            if resumes {
+                t.line(format!("store i32 {}, ptr %atw, {ENGINE}", AT_DONE as i32));
+            }
+            t.line("br label %next");
         }
-        t.line("br label %next");
         t.label("round");
         if resumes {
             let waits = t.ins("load i32, ptr %waits");
@@ -355,7 +377,7 @@ impl Gen<'_> {
     }
 
     /// Adds what the warp used to the sum.
-    fn add_spent(&self, t: &mut Lines) {
+    pub(super) fn add_spent(&self, t: &mut Lines) {
         let fuel = t.ins("load i64, ptr %fuel");
         let used = t.ins(format!("sub i64 %fuel0, {fuel}"));
         let spent = t.ins("load i64, ptr %spent");
@@ -423,14 +445,15 @@ impl Gen<'_> {
             if reason == crate::Reason::Hold {
                 t.line("store i32 1, ptr %later");
                 let held = t.ins("load i32, ptr %held");
-                let own = t.ins("shl i32 1, %wn");
+                let own = t.ins(format!("shl i32 1, {}", self.warp_number(32)));
                 let all = t.ins(format!("or i32 {held}, {own}"));
                 t.line(format!("store i32 {all}, ptr %held"));
             } else if self.marks_arrived() {
                 stands |= AT_BARRIER;
             }
-            t.line(format!("store i32 {stands}, ptr %atw, {ENGINE}"));
-            t.line("br label %next");
+            t.line(format!("store i32 {stands}, ptr %atw{}, {ENGINE}", self.tail));
+            let next = if self.by_regions() { "step" } else { "next" };
+            t.line(format!("br label %{next}{}", self.tail));
         }
         let text = t.text;
         self.text(&text);
@@ -439,7 +462,8 @@ impl Gen<'_> {
     /// A pointer to a field of the running warp's [`Parted`].
     pub(super) fn parted(&mut self, offset: usize) -> String {
         let base = self.io_load("ptr", io!(parted));
-        let skip = self.ins(format!("mul i64 %wn64, {}", std::mem::size_of::<Parted>()));
+        let warp = self.warp_number(64);
+        let skip = self.ins(format!("mul i64 {warp}, {}", std::mem::size_of::<Parted>()));
         let at = self.ins(format!("add i64 {skip}, {offset}"));
         self.ins(format!("getelementptr i8, ptr {base}, i64 {at}"))
     }

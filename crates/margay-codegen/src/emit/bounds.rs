@@ -21,7 +21,7 @@ impl Gen<'_> {
         }
     }
 
-    fn most_of(&self, name: &str) -> u64 {
+    pub(super) fn most_of(&self, name: &str) -> u64 {
         self.tops.get(name).copied().unwrap_or(u64::MAX)
     }
 

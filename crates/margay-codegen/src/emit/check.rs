@@ -160,8 +160,23 @@ impl Gen<'_> {
         let least = if addr.signed { i32::MIN as i64 } else { 0 };
         let from = self.ins(format!("call i64 @llvm.smax.i64(i64 {from}, i64 {least})"));
         let to = self.ins(format!("call i64 @llvm.smin.i64(i64 {to}, i64 {})", i32::MAX));
+        let even = (bytes > 1).then(|| {
+            let odd = self.ins(format!("and i64 {base}, {}", bytes - 1));
+            self.ins(format!("icmp eq i64 {odd}, 0"))
+        });
         let order = self.ins(format!("icmp sle i64 {from}, {to}"));
         let mut ok = self.ins(format!("and i1 {some}, {order}"));
+        if let Some(even) = even {
+            ok = self.ins(format!("and i1 {ok}, {even}"));
+        }
+        // Where the largest index is known, scalars may tell for all lanes.
+        let largest = Some(self.most_of(&addr.index)).filter(|&most| most <= i32::MAX as u64);
+        let all_inside = largest.map(|most| {
+            let none_below = self.ins(format!("icmp sle i64 {from}, 0"));
+            let none_above = self.ins(format!("icmp sge i64 {to}, {most}"));
+            let none = self.ins(format!("and i1 {none_below}, {none_above}"));
+            self.ins(format!("and i1 {ok}, {none}"))
+        });
         let from = self.ins(format!("trunc i64 {from} to i32"));
         let to = self.ins(format!("trunc i64 {to} to i32"));
         let room = self.ins(format!("sub i32 {to}, {from}"));
@@ -173,6 +188,12 @@ impl Gen<'_> {
             index =
                 self.ins(format!("select <32 x i1> {lanes}, <32 x i32> {index}, <32 x i32> {low}"));
         }
+        let inside_all = self.label();
+        if let Some(all) = &all_inside {
+            let ask = self.label();
+            self.line(format!("br i1 {all}, label %{inside_all}, label %{ask}, !prof !0"));
+            self.begin(&ask);
+        }
         let above = self.ins(format!("sub <32 x i32> {index}, {low}"));
         let inside = if joined {
             let eights = self.parts("i32", &above, 8);
@@ -183,12 +204,11 @@ impl Gen<'_> {
             self.every(&good)
         };
         ok = self.ins(format!("and i1 {ok}, {inside}"));
-        if bytes > 1 {
-            let odd = self.ins(format!("and i64 {base}, {}", bytes - 1));
-            let even = self.ins(format!("icmp eq i64 {odd}, 0"));
-            ok = self.ins(format!("and i1 {ok}, {even}"));
-        }
         self.expect_inside(&ok, slow);
+        if all_inside.is_some() {
+            self.line(format!("br label %{inside_all}"));
+            self.begin(&inside_all);
+        }
         let base = match host {
             Some(host) => self.ins(format!("add i64 {base}, {host}")),
             None => base,

@@ -20,7 +20,7 @@ impl Gen<'_> {
                 if self.options.full { "-1".to_owned() } else { self.ins("load i32, ptr %live") };
             let mask = self.mask.clone();
             let together = self.ins(format!("icmp eq i32 {mask}, {live}"));
-            let (apart, meet) = (self.label(), format!("C{b}"));
+            let (apart, meet) = (self.label(), self.block_copy(false, b));
             self.line(format!("br i1 {together}, label %{meet}, label %{apart}"));
             self.begin(&apart);
         }
@@ -83,7 +83,8 @@ impl Gen<'_> {
             self.run_next(Some(to), &[to]);
         } else {
             self.back_edge(to);
-            self.line(format!("br label %C{to}"));
+            let to = self.block_copy(false, to);
+            self.line(format!("br label %{to}"));
         }
     }
 
@@ -148,8 +149,8 @@ impl Gen<'_> {
                 self.count_parted(&taken, &rest, negated);
                 self.line(format!("store i32 {taken}, ptr %w{yes}"));
                 self.line(format!("store i32 {rest}, ptr %w{no}"));
-                let first = yes.min(no);
-                self.line(format!("br label %D{first}"));
+                let first = self.block_copy(true, yes.min(no));
+                self.line(format!("br label %{first}"));
             }
         }
     }
@@ -218,7 +219,7 @@ impl Gen<'_> {
             self.begin(&further);
         }
         // Nobody is left.
-        self.line("br label %done");
+        self.line(format!("br label %done{}", self.tail));
     }
 
     /// Runs block `b` for the lanes that wait there.
@@ -236,12 +237,14 @@ impl Gen<'_> {
             let mask = self.ins(format!("load i32, ptr %w{b}"));
             let exit = self.exit_with(Reason::Fuel, start, &live, None, &mask, &others);
             self.expect(&ok, &stop);
-            self.line(format!("br label %D{b}"));
+            let to = self.block_copy(true, b);
+            self.line(format!("br label %{to}"));
             self.begin(&stop);
             self.line(format!("br label %{exit}"));
             return;
         }
-        self.line(format!("br label %D{b}"));
+        let to = self.block_copy(true, b);
+        self.line(format!("br label %{to}"));
     }
 
     /// Before a jump backwards: leaves if the fuel is used up.
@@ -262,7 +265,7 @@ impl Gen<'_> {
     /// The lanes that run have ended.
     fn end_lanes(&mut self) {
         if !self.apart {
-            self.line("br label %done");
+            self.line(format!("br label %done{}", self.tail));
             return;
         }
         self.flush();
@@ -277,7 +280,7 @@ impl Gen<'_> {
         let any = self.ins(format!("icmp ne i32 {left}, 0"));
         self.line(format!("br i1 {any}, label %{some}, label %{over}"));
         self.begin(&over);
-        self.line("br label %done");
+        self.line(format!("br label %done{}", self.tail));
         self.begin(&some);
         self.run_next(None, &[]);
     }

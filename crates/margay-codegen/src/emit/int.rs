@@ -469,12 +469,17 @@ impl Gen<'_> {
                     (Val::Vec { name, .. }, Some(k)) => (name.clone(), k),
                     _ => return None,
                 };
-                let base = match values.get(2) {
-                    Some(c) => uniform(c)?,
-                    None => "0".to_owned(),
-                };
                 let signed = matches!(inst.op, Op::MulWideS | Op::MadWideS);
-                Some(Addr { base, index: x, scale: k as u32 as i32 as i64, signed })
+                let scale = k as u32 as i32 as i64;
+                let of = |base| Addr { base, index: x, scale, signed };
+                match values.get(2) {
+                    Some(Val::Lin { base, lin, .. }) if lin.is_uniform() => Some(of(base.clone())),
+                    Some(Val::Lin { base, lin, .. }) => {
+                        self.with_steps(&of("0".to_owned()), base, lin)
+                    }
+                    Some(Val::Vec { .. }) => None,
+                    None => Some(of("0".to_owned())),
+                }
             }
             Op::SExt | Op::ZExt if inst.from == Ty::I32 => match &values[0] {
                 Val::Vec { name, .. } => Some(Addr {
@@ -820,7 +825,7 @@ impl Gen<'_> {
             Sreg::CtaId(d) => self.ins(format!("load i32, ptr %c{}", d % 3)),
             Sreg::NCtaId(d) => self.io_load("i32", io!(nctaid) + 4 * (d as usize % 3)),
             Sreg::EnvReg(n) => self.io_load("i32", io!(envreg) + 4 * n as usize),
-            Sreg::WarpId => "%wn".to_owned(),
+            Sreg::WarpId => self.warp_number(32),
             Sreg::NWarpId => self.io_load("i32", io!(warps)),
             Sreg::LaneMaskEq
             | Sreg::LaneMaskLt
@@ -847,7 +852,8 @@ impl Gen<'_> {
                     let d = d as usize % 3;
                     let p = if self.options.blocks {
                         let all = self.io_load("ptr", io!(tids));
-                        let own = self.ins(format!("mul i64 %wn64, {}", 3 * 4 * LANES));
+                        let warp = self.warp_number(64);
+                        let own = self.ins(format!("mul i64 {warp}, {}", 3 * 4 * LANES));
                         let at = self.ins(format!("add i64 {own}, {}", d * 4 * LANES));
                         self.ins(format!("getelementptr i8, ptr {all}, i64 {at}"))
                     } else {
@@ -858,7 +864,8 @@ impl Gen<'_> {
                     self.assign(inst, Val::Vec { name, addr: None });
                     return true;
                 };
-                let first = self.ins("mul i32 %wn, 32");
+                let warp = self.warp_number(32);
+                let first = self.ins(format!("mul i32 {warp}, 32"));
                 match d {
                     0 if by == 1 && self.options.block[2] == 1 => first,
                     0 => self.ins(format!("urem i32 {first}, {bx}")),

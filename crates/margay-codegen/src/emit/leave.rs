@@ -62,7 +62,8 @@ impl Gen<'_> {
             Class::D => 8,
         };
         let at = self.places.plane(r) as usize + lane * size;
-        self.ins(format!("getelementptr inbounds i8, ptr %frame, i64 {at}"))
+        let frame = self.frame();
+        self.ins(format!("getelementptr inbounds i8, ptr {frame}, i64 {at}"))
     }
 
     /// Stores a value as an exit leaves it.
@@ -177,6 +178,9 @@ impl Gen<'_> {
         });
         self.entry_labels.push(label.clone());
         self.entry_at.insert((usize::MAX, 0, false), 0);
+        if self.by_regions() {
+            return;
+        }
         self.aside(|g| {
             g.begin(&label);
             let mut regs: Vec<Reg> = live.iter().map(|r| Reg(r as u32)).collect();
@@ -184,14 +188,8 @@ impl Gen<'_> {
                 g.copy_slots(&mut regs, false);
             }
             for r in regs {
-                let class = g.class(r);
                 if fresh {
-                    g.use_slot(r);
-                    let ty = match g.facts.shapes[r.0 as usize] {
-                        Shape::Lin(_) => scalar(class),
-                        Shape::None | Shape::Varying => g.slot_type(class),
-                    };
-                    g.line(format!("store {ty} zeroinitializer, ptr %r{}", r.0));
+                    g.zero_slot(r);
                 } else {
                     let v = g.load_plane(r, false);
                     g.write_slot(r, &v);
@@ -201,8 +199,20 @@ impl Gen<'_> {
         });
     }
 
+    pub(super) fn zero_slot(&mut self, r: Reg) {
+        self.use_slot(r);
+        let class = self.class(r);
+        let ty = match self.facts.shapes[r.0 as usize] {
+            Shape::Lin(_) => scalar(class),
+            Shape::None | Shape::Varying => self.slot_type(class),
+        };
+        self.line(format!("store {ty} zeroinitializer, ptr %r{}", r.0));
+    }
+
     /// An entry before an instruction, or at a block.
-    pub fn add_entry(&mut self, b: usize, inst: usize, target: String) -> u32 {
+    ///
+    /// With regions the code there is theirs; `held` if it begins with the store that the warp waited with.
+    pub fn add_entry(&mut self, b: usize, inst: usize, target: String, held: bool) -> u32 {
         let key = (b, inst, self.apart);
         if let Some(&n) = self.entry_at.get(&key) {
             return n;
@@ -225,23 +235,32 @@ impl Gen<'_> {
         let label = self.label();
         self.entry_labels.push(label.clone());
         self.entry_at.insert(key, number);
+        if self.by_regions() {
+            self.plan_region(number, key, live, pending, held);
+            return number;
+        }
         self.aside(|g| {
             g.begin(&label);
-            let mut regs: Vec<Reg> = live.iter().map(|r| Reg(r as u32)).collect();
-            g.copy_slots(&mut regs, false);
-            for r in regs {
-                if lin_of(&g.facts.shapes[r.0 as usize]).is_some_and(|l| l.constant.is_some()) {
-                    continue;
-                }
-                let v = g.load_plane(r, false);
-                g.write_slot(r, &v);
-            }
+            g.load_live(&live);
             if g.apart {
                 g.take_parted(&pending);
             }
             g.line(format!("br label %{target}"));
         });
         number
+    }
+
+    /// Puts what lives at an entry into slots.
+    pub(super) fn load_live(&mut self, live: &Set) {
+        let mut regs: Vec<Reg> = live.iter().map(|r| Reg(r as u32)).collect();
+        self.copy_slots(&mut regs, false);
+        for r in regs {
+            if lin_of(&self.facts.shapes[r.0 as usize]).is_some_and(|l| l.constant.is_some()) {
+                continue;
+            }
+            let v = self.load_plane(r, false);
+            self.write_slot(r, &v);
+        }
     }
 
     /// Code that leaves before instruction `n` of the block; its label. What all such exits of a block
@@ -295,7 +314,7 @@ impl Gen<'_> {
     }
 
     fn common_exit(&self) -> String {
-        format!("X{}{}", if self.apart { "D" } else { "C" }, self.block)
+        format!("X{}{}{}", if self.apart { "D" } else { "C" }, self.block, self.tail)
     }
 
     /// Writes what the exits of the block that was just written have in common.
@@ -451,7 +470,7 @@ impl Gen<'_> {
     }
 
     /// The opposite of [`Gen::keep_parted`].
-    fn take_parted(&mut self, pending: &[usize]) {
+    pub(super) fn take_parted(&mut self, pending: &[usize]) {
         let get = |g: &mut Self, offset: usize| {
             let at = g.parted(offset);
             g.ins(format!("load i32, ptr {at}, !alias.scope !1, !noalias !2"))
@@ -465,6 +484,27 @@ impl Gen<'_> {
             let waits = get(self, offset_of!(Parted, pending) + n * 4);
             self.line(format!("store i32 {waits}, ptr %w{b}"));
         }
+    }
+
+    /// Goes on in the middle of a block, where a region begins.
+    pub(super) fn begin_within(&mut self, b: usize, inst: usize, held: bool) {
+        self.block = b;
+        self.forget();
+        self.dirty = Set::new(self.f.regs.len());
+        self.mask_vector = None;
+        self.planes.fill();
+        self.find_strips(b);
+        self.find_live(b);
+        self.look_around(b);
+        self.mask = match self.apart {
+            true => self.ins("load i32, ptr %part"),
+            false => "-1".to_owned(),
+        };
+        let guarded = self.f.blocks[b].insts.get(inst).is_some_and(|i| i.guard.is_some());
+        self.held = held && !guarded;
+        self.in_turn = held.then_some((b, inst));
+        self.rest_of_block(inst);
+        self.in_turn = None;
     }
 
     /// Goes on after an exit, where the code is entered again.
@@ -486,8 +526,15 @@ impl Gen<'_> {
     }
 
     fn leave_and_resume(&mut self, n: usize, next: usize, reason: Reason) {
+        if self.by_regions() {
+            let resume = reason.goes_on();
+            let resume = resume.then(|| self.add_entry(self.block, next, String::new(), false));
+            let exit = self.exit(reason, n, resume);
+            self.line(format!("br label %{exit}"));
+            return;
+        }
         let label = self.label();
-        let resume = self.add_entry(self.block, next, label.clone());
+        let resume = self.add_entry(self.block, next, label.clone(), false);
         let exit = self.exit(reason, n, Some(resume));
         self.line(format!("br label %{exit}"));
         self.resume_here(&label);
@@ -513,7 +560,7 @@ impl Gen<'_> {
 
     /// Before a store to global memory: a warp's first one waits until its siblings had a turn.
     pub fn hold(&mut self, n: usize) {
-        if !self.options.hold || self.held {
+        if !self.options.hold || self.held || self.in_turn == Some((self.block, n)) {
             return;
         }
         let guarded = self.f.blocks[self.block].insts[n].guard.is_some();
@@ -539,7 +586,14 @@ impl Gen<'_> {
             return;
         }
         let go_on = self.label();
-        let resume = self.add_entry(self.block, n, go_on.clone());
+        if self.by_regions() {
+            let resume = self.add_entry(self.block, n, String::new(), true);
+            let exit = self.exit(Reason::Hold, n, Some(resume));
+            self.expect(&ok, &exit);
+            self.held = !guarded;
+            return;
+        }
+        let resume = self.add_entry(self.block, n, go_on.clone(), false);
         let exit = self.exit(Reason::Hold, n, Some(resume));
         self.flush_all();
         if self.apart {

@@ -450,7 +450,8 @@ impl Gen<'_> {
     fn load_plane_vector(&mut self, r: Reg) -> Val {
         let class = self.class(r);
         let at = self.places.plane(r);
-        let p = self.ins(format!("getelementptr inbounds i8, ptr %frame, i64 {at}"));
+        let frame = self.frame();
+        let p = self.ins(format!("getelementptr inbounds i8, ptr {frame}, i64 {at}"));
         let ty = vector(class);
         let name = self.ins(format!("load {ty}, ptr {p}, align 64, !alias.scope !1, !noalias !2"));
         Val::Vec { name, addr: None }
@@ -459,7 +460,8 @@ impl Gen<'_> {
     fn load_any_lane(&mut self, r: Reg) -> String {
         let ty = scalar(self.class(r));
         let at = self.places.plane(r);
-        let p = self.ins(format!("getelementptr inbounds i8, ptr %frame, i64 {at}"));
+        let frame = self.frame();
+        let p = self.ins(format!("getelementptr inbounds i8, ptr {frame}, i64 {at}"));
         let lane = if self.all() {
             "0".to_owned()
         } else {
@@ -489,8 +491,10 @@ impl Gen<'_> {
         }
         self.watch_param(n, start);
         let field = self.io(io!(params));
-        let params = self
-            .ins(format!("load ptr, ptr {field}, !dereferenceable !7, {}", super::blocks::FIXED));
+        let params = self.ins(format!(
+            "load ptr, ptr {field}, !dereferenceable !7, !align !9, {}",
+            super::blocks::FIXED
+        ));
         for (e, &r) in inst.dsts.iter().enumerate() {
             let class = self.class(r);
             let offset = start + e as u64 * access.size;
@@ -675,8 +679,10 @@ impl Gen<'_> {
         let fixed = self.groups[self.rooms[room].group as usize].root.is_some();
         let field = self.io(io!(rooms));
         let scope = if fixed { super::blocks::FIXED } else { super::blocks::ENGINE };
-        let table = self
-            .ins(format!("load ptr, ptr {field}, !dereferenceable !8, {}", super::blocks::FIXED));
+        let table = self.ins(format!(
+            "load ptr, ptr {field}, !dereferenceable !8, !align !9, {}",
+            super::blocks::FIXED
+        ));
         let at = room * size_of::<Room>() + offset;
         let p = self.ins(format!("getelementptr inbounds i8, ptr {table}, i64 {at}"));
         self.ins(format!("load i64, ptr {p}, {scope}"))
@@ -784,7 +790,8 @@ impl Gen<'_> {
         let stride = self.io_load("i64", io!(local_stride));
         if self.options.blocks {
             let bytes = self.ins(format!("mul i64 {stride}, {LANES}"));
-            let skip = self.ins(format!("mul i64 {bytes}, %wn64"));
+            let warp = self.warp_number(64);
+            let skip = self.ins(format!("mul i64 {bytes}, {warp}"));
             local = self.ins(format!("add i64 {local}, {skip}"));
         }
         let stride = self.splat("i64", &stride);

@@ -28,6 +28,7 @@ mod multiples;
 mod pool;
 mod prefetch;
 mod private;
+mod regions;
 mod scatter;
 mod strips;
 mod value;
@@ -151,6 +152,11 @@ pub(crate) struct Gen<'a> {
     slot_tops: HashMap<u32, u64>,
     /// Linear registers that strips have as vectors.
     stepped: BTreeSet<u32>,
+    /// The regions, where the code has some, and the end of the names of the one that is being written.
+    regions: Option<regions::Regions>,
+    tail: String,
+    /// The store, by block and instruction, whose turn it is where the region begins.
+    in_turn: Option<(usize, usize)>,
 }
 
 /// Makes the text of a function.
@@ -162,13 +168,15 @@ pub(crate) fn emit(
     cpu: &str,
     features: &str,
 ) -> Code {
-    if strips::pays(f, facts, options, vector_bits(cpu, features)) {
-        let g = written(f, places, options, facts, cpu, features, true);
-        if g.pool.as_ref().is_none_or(|pool| pool.bytes() <= pool::MOST_BYTES) {
-            return g.finish(cpu, features);
-        }
-    }
-    written(f, places, options, facts, cpu, features, false).finish(cpu, features)
+    let write =
+        |strips, regions| written(f, places, options, facts, cpu, features, strips, regions);
+    let pays = strips::pays(f, facts, options, vector_bits(cpu, features));
+    let in_strips = pays.then(|| write(true, false)).flatten();
+    let in_strips =
+        in_strips.filter(|g| g.pool.as_ref().is_none_or(|p| p.bytes() <= pool::MOST_BYTES));
+    let in_regions = || regions::pay(options).then(|| write(false, true)).flatten();
+    let code = in_strips.or_else(in_regions).or_else(|| write(false, false));
+    code.expect("code that is neither is never refused").finish(cpu, features)
 }
 
 /// Bits of a processor's vectors.
@@ -176,7 +184,7 @@ fn vector_bits(cpu: &str, features: &str) -> u32 {
     if cpu == "x86-64-v4" || features.contains("+avx512vl") { 512 } else { 256 }
 }
 
-/// Writes the code, as strips or not.
+/// Writes the code, as strips or by regions or neither. `None` where regions would be too long.
 fn written<'a>(
     f: &'a Function,
     places: &'a dyn Places,
@@ -185,7 +193,8 @@ fn written<'a>(
     cpu: &str,
     features: &str,
     strips: bool,
-) -> Gen<'a> {
+    regions: bool,
+) -> Option<Gen<'a>> {
     let mut g = Gen {
         f,
         places,
@@ -241,11 +250,17 @@ fn written<'a>(
         floats: HashMap::new(),
         slot_tops: HashMap::new(),
         stepped: BTreeSet::new(),
+        regions: regions.then(regions::Regions::default),
+        tail: String::new(),
+        in_turn: None,
     };
     g.start_entry();
+    if regions {
+        return g.write_regions().then_some(g);
+    }
     for b in 0..f.blocks.len() {
         if options.loops && facts.headers.has(b) {
-            g.add_entry(b, 0, format!("C{b}"));
+            g.add_entry(b, 0, format!("C{b}"), false);
         }
     }
     for b in 0..f.blocks.len() {
@@ -256,7 +271,7 @@ fn written<'a>(
             g.block(b, true);
         }
     }
-    g
+    Some(g)
 }
 
 impl Gen<'_> {
@@ -373,10 +388,6 @@ impl Gen<'_> {
         self.places.pc(self.block, inst)
     }
 
-    fn block_label(&self, b: usize) -> String {
-        format!("{}{b}", if self.apart { "D" } else { "C" })
-    }
-
     /// Forgets the values of registers; they are in their slots.
     fn forget(&mut self) {
         self.current.iter_mut().for_each(|v| *v = None);
@@ -399,12 +410,13 @@ impl Gen<'_> {
         self.find_strips(b);
         self.find_live(b);
         self.look_around(b);
-        let label = self.block_label(b);
+        let label = self.block_copy(apart, b);
         self.begin(&label);
         if apart && !self.facts.apart.has(b) {
             // Nobody waits, and so all are here.
             self.line(format!("store i32 0, ptr %w{b}"));
-            self.line(format!("br label %C{b}"));
+            let all = self.block_copy(false, b);
+            self.line(format!("br label %{all}"));
             return;
         }
         if apart {
@@ -416,13 +428,18 @@ impl Gen<'_> {
         }
         self.count_block(b);
         self.lane_loop(b);
-        let f = self.f;
-        let block = &f.blocks[b];
         let fuel = self.ins("load i64, ptr %fuel");
-        let less = self.ins(format!("sub i64 {fuel}, {}", block.insts.len() + 1));
+        let less = self.ins(format!("sub i64 {fuel}, {}", self.f.blocks[b].insts.len() + 1));
         self.line(format!("store i64 {less}, ptr %fuel"));
+        self.rest_of_block(0);
+    }
+
+    /// Writes the block from instruction `n` on.
+    fn rest_of_block(&mut self, mut n: usize) {
+        let f = self.f;
+        let block = &f.blocks[self.block];
+        self.count_written(block.insts.len() - n);
         let mut whole = true;
-        let mut n = 0;
         while whole && n < block.insts.len() {
             if let Some(strip) = self.strips.get(&n).cloned() {
                 self.written_from_here(&block.insts[n..strip.end]);
@@ -479,16 +496,16 @@ impl Gen<'_> {
         match inst.op {
             Op::Bar if !self.apart && leave::plain_barrier(inst).is_some() => {
                 self.barrier(n, inst);
-                return true;
+                return !self.by_regions();
             }
             _ if must_leave(inst.op) => {
                 self.leave_for(n);
-                return !self.apart;
+                return !self.apart && !self.by_regions();
             }
             // Only the interpreter tells what these do to values that were never written.
             Op::AtomWide | Op::CpAsync if self.options.watched.admissions => {
                 self.leave_for(n);
-                return !self.apart;
+                return !self.apart && !self.by_regions();
             }
             Op::Sreg => {
                 if self.special(n, inst) {
@@ -725,7 +742,7 @@ impl Gen<'_> {
              \"no-trapping-math\"=\"true\" }}\n\
              !0 = !{{!\"branch_weights\", i32 100000, i32 1}}\n\
              !1 = !{{!3}}\n!2 = !{{!4}}\n!3 = !{{!3, !5, !\"engine\"}}\n!4 = !{{!4, !5, !\"guest\"}}\n\
-             !5 = !{{!5}}\n!6 = !{{}}\n!7 = !{{i64 {}}}\n!8 = !{{i64 {}}}",
+             !5 = !{{!5}}\n!6 = !{{}}\n!7 = !{{i64 {}}}\n!8 = !{{i64 {}}}\n!9 = !{{i64 8}}",
             self.f.param_size.max(1),
             (self.rooms.len() * std::mem::size_of::<crate::Room>()).max(1)
         );

@@ -191,7 +191,8 @@ impl Gen<'_> {
         let slot = self.ins(format!("zext i32 {slot} to i64"));
         let plane = self.ins(format!("zext i32 {plane} to i64"));
         let slot = self.ins(format!("getelementptr inbounds i8, ptr %slots, i64 {slot}"));
-        let plane = self.ins(format!("getelementptr inbounds i8, ptr %frame, i64 {plane}"));
+        let frame = self.frame();
+        let plane = self.ins(format!("getelementptr inbounds i8, ptr {frame}, i64 {plane}"));
         let ty = "<32 x i32>";
         if to_planes {
             let mut v = self.ins(format!("load {ty}, ptr {slot}"));

@@ -92,7 +92,8 @@ impl Gen<'_> {
         let local = self.io_load("i64", io!(local));
         let stride = self.io_load("i64", io!(local_stride));
         let bytes = self.ins(format!("mul i64 {stride}, {LANES}"));
-        let skip = self.ins(format!("mul i64 {bytes}, %wn64"));
+        let warp = self.warp_number(64);
+        let skip = self.ins(format!("mul i64 {bytes}, {warp}"));
         self.ins(format!("add i64 {local}, {skip}"))
     }
 
