@@ -353,7 +353,7 @@ pub fn apply(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
                 l.most = a[0].most;
                 return Some(l);
             }
-            None
+            masked(a[0], m)
         }),
         // What changes nothing.
         Op::Or | Op::Xor if wide && same(a[1]) == Some(0) => Some((*a[0]).clone()),
@@ -397,6 +397,20 @@ fn same_form(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
     use margay_ir::{Attr, IntCmp};
     let equality = matches!(inst.attr, Attr::IntCmp(IntCmp::Eq | IntCmp::Ne));
     (equality && a[0].form == a[1].form && a[0].form.q.is_none()).then(Lin::uniform)
+}
+
+/// Some bits of a value whose steps and base have none in common: those of the steps beside those of the base.
+fn masked(a: &Lin, m: u64) -> Option<Lin> {
+    let n = a.align.min(61);
+    let steps = low_steps(a, n)?;
+    // Bits that the base may have.
+    let base =
+        a.most.checked_add(1).and_then(u64::checked_next_power_of_two).map_or(u64::MAX, |p| p - 1)
+            >> n
+            << n;
+    let constant = if base & m == 0 { Some(0) } else { a.constant.map(|c| c & m) };
+    let align = if constant == Some(0) { 64 } else { n.max(m.trailing_zeros()) };
+    Some(Lin::steps(steps.map(|p| p & m as i64), constant, align, base & m))
 }
 
 /// The steps, if they lie below bit `n` and the base has zeros there.

@@ -811,7 +811,7 @@ impl Gen<'_> {
     }
 
     /// Pointers of all lanes.
-    fn pointers(&mut self, a: &Access, element: u64, place: &Place) -> String {
+    pub(super) fn pointers(&mut self, a: &Access, element: u64, place: &Place) -> String {
         let more = element * a.size;
         match place {
             Place::Each { at, .. } => {
@@ -835,7 +835,7 @@ impl Gen<'_> {
     }
 
     /// Address of a lane of a linear access.
-    fn lane_pointer(&mut self, place: &Place, lane: usize, more: u64) -> String {
+    pub(super) fn lane_pointer(&mut self, place: &Place, lane: usize, more: u64) -> String {
         let Place::Lin { at, u, form, .. } = place else { return "null".to_owned() };
         let mut at = self.ins(format!("add i64 {at}, {}", form.pat[lane] + more as i64));
         if let (Some(u), Some(q)) = (u, &form.q)
@@ -898,38 +898,15 @@ impl Gen<'_> {
         if let Place::Lin { form, whole, .. } = place
             && self.lone_lanes
             && form.q.is_none()
-            && (self.all() || whole.is_some())
+            && (self.all() || whole.is_some() || a.size >= 4)
         {
             return self.load_one_by_one(a, element, place, whole.as_deref());
         }
         self.gather(a, element, place)
     }
 
-    /// Lanes whose distances are constants, each with a load of its own: without a gather worth its name nothing is
-    /// shorter.
-    fn load_one_by_one(
-        &mut self,
-        a: &Access,
-        element: u64,
-        place: &Place,
-        whole: Option<&str>,
-    ) -> String {
-        let ty = memory_type(a.size);
-        let each = |g: &mut Self| {
-            (0..LANES).fold("poison".to_owned(), |x, lane| {
-                let p = g.lane_pointer(place, lane, element * a.size);
-                let one = g.ins(format!("load {ty}, ptr {p}, align {}, {GUEST}", a.size));
-                g.ins(format!("insertelement <32 x {ty}> {x}, {ty} {one}, i64 {lane}"))
-            })
-        };
-        let Some(whole) = whole else { return each(self) };
-        // Later accesses of the block name this vector, too.
-        self.lanes();
-        self.all_or_some(whole, ty, each, |g| g.gather(a, element, place))
-    }
-
     /// What `all` gives where the condition holds, which is likely, else what `some` does.
-    fn all_or_some(
+    pub(super) fn all_or_some(
         &mut self,
         whole: &str,
         ty: &str,
@@ -943,9 +920,13 @@ impl Gen<'_> {
         self.line(format!("br label %{join}"));
         self.begin(&other);
         let y = some(self);
+        // It may have blocks of its own.
+        let last = self.label();
+        self.line(format!("br label %{last}"));
+        self.begin(&last);
         self.line(format!("br label %{join}"));
         self.begin(&join);
-        self.ins(format!("phi <32 x {ty}> [ {x}, %{likely} ], [ {y}, %{other} ]"))
+        self.ins(format!("phi <32 x {ty}> [ {x}, %{likely} ], [ {y}, %{last} ]"))
     }
 
     pub(super) fn gather(&mut self, a: &Access, element: u64, place: &Place) -> String {
@@ -1144,14 +1125,15 @@ impl Gen<'_> {
         if let Place::Lin { form, .. } = place
             && self.lone_lanes
             && form.q.is_none()
-            && self.all()
         {
-            for lane in 0..LANES {
-                let p = self.lane_pointer(place, lane, element * a.size);
-                let one = self.ins(format!("extractelement <32 x {ty}> {all}, i64 {lane}"));
-                self.line(format!("store {ty} {one}, ptr {p}, align {}, {GUEST}", a.size));
-            }
-            return;
+            return self.store_one_by_one(a, element, place, &all);
+        }
+        if self.lone_lanes
+            && self.all()
+            && a.size >= 4
+            && let Some(pointers) = self.indexed_pointers(a, element, place)
+        {
+            return self.store_each(a, &all, &pointers);
         }
         let p = self.pointers(a, element, place);
         self.scatter(a, &all, &p);

@@ -21,6 +21,7 @@ mod lane_checks;
 mod lane_loop;
 mod lanes;
 mod leave;
+mod lone;
 mod math;
 mod memory;
 mod merge;
