@@ -20,3 +20,6 @@ struct Arguments {
 };
 
 #define TWIN(name) extern "C" void twin_##name(const Arguments &arguments)
+
+// The same result by another algorithm that suits a CPU better than the kernel's own.
+#define OTHER(name) extern "C" void other_##name(const Arguments &arguments)

@@ -25,7 +25,7 @@ use data::Aligned;
 use table::{Row, Table};
 
 pub const USAGE: &str = "usage: cargo xtask bench [--quick | --small] [--threads N,N...] [--only CASE,CASE...] \
-[--peers openmp,openmp-fast,pocl,oclgrind,margay-opencl] [--turns N] [--json FILE] [--markdown FILE]; with \
+[--peers openmp,openmp-fast,openmp-other,pocl,oclgrind,margay-opencl] [--turns N] [--json FILE] [--markdown FILE]; with \
 --profile-cost, margay alone, with and without all counters; with --choice, what `--engine auto` loses to the better engine, at \
 all sizes or the one that is named; with several numbers of threads, files end in the number";
 
@@ -53,7 +53,7 @@ impl Options {
             size: Size::Full,
             threads: vec![1],
             only: Vec::new(),
-            peers: ["openmp", "openmp-fast", "pocl"].map(String::from).to_vec(),
+            peers: ["openmp", "openmp-fast", "openmp-other", "pocl"].map(String::from).to_vec(),
             turns: 5,
             json: None,
             markdown: None,
@@ -122,6 +122,7 @@ impl Peers {
             match name.as_str() {
                 "openmp" => peers.twin(root, "openmp", &[])?,
                 "openmp-fast" => peers.twin(root, "openmp-fast", &["-ffast-math"])?,
+                "openmp-other" => peers.twin(root, "openmp-other", &["-ffast-math"])?,
                 "pocl" => peers.platform("pocl", "Portable Computing Language"),
                 "oclgrind" => peers.platform("oclgrind", "Oclgrind"),
                 "margay-opencl" => peers.platform("margay-opencl", "margay"),
@@ -279,9 +280,13 @@ fn measure(
         note("margay", took.milliseconds);
         row.warp_instructions = took.warp_instructions;
         for (name, twins) in &peers.twins {
+            let kind = if *name == "openmp-other" { "other" } else { "twin" };
+            if !twins.has(kind, case) {
+                continue;
+            }
             host.iter_mut().zip(&contents).for_each(|(buffer, bytes)| buffer.fill(bytes));
-            note(name, twins.run(case, &host, threads)?);
-            if turn == 0 && *name == "openmp" {
+            note(name, twins.run(kind, case, &host, threads)?);
+            if turn == 0 && *name != "openmp-fast" {
                 let theirs: Vec<_> =
                     host.iter().zip(&case.buffers).map(|(h, b)| h.read(b.bytes())).collect();
                 let read = |i: usize| ours.read(i, case.buffers[i].bytes());

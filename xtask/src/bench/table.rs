@@ -46,13 +46,23 @@ impl Table {
         names.filter(|name| *name != "margay").collect()
     }
 
+    /// The same for the fastest of all OpenMP variants, where there are several.
+    fn best_native(&self, threads: usize) -> Option<(f64, f64)> {
+        let is_native = |name: &&str| name.starts_with("openmp");
+        if self.peers().iter().filter(|name| is_native(name)).count() < 2 {
+            return None;
+        }
+        let rows = self.rows.iter().filter(|row| row.threads == threads);
+        summary(rows.filter_map(|row| {
+            let natives = row.medians.keys().filter(|name| is_native(name));
+            natives.filter_map(|name| row.ratio(name)).min_by(f64::total_cmp)
+        }))
+    }
+
     /// Geometric mean and least of the ratios to `peer` at a thread count.
     fn summary(&self, peer: &str, threads: usize) -> Option<(f64, f64)> {
         let rows = self.rows.iter().filter(|row| row.threads == threads);
-        let ratios: Vec<f64> = rows.filter_map(|row| row.ratio(peer)).collect();
-        let least = ratios.iter().copied().min_by(f64::total_cmp)?;
-        let mean = ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len() as f64;
-        Some((mean.exp(), least))
+        summary(rows.filter_map(|row| row.ratio(peer)))
     }
 
     pub fn text(&self) -> String {
@@ -89,6 +99,10 @@ impl Table {
                     let _ = writeln!(out, "\n{peer}: geometric mean {mean:.2}, least {least:.2}");
                 }
             }
+            if let Some((mean, least)) = self.best_native(threads) {
+                let _ =
+                    writeln!(out, "\nbest of OpenMP's: geometric mean {mean:.2}, least {least:.2}");
+            }
         }
         out
     }
@@ -116,6 +130,14 @@ impl Table {
         });
         format!("{whole:#}\n")
     }
+}
+
+/// Geometric mean and least.
+fn summary(ratios: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let ratios: Vec<f64> = ratios.collect();
+    let least = ratios.iter().copied().min_by(f64::total_cmp)?;
+    let mean = ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len() as f64;
+    Some((mean.exp(), least))
 }
 
 /// The processor, its cores, and what of its features matters.

@@ -51,8 +51,20 @@ pub fn build(root: &Path, name: &str, flags: &[&str]) -> Result<Option<Twins>, S
 }
 
 impl Twins {
+    /// Whether there is a function of this kind for the case: `twin`, or `other` for another algorithm.
+    pub fn has(&self, kind: &str, case: &Case) -> bool {
+        // SAFETY: the symbol is only looked for.
+        unsafe { self.library.get::<*const c_void>(symbol(kind, case).as_bytes()).is_ok() }
+    }
+
     /// Milliseconds of one run over `buffers`.
-    pub fn run(&self, case: &Case, buffers: &[Aligned], threads: usize) -> Result<f64, String> {
+    pub fn run(
+        &self,
+        kind: &str,
+        case: &Case,
+        buffers: &[Aligned],
+        threads: usize,
+    ) -> Result<f64, String> {
         // SAFETY: `omp_set_num_threads` takes an int; libgomp came with the library.
         unsafe {
             let set: Symbol<'_, unsafe extern "C" fn(i32)> =
@@ -61,7 +73,7 @@ impl Twins {
         }
         let addresses: Vec<*mut c_void> = buffers.iter().map(|b| b.address().cast()).collect();
         let arguments = Arguments { buffers: addresses.as_ptr(), scalars: case.scalars.as_ptr() };
-        let symbol = format!("twin_{}\0", case.name);
+        let symbol = symbol(kind, case);
         // SAFETY: every twin has this signature, and the case has the buffers that it reads.
         unsafe {
             let twin: Symbol<'_, unsafe extern "C" fn(&Arguments)> =
@@ -71,4 +83,8 @@ impl Twins {
             Ok(start.elapsed().as_secs_f64() * 1e3)
         }
     }
+}
+
+fn symbol(kind: &str, case: &Case) -> String {
+    format!("{kind}_{}\0", case.name)
 }
