@@ -3,7 +3,7 @@
 //! all lanes name one address and order does not show.
 //!
 //! Lanes' addresses and values go through a buffer on the stack, from which a loop reads them: that is
-//! shorter and faster than taking vectors apart. Only this thread of the host touches a block's shared
+//! shorter than taking vectors apart. Only this thread of the host touches a block's shared
 //! memory, so plain loads and stores serve there; on global memory the host's atomics do.
 //!
 //! Limit: 16-bit atomics, and the least and greatest of floats, are the handler's.
@@ -103,8 +103,10 @@ impl Gen<'_> {
         self.watch_access(n, &access, &address, Kind::Atomic, None);
         let keep = inst.dsts.first().copied();
         let step = Step { op, ty: inst.ty, int, shared, keep: keep.is_some(), ftz, place: &place };
-        let result = self.at_one_address(&step, &operands, class);
-        let result = result.unwrap_or_else(|| self.lane_by_lane(&step, &operands, class));
+        let result = self
+            .at_one_address(&step, &operands, class)
+            .or_else(|| self.by_indices(&step, &access, &operands, class))
+            .unwrap_or_else(|| self.lane_by_lane(&step, &operands, class));
         if keep.is_some() {
             self.count_poll();
         }
@@ -225,6 +227,41 @@ impl Gen<'_> {
         let (v, old) = (self.splat(int, &v), self.splat(int, &old));
         let more = self.ins(format!("mul {wide} {v}, {before}"));
         Some(self.ins(format!("add {wide} {old}, {more}")))
+    }
+
+    /// A step for each lane where all run and indices say where, in shared memory, if nobody asks for the old values: that
+    /// takes two indices out of a vector at a time, where a loop waits for what was just stored in a buffer.
+    fn by_indices(
+        &mut self,
+        s: &Step<'_>,
+        a: &Access,
+        operands: &[Val],
+        class: Class,
+    ) -> Option<String> {
+        if s.keep || !s.shared || !self.all() || self.options.watched.any() {
+            return None;
+        }
+        let pointers = self.indexed_pointers(a, 0, s.place)?;
+        let values: Vec<Result<String, String>> = operands
+            .iter()
+            .map(|v| match v {
+                Val::Lin { base, lin, .. } if lin.is_uniform() => Ok(base.clone()),
+                v => Err(self.spread(v, class)),
+            })
+            .collect();
+        let wide = vector(class);
+        for (lane, p) in pointers.iter().enumerate() {
+            let own: Vec<String> = values
+                .iter()
+                .map(|v| match v {
+                    Ok(same) => same.clone(),
+                    Err(all) => self.ins(format!("extractelement {wide} {all}, i64 {lane}")),
+                })
+                .collect();
+            self.update(s, p, &own);
+        }
+        self.note_change(None);
+        Some(String::new())
     }
 
     /// A loop over the lanes that run. The old values, if they are asked for.

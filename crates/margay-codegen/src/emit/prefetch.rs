@@ -150,7 +150,9 @@ impl Gen<'_> {
         if self.next_warp_follows(form, a) {
             // A loop of few turns is over before what was asked for ahead is used; the next warp's turn comes after it.
             let row = LANES as u64 * a.bytes();
-            for line in (row..2 * row).step_by(LINE as usize) {
+            // Of rows shorter than a line, those behind the next ones.
+            let from = row.max(2 * LINE);
+            for line in (from..from + row).step_by(LINE as usize) {
                 self.ask_for(&at, line as i64, a.write, NEXT_WARP);
             }
         }
