@@ -18,7 +18,7 @@ use crate::AT_DONE;
 use crate::analysis::Set;
 
 /// How many times all of a function's instructions may be written, in hundredths.
-const MOST: usize = 250;
+const MOST: usize = 170;
 /// Instructions that do not count: short functions may be written more often.
 const FREE: usize = 60;
 
