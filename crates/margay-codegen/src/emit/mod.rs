@@ -169,15 +169,34 @@ pub(crate) fn emit(
     cpu: &str,
     features: &str,
 ) -> Code {
-    let write =
-        |strips, regions| written(f, places, options, facts, cpu, features, strips, regions);
-    let pays = strips::pays(f, facts, options, vector_bits(cpu, features));
-    let in_strips = pays.then(|| write(true, false)).flatten();
-    let in_strips =
-        in_strips.filter(|g| g.pool.as_ref().is_none_or(|p| p.bytes() <= pool::MOST_BYTES));
-    let in_regions = || regions::pay(options).then(|| write(false, true)).flatten();
-    let code = in_strips.or_else(in_regions).or_else(|| write(false, false));
-    code.expect("code that is neither is never refused").finish(cpu, features)
+    let begin = |form| Gen::new(f, places, options, facts, (cpu, features), form);
+    let one_body = |form| {
+        let mut g = begin(form);
+        g.write_blocks();
+        g
+    };
+    let in_strips = || {
+        let pays = strips::pays(f, facts, options, vector_bits(cpu, features));
+        let g = pays.then(|| one_body(Form::Strips))?;
+        g.pool.as_ref().is_none_or(|pool| pool.bytes() <= pool::MOST_BYTES).then_some(g)
+    };
+    let by_regions = || {
+        let mut g = regions::pay(options).then(|| begin(Form::Regions))?;
+        g.write_regions().then_some(g)
+    };
+    let code = in_strips().or_else(by_regions).unwrap_or_else(|| one_body(Form::Plain));
+    code.finish(cpu, features)
+}
+
+/// How the code is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// One body for all entries.
+    Plain,
+    /// The same, in loops over parts of the warp.
+    Strips,
+    /// A body for each entry.
+    Regions,
 }
 
 /// Bits of a processor's vectors.
@@ -185,94 +204,95 @@ fn vector_bits(cpu: &str, features: &str) -> u32 {
     if cpu == "x86-64-v4" || features.contains("+avx512vl") { 512 } else { 256 }
 }
 
-/// Writes the code, as strips or by regions or neither. `None` where regions would be too long.
-fn written<'a>(
-    f: &'a Function,
-    places: &'a dyn Places,
-    options: &'a Options,
-    facts: &'a Facts,
-    cpu: &str,
-    features: &str,
-    strips: bool,
-    regions: bool,
-) -> Option<Gen<'a>> {
-    let mut g = Gen {
-        f,
-        places,
-        options,
-        facts,
-        out: String::new(),
-        cold: String::new(),
-        next: 0,
-        declares: BTreeSet::new(),
-        tables: Vec::new(),
-        current: vec![None; f.regs.len()],
-        dirty: Set::new(f.regs.len()),
-        canonical: HashMap::new(),
-        tops: HashMap::new(),
-        lane_bits: HashMap::new(),
-        slots: Set::new(f.regs.len()),
-        entries: Vec::new(),
-        entry_labels: Vec::new(),
-        entry_at: HashMap::new(),
-        exits: Vec::new(),
-        patterns: RefCell::default(),
-        block: 0,
-        apart: false,
-        mask: String::new(),
-        mask_vector: None,
-        live: HashMap::new(),
-        checked: HashMap::new(),
-        merged: HashMap::new(),
-        fast_gathers: merge::has_fast_gathers(cpu),
-        vector_bits: vector_bits(cpu, features),
-        lone_lanes: vector_bits(cpu, features) == 256 || merge::has_slow_masked_gathers(cpu),
-        left: Vec::new(),
-        leaving: Set::new(f.regs.len()),
-        planes: Set::new(f.regs.len()),
-        roots: crate::roots::roots(f),
-        groups: Vec::new(),
-        private: private::is_private(f, options),
-        group_of: HashMap::new(),
-        rooms: Vec::new(),
-        room_of: HashMap::new(),
-        lane_buffers: BTreeSet::new(),
-        around: prefetch::Around::default(),
-        reach: prefetch::Reach::of(cpu),
-        last_addresses: BTreeSet::new(),
-        watched: Vec::new(),
-        room: None,
-        in_strips: strips,
-        pool: strips.then(|| pool::Pool::new(f, facts)),
-        strips: HashMap::new(),
-        turn: None,
-        leave_at: None,
-        held: false,
-        floats: HashMap::new(),
-        slot_tops: HashMap::new(),
-        stepped: BTreeSet::new(),
-        regions: regions.then(regions::Regions::default),
-        tail: String::new(),
-        in_turn: None,
-    };
-    g.start_entry();
-    if regions {
-        return g.write_regions().then_some(g);
+impl<'a> Gen<'a> {
+    fn new(
+        f: &'a Function,
+        places: &'a dyn Places,
+        options: &'a Options,
+        facts: &'a Facts,
+        (cpu, features): (&str, &str),
+        form: Form,
+    ) -> Gen<'a> {
+        let strips = form == Form::Strips;
+        let mut g = Gen {
+            f,
+            places,
+            options,
+            facts,
+            out: String::new(),
+            cold: String::new(),
+            next: 0,
+            declares: BTreeSet::new(),
+            tables: Vec::new(),
+            current: vec![None; f.regs.len()],
+            dirty: Set::new(f.regs.len()),
+            canonical: HashMap::new(),
+            tops: HashMap::new(),
+            lane_bits: HashMap::new(),
+            slots: Set::new(f.regs.len()),
+            entries: Vec::new(),
+            entry_labels: Vec::new(),
+            entry_at: HashMap::new(),
+            exits: Vec::new(),
+            patterns: RefCell::default(),
+            block: 0,
+            apart: false,
+            mask: String::new(),
+            mask_vector: None,
+            live: HashMap::new(),
+            checked: HashMap::new(),
+            merged: HashMap::new(),
+            fast_gathers: merge::has_fast_gathers(cpu),
+            vector_bits: vector_bits(cpu, features),
+            lone_lanes: vector_bits(cpu, features) == 256 || merge::has_slow_masked_gathers(cpu),
+            left: Vec::new(),
+            leaving: Set::new(f.regs.len()),
+            planes: Set::new(f.regs.len()),
+            roots: crate::roots::roots(f),
+            groups: Vec::new(),
+            private: private::is_private(f, options),
+            group_of: HashMap::new(),
+            rooms: Vec::new(),
+            room_of: HashMap::new(),
+            lane_buffers: BTreeSet::new(),
+            around: prefetch::Around::default(),
+            reach: prefetch::Reach::of(cpu),
+            last_addresses: BTreeSet::new(),
+            watched: Vec::new(),
+            room: None,
+            in_strips: strips,
+            pool: strips.then(|| pool::Pool::new(f, facts)),
+            strips: HashMap::new(),
+            turn: None,
+            leave_at: None,
+            held: false,
+            floats: HashMap::new(),
+            slot_tops: HashMap::new(),
+            stepped: BTreeSet::new(),
+            regions: (form == Form::Regions).then(regions::Regions::default),
+            tail: String::new(),
+            in_turn: None,
+        };
+        g.start_entry();
+        g
     }
-    for b in 0..f.blocks.len() {
-        if options.loops && facts.headers.has(b) {
-            g.add_entry(b, 0, format!("C{b}"), false);
+
+    /// Writes all blocks once.
+    fn write_blocks(&mut self) {
+        for b in 0..self.f.blocks.len() {
+            if self.options.loops && self.facts.headers.has(b) {
+                self.add_entry(b, 0, format!("C{b}"), false);
+            }
+        }
+        for b in 0..self.f.blocks.len() {
+            self.block(b, false);
+        }
+        for b in 0..self.f.blocks.len() {
+            if self.facts.waiting[b].is_some() {
+                self.block(b, true);
+            }
         }
     }
-    for b in 0..f.blocks.len() {
-        g.block(b, false);
-    }
-    for b in 0..f.blocks.len() {
-        if facts.waiting[b].is_some() {
-            g.block(b, true);
-        }
-    }
-    Some(g)
 }
 
 impl Gen<'_> {
