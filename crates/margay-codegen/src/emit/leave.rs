@@ -310,11 +310,7 @@ impl Gen<'_> {
     fn end_own_exit(&mut self, left: &Left) {
         self.line(format!("store i32 {}, ptr %part", left.mask));
         self.line(format!("store i32 {}, ptr %exit", FIRST_EXIT + left.number as u32));
-        self.line(format!("br label %{}", self.common_exit()));
-    }
-
-    fn common_exit(&self) -> String {
-        format!("X{}{}{}", if self.apart { "D" } else { "C" }, self.block, self.tail)
+        self.line(format!("br label %{}", self.common_exit));
     }
 
     /// Writes what the exits of the block that was just written have in common.
@@ -342,7 +338,7 @@ impl Gen<'_> {
             true => self.facts.waiting[self.block].iter().flat_map(|w| w.iter()).collect(),
             false => Vec::new(),
         };
-        let label = self.common_exit();
+        let label = self.common_exit.clone();
         self.forget();
         self.aside(|g| {
             if g.pool.is_none() {

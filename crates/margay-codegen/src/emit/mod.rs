@@ -116,6 +116,8 @@ pub(crate) struct Gen<'a> {
     lone_lanes: bool,
     /// Exits of the block that end alike, and what is live at any of them.
     left: Vec<leave::Left>,
+    /// The label of what they have in common.
+    common_exit: String,
     leaving: Set,
     /// Registers whose planes have their values.
     planes: Set,
@@ -246,6 +248,7 @@ impl<'a> Gen<'a> {
             vector_bits: vector_bits(cpu, features),
             lone_lanes: vector_bits(cpu, features) == 256 || merge::has_slow_masked_gathers(cpu),
             left: Vec::new(),
+            common_exit: String::new(),
             leaving: Set::new(f.regs.len()),
             planes: Set::new(f.regs.len()),
             roots: crate::roots::roots(f),
@@ -460,6 +463,8 @@ impl Gen<'_> {
         let f = self.f;
         let block = &f.blocks[self.block];
         self.count_written(block.insts.len() - n);
+        // A region may have one block from its head and from the middle on.
+        self.common_exit = self.label();
         let mut whole = true;
         while whole && n < block.insts.len() {
             if let Some(strip) = self.strips.get(&n).cloned() {
