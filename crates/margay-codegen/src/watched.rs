@@ -25,7 +25,8 @@ pub struct Watched {
     pub admissions: bool,
     /// Accesses of parameters, too.
     pub parameters: bool,
-    /// Reads of shared memory may be [`Noted`] in place of a report.
+    /// Loads and stores of shared and global memory may be [`Noted`] in place of a report, but for loads of global memory
+    /// that may be turned away.
     pub notes: bool,
     /// Each access may be [`Noted`] in place of a report: nobody is asked about one, and nothing else is reported.
     pub notes_all: bool,
@@ -108,7 +109,7 @@ impl Cells {
 #[derive(Debug)]
 pub struct Notes {
     /// Where the next access is noted, up to the end. There, each is reported. Behind the end there is room for one with its
-    /// addresses.
+    /// addresses, or with what it stores.
     pub next: *mut Noted,
     pub end: *mut Noted,
     /// Warps of the block of whose local memory nobody needs to know any more what they do there: a bit each.
@@ -124,7 +125,7 @@ pub struct Noted {
     /// The second scalar, 0 where there is none.
     pub u: u64,
     /// Its number in [`crate::Outline::watched`]; or, with [`Noted::ADDRESSES`] added, the instruction: the addresses of all 32
-    /// lanes follow in place of so many notes, and the scalars mean nothing.
+    /// lanes follow in place of so many notes, and the scalars mean nothing. With [`Noted::VALUES`] added, what they store does.
     pub number: u32,
     pub mask: u32,
     /// The warp in its block.
@@ -136,7 +137,9 @@ pub struct Noted {
 impl Noted {
     /// See [`Noted::number`].
     pub const ADDRESSES: u32 = 1 << 31;
-    /// Notes that the addresses of 32 lanes take.
+    /// The same for what each lane stores, beside the scalars.
+    pub const VALUES: u32 = 1 << 30;
+    /// Notes that the addresses of 32 lanes take, and what they store.
     pub const ROOM: usize = 32 * size_of::<u64>() / size_of::<Noted>();
     /// No access has it: reported by this number, nothing is told but what is noted.
     pub const NONE: u32 = u32::MAX;

@@ -15,7 +15,9 @@ use margay_ir::texture::TextureAttr;
 use margay_ir::{BarKind, Space};
 
 use crate::fault::Access;
-pub use crate::jit::NotedReads;
+pub use margay_codegen::Noted;
+
+pub use crate::jit::NotedAccesses;
 use crate::mem::texture::{Filter, Image};
 
 bitflags::bitflags! {
@@ -374,15 +376,15 @@ pub trait Watch {
         event.with_addresses(|event| self.access(event));
         None
     }
-    /// Reads of shared memory by warps of a block, in their order, told some time after, and before anything else of that
-    /// block.
-    fn noted(&mut self, reads: &NotedReads<'_>) {
-        for event in reads.events() {
+    /// Accesses of shared and global memory by warps of a block, in their order, told some time after, and before anything
+    /// else of that block.
+    fn noted(&mut self, noted: &NotedAccesses<'_>) {
+        for event in noted.events() {
             self.patterned(&event);
         }
     }
-    /// Whether all reads of the block's shared memory by compiled code would be [admitted](Watch::admits), until anything
-    /// but a read, a store and a barrier comes of the block.
+    /// Whether all accesses of the block's shared memory by compiled code would be [admitted](Watch::admits) and tell nothing
+    /// new, until anything but a load, a store and a barrier comes of the block.
     fn admits_shared_reads(&mut self, _ctaid: [u32; 3]) -> bool {
         false
     }

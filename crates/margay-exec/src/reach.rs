@@ -39,8 +39,13 @@ impl Written {
 
     /// Whether all of `memory` lies in one allocation that may be written.
     pub fn holds(&self, memory: &Range<u64>) -> bool {
-        let around = |r: &Range<u64>| r.start <= memory.start && memory.end <= r.end;
-        self.ranges.as_ref().is_none_or(|all| all.iter().any(around))
+        self.around(memory).is_some()
+    }
+
+    /// The allocation that may be written which all of `memory` lies in.
+    pub fn around(&self, memory: &Range<u64>) -> Option<Range<u64>> {
+        let Some(all) = &self.ranges else { return Some(0..u64::MAX) };
+        all.iter().find(|r| r.start <= memory.start && memory.end <= r.end).cloned()
     }
 }
 

@@ -12,7 +12,7 @@ use margay_exec::launch::{LaunchConfig, LaunchFailure, LaunchStats, Machine};
 use margay_exec::mem::{AddressSpace, AllocationInfo};
 use margay_exec::observe::{
     AccessEvent, ArgumentEvent, BarrierEvent, BarrierRound, BlockEvent, BranchSums, EventPlace,
-    GroupedEvent, Interest, MarkedLines, MbarrierEvent, NotedReads, Observer, PatternedEvent,
+    GroupedEvent, Interest, MarkedLines, MbarrierEvent, NotedAccesses, Observer, PatternedEvent,
     TextureEvent, WarpSyncEvent, Watch,
 };
 use margay_exec::program::Program;
@@ -279,8 +279,8 @@ impl Watch for SeveralWatches<'_> {
         };
         range.filter(|_| self.0.iter().all(|(_, _, w)| alike(&**w)))
     }
-    fn noted(&mut self, reads: &NotedReads<'_>) {
-        self.tell_compiled(Interest::ACCESSES, |w| w.noted(reads));
+    fn noted(&mut self, noted: &NotedAccesses<'_>) {
+        self.tell_compiled(Interest::ACCESSES, |w| w.noted(noted));
     }
     fn admits_shared_reads(&mut self, ctaid: [u32; 3]) -> bool {
         let mut all = true;

@@ -146,11 +146,9 @@ impl Gen<'_> {
             None => None,
         };
         if let (Kind::Plain, Val::Lin { base, u: None, lin }) = (kind, address)
-            && self.options.watched.notes
-            && a.space == Space::Shared
-            && !a.write
+            && self.may_be_noted(a)
         {
-            self.note_read(n, a, base, lin.form.clone());
+            self.note(n, a, base, lin.form.clone(), stored);
         } else {
             let stays = self.report_access(n, a, address, kind, stored);
             if let Some(stays) = stays.filter(|_| self.options.watched.admissions) {
@@ -177,12 +175,32 @@ impl Gen<'_> {
         self.ins(format!("trunc i32 {bit} to i1"))
     }
 
-    /// Notes a read of shared memory, or reports it where there is no room.
-    fn note_read(&mut self, n: usize, a: &Access, base: &str, form: Pattern) {
+    /// Whether an access, if its addresses follow from one, is noted where there is room. A load of global memory may have
+    /// to be admitted first.
+    fn may_be_noted(&self, a: &Access) -> bool {
+        let Watched { notes, admissions, .. } = self.options.watched;
+        notes
+            && match a.space {
+                Space::Shared => true,
+                Space::Global => a.write || !admissions,
+                Space::Local | Space::Const | Space::Param | Space::Generic => false,
+            }
+    }
+
+    /// Notes an access, or reports it where there is no room.
+    fn note(
+        &mut self,
+        n: usize,
+        a: &Access,
+        base: &str,
+        form: Pattern,
+        stored: Option<(&Val, Class)>,
+    ) {
         let scope = super::blocks::ENGINE;
         let base = self.ins(format!("add i64 {base}, {}", a.offset));
         let site = self.watched_site(WatchedAccess { pc: self.pc(n), form, cells: false });
         let mask = self.mask.clone();
+        let values = self.stored_lanes(a, stored);
         let notes = self.io_load("ptr", io!(notes));
         let mut field = |offset: usize| {
             let p = self.ins(format!("getelementptr i8, ptr {notes}, i64 {offset}"));
@@ -194,26 +212,40 @@ impl Gen<'_> {
             let p = self.io(io!(warp));
             self.ins(format!("load i32, ptr {p}, {scope}"))
         };
-        let room = self.ins(format!("icmp ne ptr {next}, {end}"));
+        let room = self.ins(format!("icmp ult ptr {next}, {end}"));
         let (slow, join) = (self.label(), self.label());
         self.expect(&room, &slow);
+        let with_values = if values.is_some() { Noted::VALUES } else { 0 };
+        let number = (site as u32 | with_values) as i32;
         for (offset, value) in [
             (offset_of!(Noted, base), format!("i64 {base}")),
-            (offset_of!(Noted, number), format!("i32 {site}")),
+            (offset_of!(Noted, number), format!("i32 {number}")),
             (offset_of!(Noted, mask), format!("i32 {mask}")),
             (offset_of!(Noted, warp), format!("i32 {warp}")),
         ] {
             let p = self.ins(format!("getelementptr i8, ptr {next}, i64 {offset}"));
             self.line(format!("store {value}, ptr {p}, {scope}"));
         }
-        let more = self.ins(format!("getelementptr i8, ptr {next}, i64 {}", size_of::<Noted>()));
+        let mut bytes = size_of::<Noted>();
+        if let Some(all) = &values {
+            let p = self.ins(format!("getelementptr i8, ptr {next}, i64 {bytes}"));
+            self.line(format!("store <32 x i64> {all}, ptr {p}, align 8, {scope}"));
+            bytes += size_of::<Noted>() * Noted::ROOM;
+        }
+        let more = self.ins(format!("getelementptr i8, ptr {next}, i64 {bytes}"));
         self.line(format!("store ptr {more}, ptr {own}, {scope}"));
         self.line(format!("br label %{join}"));
         let exit = self.options.watched.admissions.then(|| self.exit(Reason::Interpret, n, None));
         let target = join.clone();
         self.aside(|g| {
             g.begin(&slow);
-            let answer = g.call_keeping(site as u32, &mask, (&base, "0"), "null");
+            let answer = match &values {
+                Some(all) => {
+                    g.line(format!("store <32 x i64> {all}, ptr %stored, align 64"));
+                    g.call_linear(site, &base, "0", "%stored")
+                }
+                None => g.call_keeping(site as u32, &mask, (&base, "0"), "null"),
+            };
             match exit {
                 Some(exit) => {
                     let stays = g.ins(format!("icmp eq i32 {answer}, 0"));
@@ -223,6 +255,15 @@ impl Gen<'_> {
             }
         });
         self.begin(&join);
+    }
+
+    /// Calls the report of an access by a scalar.
+    fn call_linear(&mut self, site: usize, base: &str, u: &str, values: &str) -> String {
+        let (context, mask) = (self.io_load("ptr", io!(context)), self.mask.clone());
+        let hook = self.io_load("ptr", io!(watch_linear));
+        self.ins(format!(
+            "call i32 {hook}(ptr {context}, i32 {site}, i32 {mask}, i64 {base}, i64 {u}, ptr {values})"
+        ))
     }
 
     /// Calls the report that keeps registers, which the code around it counts on. It notes the access if it may: see
@@ -291,10 +332,10 @@ impl Gen<'_> {
         self.line(format!("store ptr {more}, ptr {own}, {scope}"));
     }
 
-    /// What a store stores, as whoever watches is told: a pointer.
-    fn values(&mut self, a: &Access, stored: Option<(&Val, Class)>) -> String {
+    /// What a store stores, as whoever watches is told, if that is wanted.
+    fn stored_lanes(&mut self, a: &Access, stored: Option<(&Val, Class)>) -> Option<String> {
         let wanted = self.options.watched.values && a.count == 1 && a.space != Space::Local;
-        let Some((v, class)) = stored.filter(|_| wanted) else { return "null".to_owned() };
+        let (v, class) = stored.filter(|_| wanted)?;
         let mut all = self.spread(v, class);
         if class == Class::W {
             all = self.ins(format!("zext <32 x i32> {all} to <32 x i64>"));
@@ -303,6 +344,12 @@ impl Gen<'_> {
             let keep = u64::MAX >> (64 - 8 * a.size);
             all = self.ins(format!("and <32 x i64> {all}, splat (i64 {keep})"));
         }
+        Some(all)
+    }
+
+    /// The same as a pointer.
+    fn values(&mut self, a: &Access, stored: Option<(&Val, Class)>) -> String {
+        let Some(all) = self.stored_lanes(a, stored) else { return "null".to_owned() };
         self.line(format!("store <32 x i64> {all}, ptr %stored, align 64"));
         "%stored".to_owned()
     }
@@ -383,11 +430,7 @@ impl Gen<'_> {
             return None;
         }
         if !cells {
-            let context = self.io_load("ptr", io!(context));
-            let hook = self.io_load("ptr", io!(watch_linear));
-            let answer = self.ins(format!(
-                "call i32 {hook}(ptr {context}, i32 {site}, i32 {mask}, i64 {base}, i64 {u}, ptr {values})"
-            ));
+            let answer = self.call_linear(site, base, u, values);
             return Some(self.ins(format!("icmp eq i32 {answer}, 0")));
         }
         let scope = super::blocks::ENGINE;

@@ -2,16 +2,19 @@
 //! Accesses that compiled code notes in place of reporting each: see [`Noted`]; and those of local memory
 //! that it does not report at all: see [`margay_codegen::Notes::settled`].
 //!
-//! For a watch that may turn accesses away, reads of shared memory are noted, in blocks that it agrees to; for one that counts,
-//! whatever the code does not count by itself.
+//! For a watch that wants to know of blocks and barriers, loads and stores of shared and global memory are noted; if it may turn
+//! accesses away, in blocks that it agrees to, and no loads of global memory. For one that counts, whatever the code does not
+//! count by itself.
 //!
 //! Invariant: what is noted is told before anything else that the watch is told of the block, and before the engine goes
 //! on with other code or another block (but for the blocks that one call runs: notes say which). A warp is settled until then.
 
 use margay_codegen::{LANES, Noted, WatchedAccess};
+use margay_ir::Space;
 
 use super::run::Chunk;
 use super::watching::{AccessSite, event, tell_addresses, tell_counted};
+use crate::fault::Access;
 use crate::interp::Cx;
 use crate::observe::{EventPlace, Interest, PatternedEvent};
 
@@ -20,35 +23,84 @@ const ROOM: usize = 1 << 9;
 /// An access may be noted with its addresses from the last place on.
 const BEHIND: usize = 1 + Noted::ROOM;
 
-/// Reads of a block's shared memory by its warps, in their order. All were admitted.
-pub struct NotedReads<'a> {
+/// Accesses by warps of a block, in their order. All were admitted.
+pub struct NotedAccesses<'a> {
     /// The block; the warp and the instruction mean nothing.
     pub at: EventPlace,
-    reads: &'a [Noted],
+    notes: &'a [Noted],
     watched: &'a [WatchedAccess],
     sites: &'a [Option<AccessSite>],
 }
 
-impl<'a> NotedReads<'a> {
+impl<'a> NotedAccesses<'a> {
+    /// As the code has them: after each that [has values](Noted::VALUES) so many others are these.
+    pub fn notes(&self) -> &'a [Noted] {
+        self.notes
+    }
+
+    /// Which code has them: notes of other code have numbers of their own.
+    pub fn code(&self) -> u64 {
+        self.watched.as_ptr() as u64
+    }
+
+    /// What each number stands for, as an access by all lanes from 0 on.
+    pub fn numbers(&self) -> impl Iterator<Item = Option<PatternedEvent<'a>>> + '_ {
+        self.watched.iter().map(|access| {
+            let site = self.sites.get(access.pc as usize).copied().flatten()?;
+            let at = EventPlace { pc: access.pc, ..self.at };
+            Some(event(access, site, at, u32::MAX, (0, 0), None))
+        })
+    }
+
+    /// What the lanes store by the note at this place.
+    #[inline]
+    pub fn values(&self, n: usize) -> Option<&'a [u64; LANES]> {
+        let note = self.notes.get(n).filter(|note| note.number & Noted::VALUES != 0)?;
+        debug_assert!(note.number & Noted::ADDRESSES == 0);
+        let values = self.notes.get(n + 1..n + 1 + Noted::ROOM)?;
+        // SAFETY: that many notes are as long as the values, need as much alignment, and may be any bits.
+        Some(unsafe { &*values.as_ptr().cast::<[u64; LANES]>() })
+    }
+
+    /// Where the note after the one at this place is.
+    #[inline]
+    pub fn after(&self, n: usize) -> usize {
+        let note = self.notes.get(n).filter(|note| note.number & Noted::VALUES != 0);
+        n + 1 + if note.is_some() { Noted::ROOM } else { 0 }
+    }
+
+    /// What the instruction of the note at this place accesses.
+    #[inline]
+    fn site(&self, n: usize) -> Option<AccessSite> {
+        let access = self.watched.get((self.notes.get(n)?.number & !Noted::VALUES) as usize)?;
+        self.sites.get(access.pc as usize).copied().flatten()
+    }
+
+    /// The access that the note at this place stands for.
+    #[inline]
+    pub fn event(&self, n: usize) -> Option<PatternedEvent<'a>> {
+        let note = self.notes.get(n)?;
+        let access = self.watched.get((note.number & !Noted::VALUES) as usize)?;
+        let site = self.sites.get(access.pc as usize).copied().flatten()?;
+        let at = EventPlace { warp: note.warp, pc: access.pc, ..self.at };
+        Some(event(access, site, at, note.mask, (note.base, 0), self.values(n)))
+    }
+
     /// Each as an event of its own.
     #[inline]
     pub fn events(&self) -> impl Iterator<Item = PatternedEvent<'a>> + '_ {
-        self.reads.iter().filter_map(|read| {
-            let access = self.watched.get(read.number as usize)?;
-            let site = self.sites.get(access.pc as usize).copied().flatten()?;
-            let at = EventPlace { warp: read.warp, pc: access.pc, ..self.at };
-            Some(event(access, site, at, read.mask, (read.base, 0), None))
-        })
+        let places = std::iter::successors(Some(0), |&n| Some(self.after(n)));
+        places.take_while(|&n| n < self.notes.len()).filter_map(|n| self.event(n))
     }
 }
 
-/// Whether the code notes reads.
+/// Whether the code notes accesses.
 #[inline]
 pub(super) fn is_on(cx: &Cx<'_>) -> bool {
     !cx.tallies.notes.end.is_null()
 }
 
-/// Lets the code note reads of the block that runs from now on, if the watch agrees.
+/// Lets the code note accesses of the block that runs from now on, if the watch agrees.
 #[inline]
 pub(super) fn start(cx: &mut Cx<'_>) {
     if is_on(cx) || !cx.tallies.has_notes {
@@ -61,6 +113,14 @@ pub(super) fn start(cx: &mut Cx<'_>) {
         return;
     }
     open(cx);
+}
+
+/// The same where a block begins, if nobody is asked about accesses.
+#[inline]
+pub(super) fn start_block(cx: &mut Cx<'_>) {
+    if !cx.interest.contains(Interest::ADMISSIONS) {
+        start(cx);
+    }
 }
 
 /// Lets the code note whatever it does not count, if nobody is asked about accesses. It is about to run.
@@ -99,11 +159,24 @@ fn tell_all(cx: &mut Cx<'_>) {
     let at = cx.event_at(0);
     // SAFETY: the kernel is the one that has noted these.
     let Some(kernel) = (unsafe { cx.rooms[0].kernel().as_ref() }) else { return };
-    let reads = cx.tallies.noted.get(..count).unwrap_or_default();
+    let notes = cx.tallies.noted.get(..count).unwrap_or_default();
     let (watched, sites) = (&kernel.watched[..], &cx.tallies.accesses[..]);
-    if let Some(watch) = &mut cx.watch {
-        watch.noted(&NotedReads { at, reads, watched, sites });
+    let noted = NotedAccesses { at, notes, watched, sites };
+    let Some(watch) = &mut cx.watch else { return };
+    if cx.interest.contains(Interest::ADMISSIONS) {
+        // Who admits accesses learns of stores by being asked. To shared memory nothing is new.
+        let mut n = 0;
+        while n < count {
+            if noted.site(n).is_some_and(|s| (s.space, s.access) == (Space::Global, Access::Write))
+                && let Some(event) = noted.event(n)
+            {
+                let admitted = watch.admits_patterned(&event);
+                debug_assert!(admitted, "a store of a warp whose values are all defined");
+            }
+            n = noted.after(n);
+        }
     }
+    watch.noted(&noted);
 }
 
 /// Tells what takes so many notes, each as if it was reported when it was noted.

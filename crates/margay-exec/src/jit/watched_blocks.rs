@@ -41,7 +41,11 @@ pub(super) unsafe extern "C" fn turn(context: *mut u8, what: u32) {
     }
     super::noted::stop(cx);
     let (ctaid, smid, warps) = (cx.view.ctaid, cx.view.smid, cx.view.warps);
-    report_block(cx, ctaid, smid, warps, matches!(told, Told::Begins));
+    let begins = matches!(told, Told::Begins);
+    report_block(cx, ctaid, smid, warps, begins);
+    if begins {
+        super::noted::start_block(cx);
+    }
 }
 
 /// Tells of the warps that code for whole blocks has at the barrier, and that it opens.

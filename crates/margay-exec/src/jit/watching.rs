@@ -482,6 +482,8 @@ pub(super) unsafe extern "C" fn watch_linear(
         let admitted = tell_counted(cx, (number, access), at, mask, (base, u), values.as_ref());
         match (site.space, site.access) {
             (Space::Shared, Access::Read) if admitted => super::noted::start(cx),
+            // Nobody is asked.
+            (Space::Shared | Space::Global, _) if !cx.tallies.asks => super::noted::start(cx),
             (Space::Local, _) => super::noted::settle(cx),
             _ => {}
         }

@@ -5,7 +5,7 @@
 //! conditional code only if the condition is the same in the whole block; each lane of a `.sync` op
 //! must be in its own member mask, and all lanes that the mask names must execute the op with that mask.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,6 +18,7 @@ use margay_exec::observe::{
 use margay_exec::program::Code;
 use margay_ir::{Attr, BarKind, Space};
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::finding::{Actor, Check, Finding, Severity};
@@ -29,17 +30,19 @@ use crate::words::Words;
 pub struct SyncObserver<'a> {
     pub(super) view: View<'a>,
     /// Open rounds of the barriers, by block and number.
-    rounds: Mutex<HashMap<u32, HashMap<u32, Round>>>,
+    rounds: Mutex<FxHashMap<u32, FxHashMap<u32, Round>>>,
     /// Lanes that waited at a barrier of the source before, by block, its line and column, and warp.
-    regulars: Mutex<HashMap<u32, Regulars>>,
+    regulars: Mutex<FxHashMap<u32, Regulars>>,
     /// Some warp has arrived at a barrier in parts.
     parts: AtomicBool,
     /// Line and column of the barriers, by their addresses in the code; of those without, the address.
-    sites: HashMap<u32, (u32, u32)>,
+    sites: FxHashMap<u32, (u32, u32)>,
+    /// By address in the code, whether it is a barrier that all threads of a block reach together.
+    aligned: Vec<bool>,
     /// Threads may arrive at a barrier and go on.
     arrives: bool,
     /// Lanes of each warp of a block that have arrived at the cluster's barrier and not waited there since.
-    arrived: Mutex<HashMap<(u32, u32), u32>>,
+    arrived: Mutex<FxHashMap<(u32, u32), u32>>,
     /// What the program's mbarriers hold, if it has any.
     pub(super) mbarriers: Option<Mutex<Mbarriers>>,
     /// Addresses in the code of accesses that operations on them are made of.
@@ -47,7 +50,7 @@ pub struct SyncObserver<'a> {
 }
 
 /// Lanes by a barrier's line and column, and the warp.
-type Regulars = HashMap<(u32, u32, u32), u32>;
+type Regulars = FxHashMap<(u32, u32, u32), u32>;
 
 /// A round of a barrier that waits for the whole block.
 struct Round {
@@ -67,7 +70,7 @@ struct Arrival {
 
 impl<'a> SyncObserver<'a> {
     pub fn new(view: View<'a>) -> SyncObserver<'a> {
-        let (mut sites, mut arrives) = (HashMap::new(), false);
+        let (mut sites, mut arrives) = (FxHashMap::default(), false);
         let (mut has_mbarriers, mut parts_of) = (false, HashSet::new());
         for pc in 0..view.program.code_len() {
             let Some(Code::Inst(inst)) = view.program.instruction(pc).map(|i| i.code) else {
@@ -86,10 +89,15 @@ impl<'a> SyncObserver<'a> {
                 _ => {}
             }
         }
+        let aligned = |pc| match view.program.instruction(pc).map(|i| i.code) {
+            Some(Code::Inst(inst)) => matches!(inst.attr, Attr::Barrier { aligned: true, .. }),
+            Some(Code::Term(_) | Code::Nothing) | None => false,
+        };
         SyncObserver {
             mbarriers: has_mbarriers.then(Mutex::default),
             parts_of,
             arrived: Mutex::default(),
+            aligned: (0..view.program.code_len()).map(aligned).collect(),
             arrives,
             rounds: Mutex::default(),
             regulars: Mutex::default(),
@@ -126,6 +134,11 @@ impl<'a> SyncObserver<'a> {
             count: 1,
         };
         self.view.sink.add(finding, None);
+    }
+
+    /// Whether a barrier is one at which all threads of the block are to meet.
+    fn is_for_all(&self, pc: u32) -> bool {
+        self.aligned.get(pc as usize).copied().unwrap_or(false)
     }
 
     /// Whether two barriers are one in the source: the compiler may have copied it.
@@ -249,24 +262,35 @@ struct SyncWatch<'w, 'a> {
     whole: Whole,
 }
 
-/// Warps of the block that began last that came whole to its barriers, as was noted: addresses, and warps. Whoever tells
-/// of rounds tells of a block's to its end, or not any more.
+/// Warps of the block that began last that came whole to its barriers, with all others that came: addresses, and warps.
+/// Nothing is wrong with that. Whoever tells of rounds tells of a block's to its end, or not any more: then all this is noted.
 #[derive(Default)]
-struct Whole(SmallVec<[(u32, u32); 4]>);
+struct Whole {
+    block: u32,
+    list: SmallVec<[(u32, u32); 4]>,
+}
 
 impl Whole {
-    /// Whether all these were there before. From now on they were.
-    fn has(&mut self, round: &BarrierRound) -> bool {
-        let (pc, there) = (round.at.pc, round.there);
-        match self.0.iter_mut().find(|(site, _)| *site == pc) {
-            Some((_, warps)) => {
-                let known = there & !*warps == 0;
-                *warps |= there;
-                known
-            }
-            None => {
-                self.0.push((pc, there));
-                false
+    fn add(&mut self, pc: u32, there: u32) {
+        match self.list.iter_mut().find(|(site, _)| *site == pc) {
+            Some((_, warps)) => *warps |= there,
+            None => self.list.push((pc, there)),
+        }
+    }
+}
+
+impl SyncWatch<'_, '_> {
+    /// Notes what came whole: from now on barriers of the block are told one by one, or it is another's turn.
+    fn note_whole(&mut self) {
+        if self.whole.list.is_empty() {
+            return;
+        }
+        let mut regulars = self.all.regulars.lock();
+        let own = regulars.entry(self.whole.block).or_default();
+        for (pc, warps) in self.whole.list.drain(..) {
+            let Some(&(line, column)) = self.all.sites.get(&pc) else { continue };
+            for warp in (0..32).filter(|warp| warps >> warp & 1 != 0) {
+                *own.entry((line, column, warp)).or_default() = u32::MAX;
             }
         }
     }
@@ -303,14 +327,13 @@ impl Watch for SyncWatch<'_, '_> {
     fn barrier(&mut self, event: &BarrierEvent) {
         let all = self.all;
         let Some(id) = event.id else { return all.cluster_barrier(event) };
-        let aligned = match all.view.program.instruction(event.at.pc).map(|i| i.code) {
-            Some(Code::Inst(inst)) => matches!(inst.attr, Attr::Barrier { aligned: true, .. }),
-            Some(Code::Term(_) | Code::Nothing) | None => false,
-        };
-        if !aligned || event.count.is_some() {
+        if !all.is_for_all(event.at.pc) || event.count.is_some() {
             return;
         }
         let block = all.view.linear(event.at.ctaid);
+        if block == self.whole.block {
+            self.note_whole();
+        }
         let mut rounds = all.rounds.lock();
         let new = || Round { first: event.at, warps: BTreeMap::new() };
         let round = rounds.entry(block).or_default().entry(id).or_insert_with(new);
@@ -356,20 +379,27 @@ impl Watch for SyncWatch<'_, '_> {
         }
     }
 
-    /// Nothing is new where all were here before.
     fn barrier_round(&mut self, round: &BarrierRound) {
-        if !self.whole.has(round) {
-            round.arrivals().for_each(|arrival| self.barrier(&arrival));
-            self.barrier_opens(round.at.ctaid, round.id);
+        if self.whole.block == self.all.view.linear(round.at.ctaid) {
+            if self.all.is_for_all(round.at.pc) {
+                self.whole.add(round.at.pc, round.there);
+            }
+            return;
         }
+        round.arrivals().for_each(|arrival| self.barrier(&arrival));
+        self.barrier_opens(round.at.ctaid, round.id);
     }
 
-    fn block_begins(&mut self, _block: &BlockEvent) {
-        self.whole = Whole::default();
+    fn block_begins(&mut self, block: &BlockEvent) {
+        self.note_whole();
+        self.whole.block = self.all.view.linear(block.ctaid);
     }
 
     fn block_ends(&mut self, block: &BlockEvent) {
         let id = self.all.view.linear(block.ctaid);
+        if id == self.whole.block {
+            self.whole.list.clear();
+        }
         self.all.rounds.lock().remove(&id);
         self.all.regulars.lock().remove(&id);
         if let Some(mbarriers) = &self.all.mbarriers {

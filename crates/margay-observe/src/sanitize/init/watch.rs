@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Watches a launch for undefined values.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use margay_exec::program::Code;
 use margay_exec::reach::Written;
 use margay_ir::{Attr, Inst, Op, Space, Term, Ty, Value};
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::super::mbarrier::is_part;
@@ -29,12 +30,12 @@ use crate::sanitize::view::View;
 pub struct InitObserver<'a> {
     pub(super) view: View<'a>,
     globals: &'a Globals,
-    blocks: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
+    blocks: Mutex<FxHashMap<u32, Arc<Mutex<State>>>>,
     reported: Mutex<HashSet<(u32, u32)>>,
     pub(super) facts: Arc<Facts>,
     written: Written,
     /// Whether accesses of these allocations need not be looked at, by their first addresses.
-    quiet: Mutex<HashMap<u64, bool>>,
+    quiet: Mutex<FxHashMap<u64, bool>>,
     /// Where the kernel's own variables are in local memory.
     frame: Range<u64>,
 }
@@ -141,6 +142,22 @@ struct Pending {
     addresses: [u64; 32],
 }
 
+/// What lanes of a warp access.
+struct Lanes<'p> {
+    block: u32,
+    space: Space,
+    bytes: u32,
+    mask: u32,
+    addresses: &'p [u64; 32],
+}
+
+impl Pending {
+    fn lanes(&self) -> Lanes<'_> {
+        let &Pending { block, space, bytes, mask, ref addresses, .. } = self;
+        Lanes { block, space, bytes, mask, addresses }
+    }
+}
+
 struct InitWatch<'w, 'a> {
     all: &'w InitObserver<'a>,
     block: Option<(u32, Arc<Mutex<State>>)>,
@@ -209,7 +226,7 @@ impl InitWatch<'_, '_> {
     }
 
     /// Bits of up to eight bytes at an address: set where a byte was never written.
-    fn unwritten(&mut self, state: &State, p: &Pending, thread: u32, at: u64, bytes: u32) -> u8 {
+    fn unwritten(&mut self, state: &State, p: &Lanes<'_>, thread: u32, at: u64, bytes: u32) -> u8 {
         match p.space {
             Space::Shared if at < 1 << 24 => state.shared.get(at, bytes),
             Space::Shared => self.in_cluster(p, at, |owner, at| match owner {
@@ -226,7 +243,7 @@ impl InitWatch<'_, '_> {
     fn write(
         &mut self,
         state: &mut State,
-        p: &Pending,
+        p: &Lanes<'_>,
         thread: u32,
         at: u64,
         bytes: u32,
@@ -255,7 +272,12 @@ impl InitWatch<'_, '_> {
 
     /// Calls `look` with the block of the cluster whose shared memory an address is in (`None`: the own one), and the
     /// address there. What has ended counts as written.
-    fn in_cluster(&self, p: &Pending, at: u64, look: impl FnOnce(Option<&State>, u64) -> u8) -> u8 {
+    fn in_cluster(
+        &self,
+        p: &Lanes<'_>,
+        at: u64,
+        look: impl FnOnce(Option<&State>, u64) -> u8,
+    ) -> u8 {
         let (owner, at) = self.all.view.shared_owner(p.block, at);
         if owner == p.block {
             return look(None, at);
@@ -493,7 +515,8 @@ impl InitWatch<'_, '_> {
             Op::St => Some(false),
             _ => None,
         };
-        let passes = |p: &Pending| reads.is_some_and(|reads| self.passes(state, at.warp, p, reads));
+        let passes =
+            |p: &Pending| reads.is_some_and(|reads| self.passes(state, at.warp, &p.lanes(), reads));
         if !(defined && ours.clone().all(passes)) {
             self.follow(state, at, pc, inst, key, ours);
         }
@@ -501,7 +524,7 @@ impl InitWatch<'_, '_> {
     }
 
     /// Notes an access of a warp whose registers are all defined, if it reads nothing undefined.
-    fn passes(&mut self, state: &mut State, warp: u32, p: &Pending, reads: bool) -> bool {
+    fn passes(&mut self, state: &mut State, warp: u32, p: &Lanes<'_>, reads: bool) -> bool {
         let lanes = (0..32usize).filter(|l| p.mask >> l & 1 != 0);
         let bytes = u64::from(p.bytes);
         let (base, bits, low, span) = match p.space {
@@ -524,9 +547,9 @@ impl InitWatch<'_, '_> {
             }
             Space::Shared if lanes.clone().all(|l| p.addresses[l] < 1 << 24) => {
                 if reads {
-                    return state.shared.are_written(&p.addresses, p.mask, 0, bytes);
+                    return state.shared.are_written(p.addresses, p.mask, 0, bytes);
                 }
-                state.shared.write_each(&p.addresses, p.mask, 0, bytes);
+                state.shared.write_each(p.addresses, p.mask, 0, bytes);
                 return true;
             }
             Space::Shared => {
@@ -546,7 +569,7 @@ impl InitWatch<'_, '_> {
             Space::Global => {
                 self.lookups = self.lookups.wrapping_add(1);
                 let looks = self.lookups.is_multiple_of(LOOKUPS);
-                let (low, high) = extent(&p.addresses, p.mask);
+                let (low, high) = extent(p.addresses, p.mask);
                 if self.global(low).is_none() {
                     return lanes.clone().all(|l| self.global(p.addresses[l]).is_none());
                 }
@@ -564,14 +587,14 @@ impl InitWatch<'_, '_> {
             // What lies between the lanes is looked at too as long as that is less work.
             return span <= 64 * u64::from(p.mask.count_ones())
                 && bits.is_written(low - base, span)
-                || bits.are_written(&p.addresses, p.mask, base, bytes);
+                || bits.are_written(p.addresses, p.mask, base, bytes);
         }
         let dense = span == bytes * u64::from(p.mask.count_ones())
             && lanes.clone().zip(0..).all(|(l, n)| p.addresses[l] == low + n * bytes);
         if dense {
             bits.write(low - base, span);
         } else {
-            bits.write_each(&p.addresses, p.mask, base, bytes);
+            bits.write_each(p.addresses, p.mask, base, bytes);
         }
         true
     }
@@ -581,7 +604,7 @@ impl InitWatch<'_, '_> {
         let &AccessEvent { at, space, access, bytes, mask, addresses, .. } = event;
         let reads = access != Access::Write;
         let block = self.all.view.linear(at.ctaid);
-        let p = Pending { block, pc: at.pc, space, access, bytes, mask, addresses: *addresses };
+        let p = Lanes { block, space, bytes, mask, addresses };
         if self.passes(state, at.warp, &p, reads) {
             return true;
         }
@@ -705,7 +728,7 @@ impl InitWatch<'_, '_> {
                             (Op::Ld, _) => {
                                 let bits = match opaque {
                                     true => 0,
-                                    false => self.unwritten(state, p, thread, here, part),
+                                    false => self.unwritten(state, &p.lanes(), thread, here, part),
                                 };
                                 if bits != 0 {
                                     origin.get_or_insert(Origin::memory(pc, p.space, here));
@@ -723,18 +746,20 @@ impl InitWatch<'_, '_> {
                                     self.report(Use::Result, at, pc, lane, origin);
                                     state.forget(key, reg);
                                 }
-                                let bits = self.unwritten(state, p, thread, here, part);
+                                let bits = self.unwritten(state, &p.lanes(), thread, here, part);
                                 if bits != 0 && !opaque {
                                     let origin = Origin::memory(pc, p.space, here);
                                     self.report(Use::Atomic, at, pc, lane, origin);
                                 }
-                                self.write(state, p, thread, here, part, 0);
+                                self.write(state, &p.lanes(), thread, here, part, 0);
                             }
                             (Op::St, _) => {
                                 let taint = parts[e as usize].map_or(0, |(t, ..)| t);
-                                self.write(state, p, thread, here, part, gather(taint));
+                                self.write(state, &p.lanes(), thread, here, part, gather(taint));
                             }
-                            (_, Access::Write) => self.write(state, p, thread, here, part, 0),
+                            (_, Access::Write) => {
+                                self.write(state, &p.lanes(), thread, here, part, 0)
+                            }
                             (_, Access::Read | Access::Atomic) => {}
                         }
                         done += part;

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::order::{Thread, Tick};
 use super::page::Page;
 use super::quick::{Quick, Way};
-use super::shadow::{Kind, Mark};
+use super::shadow::{Kind, Mark, PAGE};
 use super::state::State;
 use super::unordered::Looker;
 use super::watch::{RaceObserver, Volatile};
@@ -32,7 +32,7 @@ pub struct Look<'e, 'w, 'a> {
     pub before_model: bool,
     /// Lanes that access a flag.
     pub flags: u32,
-    /// Of an access of the past: see [`Then`].
+    /// What each lane stores, as a [`hash`].
     pub values: Option<&'e [u16; 32]>,
     /// The lane before: where, and how.
     pub last: Option<(u64, usize, Way)>,
@@ -55,9 +55,8 @@ impl Look<'_, '_, '_> {
             return;
         }
         self.joins = false;
-        let now = self.event.values.map(|values| hash(values[lane]));
-        if let Some(value) = now.or(self.values.map(|values| values[lane])) {
-            mark = mark.with_value(value);
+        if let Some(values) = self.values {
+            mark = mark.with_value(values[lane]);
         }
         let volatile = match (self.before_model, self.flags >> lane & 1 != 0) {
             (false, _) => Volatile::No,
@@ -123,8 +122,108 @@ impl Look<'_, '_, '_> {
     }
 }
 
+/// The lanes of a mask.
+pub(super) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let lane = left.trailing_zeros() as usize;
+        let there = left != 0;
+        left &= left.wrapping_sub(1);
+        there.then_some(lane)
+    })
+}
+
+/// The pages that the lanes of an access begin in, in the order of their first lanes, with their lanes.
+pub(super) fn by_page(event: &AccessEvent<'_>) -> SmallVec<[(u64, u32); 32]> {
+    const PLACES: usize = 64;
+    let mut pages: SmallVec<[(u64, u32); 32]> = SmallVec::new();
+    // Which of them a page most likely is.
+    let mut places = [0u8; PLACES];
+    for lane in lanes_of(event.mask) {
+        let number = event.addresses[lane] / PAGE;
+        let place = &mut places[number as usize % PLACES];
+        let likely = usize::from(*place);
+        let at = match pages.get(likely) {
+            Some((known, _)) if *known == number => likely,
+            _ => pages.iter().position(|(known, _)| *known == number).unwrap_or(pages.len()),
+        };
+        if at == pages.len() {
+            pages.push((number, 0));
+        }
+        *place = at as u8;
+        pages[at].1 |= 1 << lane;
+    }
+    pages
+}
+
 /// 16 bits of a value, never 0.
-pub(super) fn hash(value: u64) -> u16 {
+#[inline(always)]
+fn hash(value: u64) -> u16 {
     let mixed = value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
     (mixed as u16).max(1)
+}
+
+#[inline(always)]
+fn hash_each(values: &[u64; 32]) -> [u16; 32] {
+    let mut all = [0; 32];
+    all.iter_mut().zip(values).for_each(|(own, &value)| *own = hash(value));
+    all
+}
+
+/// The hash of what each lane stores.
+#[inline]
+pub(super) fn hashes(values: &[u64; 32]) -> [u16; 32] {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512bw") {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { hashes_by_vectors(values) };
+    }
+    hash_each(values)
+}
+
+/// The same with products of 64 bits in vectors, which x86-64 has not as such.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+fn hashes_by_vectors(values: &[u64; 32]) -> [u16; 32] {
+    hash_each(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use margay_exec::fault::Access;
+    use margay_exec::observe::EventPlace;
+    use margay_ir::Space;
+
+    use super::*;
+
+    #[test]
+    fn pages_come_in_the_order_of_their_first_lanes() {
+        // The last two have one place in the table of likely ones.
+        let numbers = [7, 3, 7, 7 + 64, 7, 7 + 64, 3];
+        let mut addresses = [u64::MAX; 32];
+        numbers.iter().enumerate().for_each(|(l, n)| addresses[4 * l] = n * PAGE + 8 * l as u64);
+        let event = AccessEvent {
+            at: EventPlace { ctaid: [0; 3], warp: 0, pc: 0, smid: 0 },
+            space: Space::Global,
+            named: Space::Global,
+            access: Access::Read,
+            bytes: 4,
+            mask: (0..numbers.len()).fold(0, |mask, l| mask | 1 << (4 * l)),
+            addresses: &addresses,
+            values: None,
+            compiled: true,
+        };
+        let mask = |lanes: &[usize]| lanes.iter().fold(0, |mask, l| mask | 1u32 << (4 * l));
+        let pages = by_page(&event);
+        let known = [(7, mask(&[0, 2, 4])), (3, mask(&[1, 6])), (7 + 64, mask(&[3, 5]))];
+        assert_eq!(pages.as_slice(), known);
+        assert_eq!(lanes_of(1 << 31 | 5).collect::<Vec<_>>(), [0, 2, 31]);
+    }
+
+    #[test]
+    fn hashes_of_lanes_are_those_of_each() {
+        let values: [u64; 32] = std::array::from_fn(|l| (l as u64) << (2 * l) | l as u64);
+        assert_eq!(hashes(&values), values.map(hash));
+        assert_eq!(hashes(&[0; 32]), [1; 32]);
+    }
 }

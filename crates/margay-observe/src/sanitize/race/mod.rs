@@ -16,6 +16,7 @@ mod far;
 mod few;
 mod ledger;
 mod look;
+mod noted;
 pub mod order;
 mod packed;
 mod page;

@@ -791,6 +791,11 @@ impl Block {
         self.waits.iter().filter(|(w, _)| *w == warp).map(|(_, round)| *round).max()
     }
 
+    /// Whether any warp has not learnt what it waited for.
+    pub fn is_cluster_due(&self) -> bool {
+        !self.waits.is_empty()
+    }
+
     pub fn cluster_joins(&mut self, warp: u16, known: &Knowledge) {
         self.waits.retain(|(w, _)| *w != warp);
         self.version += 1;

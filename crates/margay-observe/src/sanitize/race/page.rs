@@ -214,7 +214,8 @@ impl Page {
 
     /// A row for what was accessed of a line, if that was one word at most; `of_words`: or else nothing.
     fn begin_row(&mut self, line: usize, of_words: bool) -> Option<usize> {
-        let word = match self.few.only(line) {
+        let only = if self.few.is_empty() { Ok(None) } else { self.few.only(line) };
+        let word = match only {
             Ok(None) => None,
             Ok(Some(place)) if of_words && place.part() == WHOLE => {
                 let taken = self.few.take(&self.marks, self.ledger.as_deref(), line);

@@ -9,10 +9,11 @@
 use std::sync::Arc;
 
 use margay_exec::fault::Access;
-use margay_exec::observe::{AccessEvent, PatternedEvent};
+use margay_exec::observe::{AccessEvent, Noted, PatternedEvent};
 
-use super::look::hash;
-use super::order::Tick;
+use super::look::hashes;
+use super::noted::{Notes, Run as Reads, Sites};
+use super::order::{Block, Tick};
 use super::table::{Effect, Party, Run, Table};
 
 /// Accesses that are kept of a block; those of them that have no pattern, and those that bring values.
@@ -46,7 +47,25 @@ pub struct Kept {
     pub access: Access,
 }
 
+/// What a list has.
+#[derive(Clone, Copy, Debug)]
+enum Entry {
+    One(Kept),
+    /// Reads as compiled code noted them.
+    Noted(Reads),
+}
+
 impl Kept {
+    /// A load or a store of an instruction of compiled code, which has this number.
+    pub fn plain(
+        (site, pc, bytes, access): (u64, u32, u32, Access),
+        (base, mask): (u64, u32),
+        (warp, stamp): (u16, Tick),
+    ) -> Kept {
+        let effect = if access == Access::Read { Effect::Read } else { Effect::Write };
+        Kept { site, base, pc, stamp, mask, bytes, values: NONE, warp, effect, access }
+    }
+
     pub fn place(&self) -> Place {
         match self.site {
             0 => Place::Spread(self.base),
@@ -77,7 +96,9 @@ enum Looked {
 /// See the module's header.
 #[derive(Debug)]
 pub struct Round {
-    list: Vec<Kept>,
+    list: Vec<Entry>,
+    /// What runs of the list have.
+    noted: Notes,
     /// In units.
     spread: Vec<[u16; 32]>,
     values: Vec<[u16; 32]>,
@@ -93,14 +114,35 @@ pub struct Round {
 
 /// Accesses that were kept and are to be looked at.
 pub struct Past {
-    pub list: Vec<Kept>,
+    list: Vec<Entry>,
+    noted: Notes,
     spread: Vec<[u16; 32]>,
     unit: u32,
     values: Vec<[u16; 32]>,
     long: bool,
 }
 
+/// Each access of a list, in order.
+fn each<'a>(list: &'a [Entry], noted: &'a Notes) -> impl Iterator<Item = Kept> + 'a {
+    list.iter().flat_map(|entry| {
+        let (one, reads) = match *entry {
+            Entry::One(kept) => (Some(kept), None),
+            Entry::Noted(run) => (None, Some(run)),
+        };
+        one.into_iter().chain(reads.into_iter().flat_map(|run| noted.each(run)))
+    })
+}
+
 impl Past {
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// In their order.
+    pub fn accesses(&self) -> impl Iterator<Item = Kept> + '_ {
+        each(&self.list, &self.noted)
+    }
+
     /// Where each lane accesses, if that is not by steps.
     pub fn spread(&self, number: u64) -> Option<[u64; 32]> {
         self.spread.get(number as usize).map(|all| all.map(|n| u64::from(n) << self.unit))
@@ -118,6 +160,7 @@ impl Round {
     pub fn new(bytes: u64, unit: u32, lockstep: bool) -> Round {
         Round {
             list: Vec::new(),
+            noted: Notes::default(),
             spread: Vec::new(),
             values: Vec::new(),
             looked: Looked::Nothing,
@@ -133,6 +176,7 @@ impl Round {
     /// may access its memory at any time.
     pub fn begin(&mut self, open: bool) {
         self.list.clear();
+        self.noted.clear();
         self.spread.clear();
         self.values.clear();
         self.clear_table();
@@ -163,7 +207,7 @@ impl Round {
     pub fn take(&mut self) -> Past {
         // A round that is too long for a list is none for a table: its memory is wanted for the look.
         let long = self.is_long();
-        let list = std::mem::take(&mut self.list);
+        let (list, noted) = (std::mem::take(&mut self.list), std::mem::take(&mut self.noted));
         let (spread, values) = (std::mem::take(&mut self.spread), std::mem::take(&mut self.values));
         if !list.is_empty() {
             self.pass(self.writes);
@@ -172,17 +216,18 @@ impl Round {
             self.table = None;
         }
         self.clear_table();
-        Past { list, spread, unit: self.unit, values, long }
+        Past { list, noted, spread, unit: self.unit, values, long }
     }
 
     /// Takes the memory of lists back, unless they grew long.
     pub fn give_back(&mut self, past: Past) {
-        let Past { mut list, mut spread, mut values, long, .. } = past;
+        let Past { mut list, mut noted, mut spread, mut values, long, .. } = past;
         if self.list.is_empty() && !long {
             list.clear();
+            noted.clear();
             spread.clear();
             values.clear();
-            (self.list, self.spread, self.values) = (list, spread, values);
+            (self.list, self.noted, self.spread, self.values) = (list, noted, spread, values);
         }
     }
 
@@ -205,8 +250,69 @@ impl Round {
             return false;
         }
         let values = self.keep_values(values);
-        self.list.push(Kept { values, ..kept });
+        self.list.push(Entry::One(Kept { values, ..kept }));
         true
+    }
+
+    /// Keeps the reads that these notes begin with, as far as they surely race with nothing. Returns how many.
+    pub fn keep_reads(&mut self, notes: &[Noted], sites: &Arc<Sites>, clock: &Block) -> usize {
+        if !self.has_room(Effect::Read) {
+            return 0;
+        }
+        let room = self.most()[0] - self.len();
+        let notes = &notes[..sites.reads(&notes[..notes.len().min(room)])];
+        if notes.is_empty() {
+            return 0;
+        }
+        if !self.writes {
+            // Nothing asks for them unless something writes.
+            let Some(run) = self.noted.add(notes, sites, clock) else { return 0 };
+            let joins = match self.list.last_mut() {
+                Some(Entry::Noted(last)) => last.join(run),
+                Some(Entry::One(_)) | None => false,
+            };
+            if !joins {
+                self.list.push(Entry::Noted(run));
+            }
+            return notes.len();
+        }
+        let Some(table) = &mut self.table else { return 0 };
+        let list = &mut self.list;
+        let races = notes.iter().position(|note| {
+            let Some((kept, steps)) = sites.kept(note, clock.stamp(note.warp as u16)) else {
+                return true;
+            };
+            let done = steps.enter(table, note.base, &kept.party());
+            if done {
+                list.push(Entry::One(kept));
+            }
+            !done
+        });
+        races.unwrap_or(notes.len())
+    }
+
+    /// Keeps a store that compiled code has noted. False if it is none of the block's memory, or may race, or there is no
+    /// room.
+    pub fn keep_store(
+        &mut self,
+        (note, values): (&Noted, Option<&[u64; 32]>),
+        sites: &Sites,
+        stamp: Tick,
+        known: impl Fn(u64) -> Option<Arc<Steps>>,
+    ) -> bool {
+        let Some((kept, steps)) = sites.kept(note, stamp) else { return false };
+        let enter = |table: &mut Table| steps.enter(table, note.base, &kept.party());
+        if kept.access != Access::Write || !self.admits(&kept, enter, known) {
+            return false;
+        }
+        let values = self.keep_values(values);
+        self.list.push(Entry::One(Kept { values, ..kept }));
+        true
+    }
+
+    /// How many accesses are kept.
+    fn len(&self) -> usize {
+        self.list.len() + self.noted.len()
     }
 
     /// The same where addresses follow from nothing.
@@ -228,7 +334,7 @@ impl Round {
         }
         let values = self.keep_values(values);
         self.spread.push(addresses.map(|a| (a >> self.unit) as u16));
-        self.list.push(Kept { values, ..kept });
+        self.list.push(Entry::One(Kept { values, ..kept }));
         true
     }
 
@@ -268,12 +374,12 @@ impl Round {
     /// Whether a list is full.
     fn is_long(&self) -> bool {
         let [all, spread, values] = self.most();
-        self.list.len() >= all || self.spread.len() >= spread || self.values.len() >= values
+        self.len() >= all || self.spread.len() >= spread || self.values.len() >= values
     }
 
     fn keep_values(&mut self, values: Option<&[u64; 32]>) -> u16 {
         let Some(values) = values else { return NONE };
-        self.values.push(values.map(hash));
+        self.values.push(hashes(values));
         self.values.len() as u16 - 1
     }
 
@@ -283,7 +389,7 @@ impl Round {
         let make = || Table::new(self.bytes, self.unit, self.lockstep);
         let table = self.table.get_or_insert_with(make);
         self.writes = true;
-        self.list.iter().all(|kept| match kept.place() {
+        each(&self.list, &self.noted).all(|kept| match kept.place() {
             Place::Steps { site, base } => {
                 known(site).is_some_and(|steps| steps.enter(table, base, &kept.party()))
             }
@@ -347,7 +453,7 @@ impl Steps {
 
     /// Enters an access. False if it may race.
     #[inline]
-    fn enter(&self, table: &mut Table, base: u64, party: &Party) -> bool {
+    pub fn enter(&self, table: &mut Table, base: u64, party: &Party) -> bool {
         let at = |lane: u8| base.wrapping_add_signed(self.pattern[usize::from(lane)]);
         match &self.shape {
             Shape::Same => table.same(at(0), party),

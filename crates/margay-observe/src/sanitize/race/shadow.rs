@@ -237,7 +237,7 @@ impl Cell {
 
 const SHARDS: usize = 64;
 /// Pages that are kept for other launches at most: so many of one program mostly touch the same.
-const SPARE: usize = 4096;
+const SPARE: usize = 1 << 14;
 
 /// Pages that no launch has, to be used again.
 #[derive(Default)]
@@ -276,11 +276,11 @@ impl Shadow<'_> {
         }
     }
 
-    /// The shadow of a page; `None` if there is no room for it.
-    pub fn page(&self, number: u64) -> Option<Arc<Mutex<Page>>> {
+    /// The shadow of a page, and whether it is new; `None` if there is no room for it.
+    pub fn page(&self, number: u64) -> Option<(Arc<Mutex<Page>>, bool)> {
         let mut shard = self.shards[number as usize % SHARDS].lock();
         if let Some(page) = shard.get(&number) {
-            return Some(page.clone());
+            return Some((page.clone(), false));
         }
         let fewer = |left: u64| left.checked_sub(1);
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).ok()?;
@@ -288,7 +288,7 @@ impl Shadow<'_> {
         let page = self.spare.0.lock().pop().unwrap_or_else(new);
         page.lock().join(&self.ledger);
         shard.insert(number, page.clone());
-        Some(page)
+        Some((page, true))
     }
 }
 

@@ -3,21 +3,25 @@
 //! later, and a line that a whole warp accesses is one place.
 
 use margay_exec::fault::Access;
-use margay_exec::observe::{AccessEvent, EventPlace, PatternedEvent};
+use std::ops::Range;
+use std::sync::Arc;
+
+use margay_exec::observe::{AccessEvent, EventPlace, NotedAccesses, PatternedEvent};
 use margay_ir::Space;
 
 use super::look::{self, Then};
+use super::noted::{self, Sites};
 use super::order::{Thread, Tick};
 use super::page::{LINE, Page};
 use super::quick::{Quick, Way};
-use super::round::{Place, Round, Steps};
+use super::round::Place;
 use super::row::Row;
 use super::shadow::{Cell, Kind, Mark, PAGE, Width};
 use super::state::State;
 use super::table::Effect;
 use super::unordered::Looker;
 use super::watch::{RaceObserver, RaceWatch, Volatile};
-use crate::sanitize::form::Order;
+use crate::sanitize::form::{Form, Order};
 
 impl RaceObserver<'_> {
     /// As [`RaceObserver::ordered`], for all lanes of a warp that knows of others by barriers alone; `None` if it is not
@@ -45,16 +49,17 @@ impl RaceObserver<'_> {
         row: &mut Row,
         looker: &Looker,
         mark: Mark,
-        event: &PatternedEvent<'_>,
+        (mask, stored): (u32, Option<&[u64; 32]>),
     ) -> bool {
-        let value = |lane: usize| event.values.map_or(0, |values| look::hash(values[lane]));
-        let mut lanes = row.lanes() & event.mask;
+        let mut lanes = row.lanes() & mask;
         let mut own = row.own;
         if row.odd_lane() & lanes != 0 {
             let lane = row.odd_lane().trailing_zeros();
             let mark = mark.of_lane(lane as u8);
-            let mark =
-                if mark.kind().writes() { mark.with_value(value(lane as usize)) } else { mark };
+            let mark = match stored {
+                Some(values) => mark.with_value(look::hashes(values)[lane as usize]),
+                None => mark,
+            };
             if !self.visit_odd(state, &mut own, looker, mark) {
                 return false;
             }
@@ -87,9 +92,14 @@ impl RaceObserver<'_> {
             if row.read == 0 {
                 row.marks.read = Mark::default();
             }
+            let values = stored.map_or([0; 32], look::hashes);
             match lanes {
-                u32::MAX => row.values = std::array::from_fn(value),
-                _ => (0..32).filter(|l| lanes >> l & 1 != 0).for_each(|l| row.values[l] = value(l)),
+                u32::MAX => row.values = values,
+                _ => {
+                    row.values.iter_mut().zip(values).enumerate().for_each(|(lane, (own, new))| {
+                        *own = if lanes >> lane & 1 != 0 { new } else { *own };
+                    })
+                }
             }
         } else if after_read {
             if !joins(read, row.read) {
@@ -127,11 +137,11 @@ impl RaceWatch<'_, '_> {
     #[cold]
     pub(super) fn look_back(&mut self, state: &mut State) {
         let past = state.round.take();
-        if past.list.is_empty() {
+        if past.is_empty() {
             return state.round.give_back(past);
         }
         let before = state.is_of_shared();
-        for kept in &past.list {
+        for kept in past.accesses() {
             let addresses = match kept.place() {
                 Place::Spread(number) => past.spread(number),
                 Place::Steps { site, base } => self.all.steps_of(site).map(|s| s.addresses(base)),
@@ -150,7 +160,7 @@ impl RaceWatch<'_, '_> {
                 values: None,
                 compiled: true,
             };
-            let then = Then { stamp: kept.stamp, values: past.values(kept) };
+            let then = Then { stamp: kept.stamp, values: past.values(&kept) };
             self.look(state, &event, Some(then));
         }
         state.round.give_back(past);
@@ -193,12 +203,11 @@ impl RaceWatch<'_, '_> {
         state: &mut State,
         at: u64,
         (floor, simple): (Tick, bool),
-        event: &PatternedEvent<'_>,
+        (warp, pc): (u16, u32),
     ) -> bool {
-        let all = self.all;
-        let (block, warp) = (state.clock.id, event.at.warp as u16);
+        let (all, block) = (self.all, state.clock.id);
         let (me, stamp) = (Thread { block, warp, lane: 0 }, state.clock.stamp(warp));
-        let mark = Mark::new(me, stamp, event.at.pc, Kind::Read, None);
+        let mark = Mark::new(me, stamp, pc, Kind::Read, None);
         let mut quick = Quick::new(block, stamp, floor, true);
         let looker = Looker { me, floor, uniform: true };
         state.unordered.hint(&state.clock, &looker, &mut quick);
@@ -208,7 +217,7 @@ impl RaceWatch<'_, '_> {
         }
         let Some(page) = self.page(at / PAGE) else { return true };
         let mut page = page.lock();
-        let mut done = false;
+        let (mut done, mut wide) = (false, false);
         page.cells(at % PAGE, 4, |cell| {
             done = quick.visit_alike(cell, mark)
                 || !Quick::is_own(cell, mark) && {
@@ -221,31 +230,81 @@ impl RaceWatch<'_, '_> {
                     }
                     !races
                 };
+            wide = cell.read.width() == Width::Blocks;
         });
-        if done {
+        // Of blocks that learn nothing of each other nobody asks for stamps.
+        if done && (all.learns || !wide) {
             // Before another worker sees a mark that stands for these.
             state.note(warp, u32::MAX, stamp, false);
         }
         done
     }
 
-    /// Keeps plain reads of shared memory, as far as they surely race with nothing; the first that may not.
-    pub(super) fn keep_reads<'e>(
+    /// What the numbers of notes stand for.
+    fn noted_sites(&mut self, noted: &NotedAccesses<'_>) -> Arc<Sites> {
+        if let Some(sites) = self.noted_sites.as_ref().filter(|sites| sites.are_of(noted)) {
+            return sites.clone();
+        }
+        let all = self.all;
+        let steps = |event: &PatternedEvent<'_>| {
+            let form = self.forms.of(event).filter(|_| all.is_weak(event.at.pc))?;
+            Some((self.steps(event).clone(), form))
+        };
+        let sites = Arc::new(Sites::of(noted, steps));
+        self.noted_sites = Some(sites.clone());
+        sites
+    }
+
+    /// Goes through noted accesses by the short ways, from this one on. Returns the first for which there is none.
+    pub(super) fn short_ways(
         &mut self,
         state: &mut State,
-        reads: &mut impl Iterator<Item = PatternedEvent<'e>>,
-    ) -> Option<PatternedEvent<'e>> {
-        let all = self.all;
-        state.turn_to(true);
-        reads.find(|event| {
-            let warp = event.at.warp as u16;
-            let plain = all.is_weak(event.at.pc) && state.clock.cluster_due(warp).is_none();
-            let stamp = state.clock.stamp(warp);
-            let keep = |round: &mut Round, steps: &Steps| {
-                round.keep(event, Effect::Read, stamp, steps, |site| all.steps_of(site))
+        noted: &NotedAccesses<'_>,
+        mut at: usize,
+    ) -> usize {
+        let (all, sites) = (self.all, self.noted_sites(noted));
+        let notes = noted.notes();
+        while let Some(note) = notes.get(at) {
+            let site = sites.site(note).filter(|_| !state.clock.is_cluster_due());
+            let done = match site.map(|site| site.way) {
+                Some(noted::Way::Read) => {
+                    state.turn_to(true);
+                    let reads = state.round.keep_reads(&notes[at..], &sites, &state.clock);
+                    if reads > 0 {
+                        at += reads;
+                        continue;
+                    }
+                    // It is not to be tried again: the table has it.
+                    self.look_back(state);
+                    false
+                }
+                Some(noted::Way::Store) => {
+                    state.turn_to(true);
+                    let stamp = state.clock.stamp(note.warp as u16);
+                    let known = |site| all.steps_of(site);
+                    let stored = (note, noted.values(at));
+                    let kept = state.round.keep_store(stored, &sites, stamp, known);
+                    if !kept {
+                        self.look_back(state);
+                    }
+                    kept
+                }
+                Some(noted::Way::Global(access, form)) => {
+                    state.turn_to(false);
+                    let (pc, bytes) = site.map_or((0, 0), |site| (site.pc, site.bytes));
+                    let (warp, mask, base) = (note.warp as u16, note.mask, note.base);
+                    let values = noted.values(at);
+                    let plain = Plain { pc, warp, mask, base, access, bytes, form, values };
+                    self.by_form(state, false, &plain) == ByForm::Done
+                }
+                None => false,
             };
-            !(plain && event.base < 1 << 24 && keep(&mut state.round, self.steps(event)))
-        })
+            if !done && noted.event(at).is_some_and(|event| !self.form(state, &event)) {
+                break;
+            }
+            at = noted.after(at);
+        }
+        at
     }
 
     /// A short way for accesses of whole warps whose addresses follow from one. False if there is none.
@@ -260,7 +319,6 @@ impl RaceWatch<'_, '_> {
             return false;
         }
         state.turn_to(event.space == Space::Shared);
-        let (floor, uniform, simple) = state.floor(warp);
         let stamp = state.clock.stamp(warp);
         let reads = event.access == Access::Read;
         let shared = event.space == Space::Shared;
@@ -273,44 +331,56 @@ impl RaceWatch<'_, '_> {
             self.look_back(state);
         }
         let Some(form) = self.forms.of(event) else { return false };
-        let low = event.base.wrapping_add_signed(form.low);
+        let &PatternedEvent { base, mask, access, bytes, values, .. } = event;
+        let plain = Plain { pc: event.at.pc, warp, mask, base, access, bytes, form, values };
+        match self.by_form(state, shared, &plain) {
+            ByForm::Done => true,
+            ByForm::No => false,
+            ByForm::Alike => {
+                event.with_addresses(|event| self.look_alike(state, event, stamp));
+                true
+            }
+        }
+    }
+
+    /// A short way for a weak access whose form is known. If there is none, nothing is done.
+    fn by_form(&mut self, state: &mut State, shared: bool, plain: &Plain<'_>) -> ByForm {
+        let all = self.all;
+        let &Plain { pc, warp, mask, base, access, bytes, form, values } = plain;
+        let (floor, uniform, simple) = state.floor(warp);
+        let reads = access == Access::Read;
+        let low = base.wrapping_add_signed(form.low);
         // What lies between the first lane that is there and the last.
-        let (before, span) = match (event.mask, form.order) {
+        let (before, span) = match (mask, form.order) {
             (u32::MAX, _) => (0, form.span),
             (mask, Order::Row) => {
                 let (first, end) = (mask.trailing_zeros(), 32 - mask.leading_zeros());
-                (u64::from(first * event.bytes), u64::from((end - first) * event.bytes))
+                (u64::from(first * bytes), u64::from((end - first) * bytes))
             }
-            (_, Order::Same | Order::Other) => return false,
+            (_, Order::Same | Order::Other) => return ByForm::No,
         };
-        if !shared && self.is_quiet(event.access, low.wrapping_add(before), span) {
-            return true;
+        if !shared && self.is_surely_quiet(access, low.wrapping_add(before), span) {
+            return ByForm::Done;
         }
-        let shift = match event.bytes {
+        let shift = match bytes {
             4 => 0,
             8 => 1,
             16 => 2,
-            _ => return false,
+            _ => return ByForm::No,
         };
         if form.order == Order::Same && reads && all.independent {
-            if !shared
-                && shift == 0
-                && uniform
-                && self.read_alike(state, low, (floor, simple), event)
-            {
-                return true;
-            }
-            event.with_addresses(|event| self.look_alike(state, event, stamp));
-            return true;
+            let short = !shared && shift == 0 && uniform;
+            let done = short && self.read_alike(state, low, (floor, simple), (warp, pc));
+            return if done { ByForm::Done } else { ByForm::Alike };
         }
         let whole = form.order == Order::Row && low.is_multiple_of(LINE) && simple && uniform;
         if !whole || shared && (low + form.span > PAGE * 64 || !state.round.is_empty()) {
-            return false;
+            return ByForm::No;
         }
-        let block = state.clock.id;
+        let (block, stamp) = (state.clock.id, state.clock.stamp(warp));
         let me = Thread { block, warp, lane: 0 };
         let kind = if reads { Kind::Read } else { Kind::Write };
-        let mark = Mark::new(me, stamp, event.at.pc, kind, None);
+        let mark = Mark::new(me, stamp, pc, kind, None);
         let looker = Looker { me, floor, uniform };
         let lanes = 32u8 >> shift;
         for n in 0..1u8 << shift {
@@ -319,23 +389,61 @@ impl RaceWatch<'_, '_> {
             let done = if shared {
                 let mut own = std::mem::replace(&mut state.shared, Page::none());
                 let row = own.row(at, first, shift);
-                let done = row.is_some_and(|row| all.visit_row(state, row, &looker, mark, event));
+                let done =
+                    row.is_some_and(|row| all.visit_row(state, row, &looker, mark, (mask, values)));
                 state.shared = own;
                 done
             } else {
                 let Some(page) = self.page(at / PAGE) else { continue };
                 let mut page = page.lock();
                 let row = page.row(at % PAGE, first, shift);
-                row.is_some_and(|row| all.visit_row(state, row, &looker, mark, event))
+                row.is_some_and(|row| all.visit_row(state, row, &looker, mark, (mask, values)))
             };
             if !done {
                 // Those before are looked at again, which changes nothing.
-                return false;
+                return ByForm::No;
             }
         }
         if shared {
             state.round.pass(!reads);
         }
-        true
+        ByForm::Done
     }
+
+    /// As [`RaceWatch::is_quiet`], where that is known of the allocation that was looked at last.
+    #[inline]
+    fn is_surely_quiet(&mut self, access: Access, low: u64, span: u64) -> bool {
+        let memory = low..low.saturating_add(span);
+        let near = |near: &Range<u64>| near.start <= memory.start && memory.end <= near.end;
+        // What may be written is not quiet, and no store strays that stays there.
+        if near(&self.written) {
+            return false;
+        }
+        let quiet = self.is_quiet(access, low, span);
+        if let Some(around) = self.all.written.around(&memory).filter(|_| !quiet) {
+            self.written = around;
+        }
+        quiet
+    }
+}
+
+/// A weak access by lanes of a warp whose addresses follow from one.
+struct Plain<'e> {
+    pc: u32,
+    warp: u16,
+    mask: u32,
+    base: u64,
+    access: Access,
+    bytes: u32,
+    form: Form,
+    values: Option<&'e [u64; 32]>,
+}
+
+/// How an access went by its form.
+#[derive(PartialEq, Eq)]
+enum ByForm {
+    Done,
+    No,
+    /// All lanes read the same, which [`RaceWatch::look_alike`] is for.
+    Alike,
 }

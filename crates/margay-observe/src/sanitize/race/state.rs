@@ -26,6 +26,8 @@ pub struct State {
     /// What the clock of the other memory is, where barriers order one kind of memory alone; and which that is.
     other: Option<Box<Other>>,
     of_shared: bool,
+    /// Threads of other blocks may come to know of this one.
+    learns: bool,
     /// What every warp knows of its block, and its order otherwise, as long as nobody learns anything.
     floors: Floors,
 }
@@ -48,13 +50,14 @@ struct Other {
 }
 
 impl State {
-    /// A block that begins, with so much shared memory; `apart`: with an order for each kind of memory.
+    /// A block that begins, with so much shared memory; `apart`: with an order for each kind of memory; `learns`: threads
+    /// of other blocks may come to know of it.
     pub fn new(
         id: u32,
         threads: u32,
         (shared_bytes, round): (u32, Round),
         time: &Time,
-        apart: bool,
+        (apart, learns): (bool, bool),
     ) -> State {
         let clock = Block::new(id, threads, time);
         let used = Used::default();
@@ -72,6 +75,7 @@ impl State {
             unordered: Unordered::default(),
             other,
             of_shared: false,
+            learns,
             floors: Floors::default(),
         }
     }
@@ -156,7 +160,7 @@ impl State {
 
     /// Notes that marks of lanes of a warp were widened.
     pub fn note(&mut self, warp: u16, mask: u32, stamp: Tick, strong: bool) {
-        if self.clock.use_stamp(warp, mask, stamp, strong) {
+        if self.clock.use_stamp(warp, mask, stamp, strong) && self.learns {
             self.used.write().add((warp, self.clock.warps()), strong, stamp, mask);
         }
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use margay_exec::fault::Access;
 use margay_exec::mem::AddressSpace;
 use margay_exec::observe::{
-    AccessEvent, BarrierEvent, BarrierRound, BlockEvent, EventPlace, Interest, NotedReads,
+    AccessEvent, BarrierEvent, BarrierRound, BlockEvent, EventPlace, Interest, NotedAccesses,
     Observer, PatternedEvent, Watch,
 };
 use margay_exec::program::{Code, Program};
@@ -21,7 +21,8 @@ use smallvec::SmallVec;
 
 use super::cluster::Cluster;
 use super::ledger::Ledger;
-use super::look::{Look, Then};
+use super::look::{self, Look, Then, by_page, lanes_of};
+use super::noted::Sites;
 use super::order::{Block, Strong, SyncVariable, Thread, Time};
 use super::page::Page;
 use super::quick::Quick;
@@ -70,8 +71,9 @@ fn shared_unit(program: &Program, pc: u32) -> Option<u32> {
 }
 
 const SYNC_SHARDS: usize = 64;
-/// Pages that a worker finds again without a lock.
+/// Pages that a worker finds again without a lock: at first, and where it comes back to more of them.
 const NEAR_PAGES: usize = 512;
+const MOST_NEAR_PAGES: usize = 1 << 14;
 /// Instructions whose steps it finds so.
 const NEAR_SITES: usize = 64;
 
@@ -93,6 +95,9 @@ pub struct RaceObserver<'a> {
     clusters: Mutex<FxHashMap<u32, Cluster>>,
     /// Barriers of one kind of memory alone, so that there is an order for each.
     apart: bool,
+    /// Threads may learn of other blocks: by strong accesses, or as a cluster. Else nothing of two blocks is ever ordered,
+    /// and nobody asks which stamps another one used.
+    pub(super) learns: bool,
     pub(super) reported: Mutex<HashSet<Pair>>,
     pub(super) written: Written,
     pub(super) memory: &'a AddressSpace,
@@ -124,8 +129,11 @@ impl<'a> RaceObserver<'a> {
             Some(Role { sem: mem.sem, scope: mem.scope, atomic })
         };
         let ledger = Ledger::new(view.blocks(), view.threads().div_ceil(32));
+        let roles: Vec<_> = (0..program.code_len()).map(role).collect();
+        let is_strong = |role: &Role| role.atomic || role.sem != Sem::Weak;
         RaceObserver {
-            roles: (0..program.code_len()).map(role).collect(),
+            learns: view.has_clusters() || roles.iter().flatten().any(is_strong),
+            roles,
             independent: view.sm >= 70,
             view,
             time: Time::default(),
@@ -160,7 +168,8 @@ impl<'a> RaceObserver<'a> {
             let bytes = u64::from(shared).next_multiple_of(4);
             let mut round = Round::new(bytes, self.unit, !self.independent);
             round.begin(self.is_open());
-            let state = State::new(block, threads, (shared, round), &self.time, self.apart);
+            let (apart, learns) = (self.apart, self.learns);
+            let state = State::new(block, threads, (shared, round), &self.time, (apart, learns));
             Arc::new(Mutex::new(state))
         };
         blocks.entry(block).or_insert_with(make).clone()
@@ -195,6 +204,9 @@ impl<'a> RaceObserver<'a> {
             return true;
         }
         let near = other.block == me.block;
+        if !self.learns && (!near || width == Width::Blocks) {
+            return false;
+        }
         if near && width < Width::Blocks && mark.stamp <= looker.floor {
             return true;
         }
@@ -325,6 +337,9 @@ impl<'a> RaceObserver<'a> {
             }
             let Thread { block, warp, lane } = mark.thread();
             if block != state.clock.id {
+                if !self.learns {
+                    continue;
+                }
                 // A block that has ended may have left nothing: what it did counts all the same.
                 let warps = state.clock.warps();
                 let known = self.used.read().get(&block).cloned();
@@ -359,9 +374,12 @@ impl Observer for RaceObserver<'_> {
             all: self,
             block: None,
             pages: vec![None; NEAR_PAGES],
+            missed: 0,
             spare: None,
             forms: Forms::default(),
             steps: vec![(0, None); NEAR_SITES],
+            noted_sites: None,
+            written: 0..0,
         })
     }
 }
@@ -371,13 +389,18 @@ pub(super) struct RaceWatch<'w, 'a> {
     pub(super) all: &'w RaceObserver<'a>,
     /// The block that ran last.
     block: Option<(u32, Arc<Mutex<State>>)>,
-    /// Pages that were looked at lately, each at its number's place.
+    /// Pages that were looked at lately, each at its number's place; and how many were there before and are not any more.
     pages: Vec<Option<(u64, Arc<Mutex<Page>>)>>,
+    missed: usize,
     /// Of a block that has ended, to be used again.
     spare: Option<Arc<Mutex<State>>>,
     pub(super) forms: Forms,
     /// Steps of instructions that were executed lately, each at its number's place.
     steps: Vec<(u64, Option<Arc<Steps>>)>,
+    /// Of the code that noted accesses last.
+    pub(super) noted_sites: Option<Arc<Sites>>,
+    /// An allocation that the launch may write.
+    pub(super) written: Range<u64>,
 }
 
 impl RaceWatch<'_, '_> {
@@ -409,15 +432,40 @@ impl RaceWatch<'_, '_> {
     /// The shadow of a page, if there is room for it.
     #[inline]
     pub(super) fn page(&mut self, number: u64) -> Option<&Arc<Mutex<Page>>> {
-        let place = &mut self.pages[number as usize % NEAR_PAGES];
-        if place.as_ref().is_none_or(|(n, _)| *n != number) {
-            let Some(page) = self.all.shadow.page(number) else {
-                self.all.tell_full();
-                return None;
-            };
-            *place = Some((number, page));
+        let mut at = self.page_place(number);
+        if self.pages[at].as_ref().is_none_or(|(n, _)| *n != number) {
+            self.find_page(at, number)?;
+            at = self.page_place(number);
         }
-        place.as_ref().map(|(_, page)| page)
+        self.pages[at].as_ref().map(|(_, page)| page)
+    }
+
+    /// Where a page is kept that was looked at lately. Rows of a matrix are powers of two apart.
+    #[inline]
+    fn page_place(&self, number: u64) -> usize {
+        let bits = self.pages.len().trailing_zeros();
+        (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)) as usize
+    }
+
+    /// Puts a page where it is found again.
+    #[cold]
+    fn find_page(&mut self, at: usize, number: u64) -> Option<()> {
+        let Some((page, is_new)) = self.all.shadow.page(number) else {
+            self.all.tell_full();
+            return None;
+        };
+        self.pages[at] = Some((number, page));
+        self.missed += usize::from(!is_new);
+        let count = self.pages.len();
+        if self.missed > 4 * count && count < MOST_NEAR_PAGES {
+            let old = std::mem::replace(&mut self.pages, vec![None; 4 * count]);
+            self.missed = 0;
+            for (number, page) in old.into_iter().flatten() {
+                let at = self.page_place(number);
+                self.pages[at] = Some((number, page));
+            }
+        }
+        Some(())
     }
 
     /// Lets strong accesses acquire and release. Returns whether something is released by the variable.
@@ -492,6 +540,7 @@ impl RaceWatch<'_, '_> {
         let scope = strong
             .filter(|_| !(before_model && kind == Kind::Write))
             .map(|r| if r.sem == Sem::Volatile { Scope::Sys } else { r.scope });
+        let stored = event.values.map(look::hashes);
         let mut flags = 0u32;
         let lanes = (0..32usize).filter(|l| event.mask >> l & 1 != 0);
         if shared && then.is_none() {
@@ -532,7 +581,7 @@ impl RaceWatch<'_, '_> {
             },
             before_model,
             flags,
-            values: then.and_then(|then| then.values),
+            values: stored.as_ref().or(then.and_then(|then| then.values)),
             last: None,
             joins: false,
             races: SmallVec::new(),
@@ -561,26 +610,15 @@ impl RaceWatch<'_, '_> {
                 look.note(state);
             }
         } else {
-            let mut left = event.mask;
-            while left != 0 {
-                let first = left.trailing_zeros() as usize;
-                let number = event.addresses[first] / PAGE;
-                let Some(page) = self.page(number).cloned() else {
-                    let here = |l: &usize| event.addresses[*l] / PAGE == number;
-                    lanes.clone().filter(here).for_each(|l| left &= !(1 << l));
-                    continue;
-                };
+            for (number, own) in by_page(event) {
+                let Some(page) = self.page(number).cloned() else { continue };
                 let mut page = page.lock();
                 // All lanes whose accesses lie in the page, which is locked once for them.
                 let mut crosses = false;
-                for lane in lanes.clone() {
-                    let at = event.addresses[lane];
-                    if at / PAGE != number {
-                        continue;
-                    }
-                    left &= !(1 << lane);
-                    let here = bytes.min(PAGE - at % PAGE);
-                    look.lane(state, &mut page, at % PAGE, here, lane);
+                for lane in lanes_of(own) {
+                    let at = event.addresses[lane] % PAGE;
+                    let here = bytes.min(PAGE - at);
+                    look.lane(state, &mut page, at, here, lane);
                     crosses |= here < bytes;
                 }
                 // Before another worker sees a mark that stands for these.
@@ -588,10 +626,9 @@ impl RaceWatch<'_, '_> {
                 drop(page);
                 if crosses && let Some(next) = self.page(number.wrapping_add(1)) {
                     let mut next = next.lock();
-                    for lane in lanes.clone() {
-                        let at = event.addresses[lane];
-                        let here = PAGE - at % PAGE;
-                        if at / PAGE == number && here < bytes {
+                    for lane in lanes_of(own) {
+                        let here = PAGE - event.addresses[lane] % PAGE;
+                        if here < bytes {
                             look.lane(state, &mut next, 0, bytes - here, lane);
                         }
                     }
@@ -722,15 +759,14 @@ impl Watch for RaceWatch<'_, '_> {
         true
     }
 
-    fn noted(&mut self, reads: &NotedReads<'_>) {
-        let block = self.all.view.linear(reads.at.ctaid);
-        let state = self.state(block);
-        let mut left = reads.events();
-        let kept = self.keep_reads(&mut state.lock(), &mut left);
-        if let Some(first) = kept {
-            std::iter::once(first).chain(left).for_each(|event| {
-                self.patterned(&event);
-            });
+    fn noted(&mut self, noted: &NotedAccesses<'_>) {
+        let state = self.state(self.all.view.linear(noted.at.ctaid));
+        let mut at = 0;
+        loop {
+            at = self.short_ways(&mut state.lock(), noted, at);
+            let Some(event) = noted.event(at) else { break };
+            event.with_addresses(|event| self.access(event));
+            at = noted.after(at);
         }
     }
 
@@ -797,8 +833,10 @@ impl Watch for RaceWatch<'_, '_> {
             self.all.blocks.lock().insert(id, spare);
         }
         let state = self.all.state(id);
-        let used = state.lock().used_of_global();
-        self.all.used.write().insert(id, used);
+        if self.all.learns {
+            let used = state.lock().used_of_global();
+            self.all.used.write().insert(id, used);
+        }
         self.block = Some((id, state));
     }
 
@@ -808,6 +846,9 @@ impl Watch for RaceWatch<'_, '_> {
         self.block = None;
         // Unless another worker looked at it last.
         self.spare = ended.filter(|state| Arc::strong_count(state) == 1).or(self.spare.take());
+        if !self.all.learns {
+            return;
+        }
         // Most blocks never widened a mark: nothing is kept of them.
         let mut used = self.all.used.write();
         if used.get(&id).is_some_and(|used| used.read().is_empty()) {
