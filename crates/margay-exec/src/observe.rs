@@ -15,7 +15,7 @@ use margay_ir::texture::TextureAttr;
 use margay_ir::{BarKind, Space};
 
 use crate::fault::Access;
-pub use crate::jit::NotedReads;
+pub use crate::jit::{NotedAccess, NotedAccesses, NotedAddresses, NotedReads};
 use crate::mem::texture::{Filter, Image};
 
 bitflags::bitflags! {
@@ -381,6 +381,11 @@ pub trait Watch {
             self.patterned(&event);
         }
     }
+    /// Accesses of compiled code, in their order, told some time after: those at the front that the watch counts at once it
+    /// [passes](NotedAccesses::pass). The first that it leaves is told as an event, and it is asked about those behind it.
+    ///
+    /// It must leave those of which [`Watch::patterned`] might allow the code to count others.
+    fn passes(&mut self, _accesses: &mut NotedAccesses<'_>) {}
     /// Whether all reads of the block's shared memory by compiled code would be [admitted](Watch::admits), until anything
     /// but a read, a store and a barrier comes of the block.
     fn admits_shared_reads(&mut self, _ctaid: [u32; 3]) -> bool {
