@@ -10,9 +10,11 @@
 
 use serde::Serialize;
 
+use crate::atomics::SharedAtomic;
 use crate::capability::{ComputeCapability, Limits};
 use crate::figure::Source;
 pub use crate::firsts::first_of;
+use crate::firsts::fullest_of;
 use crate::{atomics, banks, coalesce, constant, local};
 
 /// The memory that an access names.
@@ -279,7 +281,7 @@ impl MemoryModel {
         (lanes, places): (u32, u32),
         sectors: u32,
     ) -> Option<Counts> {
-        (self.generation >= Generation::Maxwell).then(|| Counts {
+        self.is_simple().then(|| Counts {
             instructions: 1,
             requests: 1,
             transactions: sectors,
@@ -289,6 +291,11 @@ impl MemoryModel {
             bytes_moved: 32 * sectors,
             ..Counts::default()
         })
+    }
+
+    /// Whether [`MemoryModel::count_places`] knows all there is to know, and [`passes`] is what an access to shared memory costs.
+    pub fn is_simple(&self) -> bool {
+        self.generation >= Generation::Maxwell
     }
 
     /// Whether stores to shared memory cost what loads by the same lanes do.
@@ -322,6 +329,37 @@ impl MemoryModel {
         };
         counts.bytes_requested = access.mask.count_ones() * access.width;
         counts
+    }
+}
+
+/// How many different addresses the lanes of a load or store of global memory are at, or a number that makes no difference to the
+/// fewest sectors that could hold what they ask for. They are in so many sectors.
+#[inline]
+pub fn fewest_places(width: u32, (mask, addresses): (u32, &[u64; 32]), sectors: u32) -> u32 {
+    let ideal = |places: u32| (places * width).div_ceil(32).min(sectors);
+    let lanes = mask.count_ones();
+    match ideal(sectors) == ideal(lanes) {
+        true => lanes,
+        false => distinct(mask, addresses, 0),
+    }
+}
+
+/// Passes through the banks of an access to shared memory from 5.0 on, of which nothing else needs to be known: there is one
+/// request, and one pass at best. `None` if it is not so simple.
+#[inline]
+pub fn passes(kind: Kind, width: u32, mask: u32, addresses: &[u64; 32]) -> Option<u32> {
+    match kind {
+        _ if width > 4 => None,
+        Kind::Load | Kind::Store => Some(banks::deepest(addresses, mask, 4)),
+        Kind::Atomic(_) | Kind::Reduction(_) => {
+            match atomics::shared_way(Generation::Maxwell, kind, width) {
+                SharedAtomic::NativeCount => Some(banks::deepest(addresses, mask, 4)),
+                SharedAtomic::Native => Some(fullest_of(mask, addresses, 2, 32)),
+                SharedAtomic::NativeCompareSwap
+                | SharedAtomic::CompareSwapLoop
+                | SharedAtomic::LockLoop => None,
+            }
+        }
     }
 }
 

@@ -34,13 +34,13 @@ fn exact(requests: u32, wavefronts: u32, ideal: u32) -> Counts {
 
 /// The most distinct aligned units of `unit` bytes in one of the `128 / unit` columns of the banks.
 /// A unit is at least a word; as accesses are aligned, a unit's words conflict together or not at all.
-fn deepest(access: &WarpAccess<'_>, mask: u32, unit: u32) -> u32 {
+pub(crate) fn deepest(addresses: &[u64; 32], mask: u32, unit: u32) -> u32 {
     let (shift, columns) = (unit.trailing_zeros(), 128 / unit);
     // Without two lanes in one column there is nothing to tell apart.
-    if places_of(mask, access.addresses, shift, columns).count_ones() == mask.count_ones() {
+    if places_of(mask, addresses, shift, columns).count_ones() == mask.count_ones() {
         return u32::from(mask != 0);
     }
-    deepest_of(mask, access.addresses, shift, columns)
+    deepest_of(mask, addresses, shift, columns)
 }
 
 /// 5.x on. 64 bits go as two half-warps, 128 bits as four quarter-warps; in loads by lanes that agree in
@@ -52,7 +52,7 @@ fn maxwell(access: &WarpAccess<'_>) -> Counts {
     let unit = access.width.clamp(4, 16);
     let groups = unit / 4;
     let mergeable = groups > 1 && access.kind == Kind::Load;
-    let pass = |size, index| deepest(access, access.mask & group(size, index), unit);
+    let pass = |size, index| deepest(access.addresses, access.mask & group(size, index), unit);
     let merged = merges(access);
     let size = 32 / groups;
     let (mut wavefronts, mut sass, mut ideal) = (0, 0, 0);
@@ -104,7 +104,7 @@ fn fermi(access: &WarpAccess<'_>) -> Counts {
             for index in 0..2 {
                 let mask = access.mask & group(16, index);
                 if mask != 0 {
-                    wavefronts += deepest(access, mask, 8);
+                    wavefronts += deepest(access.addresses, mask, 8);
                     ideal += 1;
                 }
             }
@@ -118,13 +118,13 @@ fn fermi(access: &WarpAccess<'_>) -> Counts {
                     continue;
                 }
                 let most = [2 * half, 2 * half + 1]
-                    .map(|quarter| deepest(access, access.mask & group(8, quarter), 16));
+                    .map(|quarter| deepest(access.addresses, access.mask & group(8, quarter), 16));
                 wavefronts += 1 + most[0].max(most[1]);
                 requests += 1;
             }
             exact(requests, wavefronts, 2 * requests)
         }
-        _ => exact(1, deepest(access, access.mask, 4), 1),
+        _ => exact(1, deepest(access.addresses, access.mask, 4), 1),
     }
 }
 

@@ -46,6 +46,25 @@ pub(crate) fn deepest_of(mask: u32, values: &[u64; 32], shift: u32, places: u32)
     deepest_of_plain(mask, values, shift, places)
 }
 
+/// The most lanes at one place, whatever their values: as for [`deepest_of`].
+#[inline]
+pub(crate) fn fullest_of(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { wide::fullest_of(mask, values, shift, places) };
+    }
+    fullest_of_plain(mask, values, shift, places)
+}
+
+fn fullest_of_plain(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
+    let mut lanes_at = [0u8; 32];
+    for lane in lanes(mask) {
+        lanes_at[(values[lane] >> shift) as usize & (places as usize - 1) & 31] += 1;
+    }
+    lanes_at.into_iter().max().unwrap_or(0).into()
+}
+
 fn deepest_of_plain(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
     let mut depths = [0u8; 32];
     for lane in lanes(first_of(mask, values, shift)) {
@@ -94,9 +113,37 @@ mod wide {
         let halves = _mm256_packus_epi16(narrow(place[0], place[1]), narrow(place[2], place[3]));
         let places = _mm256_permute4x64_epi64::<0xd8>(halves);
         // No other lane is at that of one that is not a first.
-        let first = bytes_of(firsts(mask, own, bits));
-        let all = [_mm256_set1_epi8(-1), _mm256_blendv_epi8(_mm256_set1_epi8(-1), places, first)];
-        let own = _mm256_blendv_epi8(_mm256_set1_epi8(-2), places, first);
+        most_at_one(places, bytes_of(firsts(mask, own, bits)))
+    }
+
+    /// [`super::fullest_of`].
+    #[target_feature(enable = "avx2")]
+    pub fn fullest_of(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
+        if mask == 0 {
+            return 0;
+        }
+        let shift_by = _mm_cvtsi32_si128(shift as i32);
+        let below = _mm256_set1_epi64x(i64::from(places - 1));
+        let eight = |n: usize| {
+            let four = |n: usize| {
+                // SAFETY: four values from there on are within the 32.
+                let v = unsafe { _mm256_loadu_si256(values.as_ptr().add(4 * n).cast()) };
+                _mm256_castsi256_ps(_mm256_and_si256(_mm256_srl_epi64(v, shift_by), below))
+            };
+            let lower = _mm256_shuffle_ps::<0x88>(four(2 * n), four(2 * n + 1));
+            _mm256_permute4x64_epi64::<0xd8>(_mm256_castps_si256(lower))
+        };
+        let halves = _mm256_packus_epi16(narrow(eight(0), eight(1)), narrow(eight(2), eight(3)));
+        most_at_one(_mm256_permute4x64_epi64::<0xd8>(halves), bytes_of(mask))
+    }
+
+    /// The most of those lanes, of which there is one at least, that are at one place: bytes below 32.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn most_at_one(places: __m256i, lanes: __m256i) -> u32 {
+        // No other lane is at that of one that does not count.
+        let all = [_mm256_set1_epi8(-1), _mm256_blendv_epi8(_mm256_set1_epi8(-1), places, lanes)];
+        let own = _mm256_blendv_epi8(_mm256_set1_epi8(-2), places, lanes);
         let mut before_it = _mm256_setzero_si256();
         for distance in 1..32 {
             // SAFETY: 32 bytes from there on are within the 64.
@@ -142,6 +189,12 @@ mod wide {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn firsts(mask: u32, own: [__m256i; 4], bits: Bits) -> u32 {
+        let narrow = matches!(bits, Bits::Byte);
+        if !narrow && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512cd") {
+            // SAFETY: the processor has both.
+            let repeated = unsafe { words_at_once(own) };
+            return mask & !repeated | 1 << (mask.trailing_zeros() & 31);
+        }
         let repeated = match bits {
             Bits::Byte => bytes(own),
             Bits::Half => halves(own),
@@ -287,6 +340,31 @@ mod wide {
         mask
     }
 
+    /// [`bytes`] for 32 bits, by vectors of 16; the zeros before them all do not count.
+    // As for AVX-512 in `margay-exec`: Rust 1.89 has it.
+    #[clippy::msrv = "1.89"]
+    #[inline]
+    #[target_feature(enable = "avx2,avx512f,avx512cd")]
+    fn words_at_once(own: [__m256i; 4]) -> u32 {
+        let both = |low, high| _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
+        let (low, high) = (both(own[0], own[1]), both(own[2], own[3]));
+        let repeats = |v| {
+            let before = _mm512_conflict_epi32(v);
+            u32::from(_mm512_test_epi32_mask(before, before))
+        };
+        // Zero where the upper half has a value of the lower one.
+        let mut least = _mm512_xor_si512(low, high);
+        macro_rules! turned {
+            ($($by:literal)*) => { $(
+                let turned = _mm512_alignr_epi32::<$by>(low, low);
+                least = _mm512_min_epu32(least, _mm512_xor_si512(turned, high));
+            )* };
+        }
+        turned!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+        let again = u32::from(_mm512_testn_epi32_mask(least, least));
+        repeats(low) | (repeats(high) | again) << 16
+    }
+
     /// The vector that begins at a byte of `all`.
     ///
     /// # Safety
@@ -341,6 +419,8 @@ mod tests {
                 let deepest = (0..places.into()).map(depth).max();
                 assert_eq!(Some(deepest_of(mask, &values, shift, places)), deepest);
                 assert_eq!(Some(deepest_of_plain(mask, &values, shift, places)), deepest);
+                let fullest = fullest_of_plain(mask, &values, shift, places);
+                assert_eq!(fullest_of(mask, &values, shift, places), fullest);
             }
         }
     }

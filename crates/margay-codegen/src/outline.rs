@@ -8,7 +8,7 @@ use std::sync::Arc;
 use margay_ir::Class;
 
 use crate::shape::{LANES, Pattern, Steps};
-use crate::{Entry, Exit, Reason, RoomGroup, RoomSite, Root, Stored, WatchedAccess};
+use crate::{Entry, Exit, Reason, RoomGroup, RoomSite, Root, Stored, WatchedAccess, WatchedMember};
 
 /// See [`crate::Code`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -181,10 +181,15 @@ impl Out {
     }
 
     fn watched(&mut self, access: &WatchedAccess) {
-        let WatchedAccess { pc, form, cells } = access;
+        let WatchedAccess { pc, form, cells, grain, members } = access;
         self.word(*pc);
         self.pattern(form);
         self.flag(*cells);
+        self.word(*grain);
+        self.list(members, |out, &WatchedMember { number, more }| {
+            out.word(number);
+            out.long(more as u64);
+        });
     }
 }
 
@@ -308,6 +313,10 @@ impl In<'_> {
             pc: self.word()?,
             form: self.pattern()?.as_ref().clone(),
             cells: self.flag()?,
+            grain: self.word()?,
+            members: self.list(|from| {
+                Some(WatchedMember { number: from.word()?, more: from.long()? as i64 })
+            })?,
         })
     }
 }

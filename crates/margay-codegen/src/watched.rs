@@ -68,6 +68,27 @@ pub struct WatchedAccess {
     pub form: Pattern,
     /// All lanes run, and how often it comes may be counted in the code: see [`Cells`].
     pub cells: bool,
+    /// Lane 0's address is a multiple of 2 to this: see [`Cells::cell`].
+    pub grain: u32,
+    /// If there are any, this stands for them all, of which each comes whenever one does.
+    pub members: Vec<WatchedMember>,
+}
+
+/// An access of several that are counted at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WatchedMember {
+    /// Its number.
+    pub number: u32,
+    /// From the address of the whole to its own.
+    pub more: i64,
+}
+
+impl WatchedAccess {
+    /// The grain of accesses of `bytes` bytes a lane, which are aligned.
+    pub fn grain(bytes: u64) -> u32 {
+        let most = Cells::PERIOD.trailing_zeros();
+        if bytes.is_power_of_two() { bytes.trailing_zeros().min(most) } else { 0 }
+    }
 }
 
 /// What the code counts of an access by itself: accesses whose first address is in `lo..lo + span`,
@@ -81,26 +102,20 @@ pub struct Cells {
     pub span: u64,
     /// The second scalar, 0 where there is none.
     pub u: u64,
-    pub cells: [Cell; Cells::COUNT],
-}
-
-/// Accesses of one pattern.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Cell {
-    /// One more than those that nobody was told of; 0 for a pattern that did not come yet.
-    pub count: u64,
-    /// An address of it.
-    pub base: u64,
+    /// One more than those that nobody was told of; 0 for a pattern that did not come yet. Apart from the rest, so that what
+    /// the code counts in takes few lines of the processor's cache.
+    pub counts: [u64; Cells::COUNT],
+    /// An address of each pattern.
+    pub bases: [u64; Cells::COUNT],
 }
 
 impl Cells {
     pub const PERIOD: u64 = 256;
     pub const COUNT: usize = 256;
 
-    /// The cell of an address.
-    pub fn cell(base: u64) -> usize {
-        base as usize % Cells::COUNT
+    /// The cell of an address, which is a multiple of 2 to the `grain`: those of words lie together.
+    pub fn cell(base: u64, grain: u32) -> usize {
+        ((base % Cells::PERIOD) >> grain) as usize
     }
 }
 
@@ -147,6 +162,6 @@ impl Noted {
 
 impl Default for Cells {
     fn default() -> Cells {
-        Cells { lo: 0, span: 0, u: 0, cells: [Cell::default(); Cells::COUNT] }
+        Cells { lo: 0, span: 0, u: 0, counts: [0; Cells::COUNT], bases: [0; Cells::COUNT] }
     }
 }

@@ -17,7 +17,7 @@ use margay_ir::{BarKind, Space};
 use crate::fault::Access;
 pub use margay_codegen::Noted;
 
-pub use crate::jit::NotedAccesses;
+pub use crate::jit::{NotedAccess, NotedAccesses, NotedAddresses, NotedList};
 use crate::mem::texture::{Filter, Image};
 
 bitflags::bitflags! {
@@ -383,6 +383,11 @@ pub trait Watch {
             self.patterned(&event);
         }
     }
+    /// Accesses of compiled code, in their order, told some time after: those at the front that the watch counts at once it
+    /// [passes](NotedList::pass). The first that it leaves is told as an event, and it is asked about those behind it.
+    ///
+    /// It must leave those of which [`Watch::patterned`] might allow the code to count others.
+    fn passes(&mut self, _accesses: &mut NotedList<'_>) {}
     /// Whether all accesses of the block's shared memory by compiled code would be [admitted](Watch::admits) and tell nothing
     /// new, until anything but a load, a store and a barrier comes of the block.
     fn admits_shared_reads(&mut self, _ctaid: [u32; 3]) -> bool {

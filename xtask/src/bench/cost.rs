@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use margay_exec::jit::Engine;
 use margay_observe::constant_cache::ConstantCache;
 use margay_observe::profile::Profiler;
 
@@ -39,6 +40,49 @@ pub fn run(
     match markdown {
         Some(path) => std::fs::write(path, text).map_err(|e| format!("{path}: {e}")),
         None => Ok(()),
+    }
+}
+
+/// Compares the profiles of both engines, to the byte.
+pub fn compare(root: &Path, cases: &[Case]) -> Result<(), String> {
+    let gpu = margay_arch::find(GPU).ok_or("the model knows no such GPU")?;
+    let mut differ = Vec::new();
+    for case in cases {
+        let contents: Vec<Vec<u8>> =
+            case.buffers.iter().enumerate().map(|(i, b)| b.contents(i as u32)).collect();
+        // In memory that stays where it is: which lines the model of L2 looks at depends on addresses.
+        let mut ours = engine::prepare(root, case)?;
+        let directory = std::env::temp_dir().join(format!("margay-cost-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).map_err(|e| e.to_string())?;
+        let mut profiles = Vec::new();
+        for engine in [Engine::Interp, Engine::Jit] {
+            ours.engine = Some(engine);
+            let constants = Arc::new(ConstantCache::start(&[gpu], None));
+            let profiler = Profiler::start(&directory, vec![gpu], constants);
+            // What is known from a launch before must not show.
+            for _ in 0..2 {
+                ours.fill(&contents);
+                ours.run_under(case, 1, Some((&*profiler, gpu)))?;
+            }
+            let profile = serde_json::to_string(&profiler.snapshot(true));
+            profiles.push(profile.map_err(|e| e.to_string())?);
+        }
+        // Of no consequence if it fails: it is a temporary folder.
+        let _ = std::fs::remove_dir_all(&directory);
+        if profiles[0] == profiles[1] {
+            println!("{}: {} bytes, alike", case.name, profiles[0].len());
+            continue;
+        }
+        for (name, profile) in ["interp", "jit"].iter().zip(&profiles) {
+            let path = std::env::temp_dir().join(format!("{}.{name}.json", case.name));
+            std::fs::write(&path, profile).map_err(|e| format!("{}: {e}", path.display()))?;
+            println!("{}: differs, see {}", case.name, path.display());
+        }
+        differ.push(case.name);
+    }
+    match differ.is_empty() {
+        true => Ok(()),
+        false => Err(format!("profiles differ: {}", differ.join(", "))),
     }
 }
 

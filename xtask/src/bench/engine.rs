@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use margay_arch::caches::SplitPreference;
 use margay_arch::{BankMode, Gpu};
+use margay_exec::jit::Engine;
 use margay_exec::launch::{Host, LaunchConfig, Machine, launch_observed};
 use margay_exec::mem::{AddressSpace, AllocKind};
 use margay_exec::program::{LoadedModule, Program};
@@ -45,6 +46,8 @@ pub struct Prepared {
     programs: BTreeMap<&'static str, Arc<Program>>,
     addresses: Vec<u64>,
     memory: AddressSpace,
+    /// The engine for launches; none is the process's own.
+    pub engine: Option<Engine>,
 }
 
 /// Compiles `benches/kernels/<case>.cu` with margay's own headers and links its kernels.
@@ -74,7 +77,7 @@ pub fn prepare_text(case: &Case, text: &str) -> Result<Prepared, String> {
         let program = Program::link(&module, entry).map_err(|e| e.to_string())?;
         programs.insert(launch.kernel, Arc::new(program));
     }
-    Ok(Prepared { programs, addresses, memory })
+    Ok(Prepared { programs, addresses, memory, engine: None })
 }
 
 /// The PTX of `benches/kernels/<name>.cu`.
@@ -231,7 +234,7 @@ impl Prepared {
             graph_exec: 0,
             grid_workspace: 0,
             envreg: [0; 32],
-            engine: None,
+            engine: self.engine,
         }
     }
 }

@@ -26,7 +26,8 @@ use table::{Row, Table};
 
 pub const USAGE: &str = "usage: cargo xtask bench [--quick | --small] [--threads N,N...] [--only CASE,CASE...] \
 [--peers openmp,openmp-fast,openmp-other,pocl,oclgrind,margay-opencl] [--turns N] [--json FILE] [--markdown FILE]; with \
---profile-cost, margay alone, with and without all counters; with --choice, what `--engine auto` loses to the better engine, at \
+--profile-cost, margay alone, with and without all counters; with --compare-profiles, whether interpreted and compiled code have the \
+same; with --choice, what `--engine auto` loses to the better engine, at \
 all sizes or the one that is named; with several numbers of threads, files end in the number";
 
 struct Options {
@@ -39,6 +40,8 @@ struct Options {
     markdown: Option<String>,
     /// Instead of peers: what a profile costs.
     profile_cost: bool,
+    /// Instead of peers: whether both engines' profiles are the same.
+    compare_profiles: bool,
     /// Instead of peers: what the choice between the engines loses, at these sizes.
     choice: Option<Vec<Size>>,
     /// One measurement of that, in a process of its own.
@@ -58,6 +61,7 @@ impl Options {
             json: None,
             markdown: None,
             profile_cost: false,
+            compare_profiles: false,
             choice: None,
             choice_once: None,
             ptx: String::new(),
@@ -78,6 +82,7 @@ impl Options {
                 "--peers" => options.peers = list(value()?),
                 "--turns" => options.turns = number(&value()?)?,
                 "--profile-cost" => options.profile_cost = true,
+                "--compare-profiles" => options.compare_profiles = true,
                 "--choice" => options.choice = Some(Size::ALL.to_vec()),
                 "--choice-once" => {
                     let name = value()?;
@@ -154,6 +159,9 @@ const POCL_THREADS: &str = "POCL_MAX_PTHREAD_COUNT";
 /// Runs the bench in a process of its own for each number of threads.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let options = Options::parse(arguments)?;
+    if options.compare_profiles {
+        return cost::compare(root(), &options.cases()?);
+    }
     if options.profile_cost {
         let (cases, turns) = (options.cases()?, options.turns);
         for &threads in &options.threads {

@@ -299,62 +299,78 @@ impl Gen<'_> {
             return None;
         }
         if !self.checked.contains_key(&r.0) {
-            let f = self.f;
-            let (mut low, mut high, mut widest) = (i64::MAX, i64::MIN, 1i64);
-            for other in &f.blocks[self.block].insts[n..] {
-                if let Attr::Mem(m) = other.attr
-                    && m.space == Space::Shared
-                    && matches!(other.op, Op::Ld | Op::St)
-                    && other.srcs.first() == Some(&Value::Reg(r))
-                    && Self::is_direct(other, &m)
-                {
-                    let access = Self::access(other, &m);
-                    let bytes = access.bytes() as i64;
-                    if m.offset % bytes != 0 || m.offset.abs() > 1 << 24 {
-                        return None;
-                    }
-                    low = low.min(m.offset);
-                    high = high.max(m.offset + bytes);
-                    widest = widest.max(bytes);
-                }
-                if super::must_leave(other.op) || other.dsts.contains(&r) {
-                    break;
-                }
-            }
-            if low >= high || lin.form.pat.iter().any(|p| p % widest != 0) {
-                return None;
-            }
-            let size = self.io_load("i64", io!(shared_size));
-            self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
-            let less = high - low - 1;
-            let lim = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {less})"));
-            let at = self.add64(base, low);
-            let (first, span) = self.range(&at, u.as_deref(), &lin.form);
-            let room = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {lim}, i64 {span})"));
-            let mut ok = self.ins(format!("icmp ult i64 {first}, {room}"));
-            if widest > 1 && !aligned(lin, 0, widest) {
-                let mut bits = base.clone();
-                if let Some(u) = u {
-                    bits = self.ins(format!("or i64 {bits}, {u}"));
-                }
-                let odd = self.ins(format!("and i64 {bits}, {}", widest - 1));
-                let even = self.ins(format!("icmp eq i64 {odd}, 0"));
-                ok = self.ins(format!("and i1 {ok}, {even}"));
-            }
-            if let Some(u) = u {
-                let small = self.ins(format!("add i64 {u}, 1099511627776"));
-                let small = self.ins(format!("icmp ult i64 {small}, 2199023255552"));
-                ok = self.ins(format!("and i1 {ok}, {small}"));
-            }
-            let exit = self.exit(crate::Reason::Interpret, n, None);
-            self.expect_inside(&ok, &exit);
-            let host = self.io_load("i64", io!(shared));
-            let at = self.ins(format!("add i64 {base}, {host}"));
-            self.checked.insert(r.0, at);
+            self.check_together(n, r, (base, u.as_deref()), lin)?;
+            self.tell_together(n);
         }
         let at = self.checked.get(&r.0)?.clone();
         let at = self.add64(&at, a.offset);
         Some(Place::Lin { at, u: u.clone(), form: Box::new(lin.form.clone()), whole: None })
+    }
+
+    /// Checks all accesses to shared memory through a register from instruction `n` on, if that was not done.
+    pub(super) fn check_together(
+        &mut self,
+        n: usize,
+        r: Reg,
+        (base, u): (&str, Option<&str>),
+        lin: &Lin,
+    ) -> Option<()> {
+        if self.checked.contains_key(&r.0) {
+            return Some(());
+        }
+        let f = self.f;
+        let (mut low, mut high, mut widest) = (i64::MAX, i64::MIN, 1i64);
+        for other in &f.blocks[self.block].insts[n..] {
+            if let Attr::Mem(m) = other.attr
+                && m.space == Space::Shared
+                && matches!(other.op, Op::Ld | Op::St)
+                && other.srcs.first() == Some(&Value::Reg(r))
+                && Self::is_direct(other, &m)
+            {
+                let access = Self::access(other, &m);
+                let bytes = access.bytes() as i64;
+                if m.offset % bytes != 0 || m.offset.abs() > 1 << 24 {
+                    return None;
+                }
+                low = low.min(m.offset);
+                high = high.max(m.offset + bytes);
+                widest = widest.max(bytes);
+            }
+            if super::must_leave(other.op) || other.dsts.contains(&r) {
+                break;
+            }
+        }
+        if low >= high || lin.form.pat.iter().any(|p| p % widest != 0) {
+            return None;
+        }
+        let size = self.io_load("i64", io!(shared_size));
+        self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
+        let less = high - low - 1;
+        let lim = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {less})"));
+        let at = self.add64(base, low);
+        let (first, span) = self.range(&at, u, &lin.form);
+        let room = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {lim}, i64 {span})"));
+        let mut ok = self.ins(format!("icmp ult i64 {first}, {room}"));
+        if widest > 1 && !aligned(lin, 0, widest) {
+            let mut bits = base.to_owned();
+            if let Some(u) = u {
+                bits = self.ins(format!("or i64 {bits}, {u}"));
+            }
+            let odd = self.ins(format!("and i64 {bits}, {}", widest - 1));
+            let even = self.ins(format!("icmp eq i64 {odd}, 0"));
+            ok = self.ins(format!("and i1 {ok}, {even}"));
+        }
+        if let Some(u) = u {
+            let small = self.ins(format!("add i64 {u}, 1099511627776"));
+            let small = self.ins(format!("icmp ult i64 {small}, 2199023255552"));
+            ok = self.ins(format!("and i1 {ok}, {small}"));
+        }
+        let exit = self.exit(crate::Reason::Interpret, n, None);
+        self.expect_inside(&ok, &exit);
+        let host = self.io_load("i64", io!(shared));
+        let at = self.ins(format!("add i64 {base}, {host}"));
+        self.checked.insert(r.0, at);
+        Some(())
     }
 
     /// Reads the registers that the slow path stores, so that their values are known here. The exit for an access that

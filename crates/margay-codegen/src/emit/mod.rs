@@ -35,6 +35,7 @@ mod strips;
 mod value;
 mod warp;
 mod watch;
+mod watch_together;
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -106,6 +107,8 @@ pub(crate) struct Gen<'a> {
     live: HashMap<usize, Set>,
     /// Shared accesses that were checked together.
     checked: HashMap<u32, String>,
+    /// Accesses of the block that are counted already, with one before them.
+    told: BTreeSet<usize>,
     /// What loads of the block will give, by their numbers: an earlier one brought it along.
     merged: HashMap<usize, String>,
     /// Bits of the processor's vectors.
@@ -243,6 +246,7 @@ impl<'a> Gen<'a> {
             mask_vector: None,
             live: HashMap::new(),
             checked: HashMap::new(),
+            told: BTreeSet::new(),
             merged: HashMap::new(),
             fast_gathers: merge::has_fast_gathers(cpu),
             vector_bits: vector_bits(cpu, features),
@@ -424,6 +428,7 @@ impl Gen<'_> {
 
     fn block(&mut self, b: usize, apart: bool) {
         (self.block, self.apart) = (b, apart);
+        self.told.clear();
         self.forget();
         self.mask_vector = None;
         self.held = false;

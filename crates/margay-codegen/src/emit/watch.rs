@@ -21,7 +21,7 @@ const MOST_PLACES: usize = 4;
 
 /// A place of an access: the base, a constant, and so often the second scalar.
 #[derive(Clone, Copy)]
-struct Place {
+pub(super) struct Place {
     step: i64,
     factor: i64,
 }
@@ -122,7 +122,7 @@ impl Gen<'_> {
         stored: Option<(&Val, Class)>,
     ) {
         let room = self.room.take();
-        if !self.options.watched.accesses {
+        if !self.options.watched.accesses || self.told.contains(&n) {
             return;
         }
         // Whoever counts wants to know of all.
@@ -198,7 +198,13 @@ impl Gen<'_> {
     ) {
         let scope = super::blocks::ENGINE;
         let base = self.ins(format!("add i64 {base}, {}", a.offset));
-        let site = self.watched_site(WatchedAccess { pc: self.pc(n), form, cells: false });
+        let site = self.watched_site(WatchedAccess {
+            pc: self.pc(n),
+            form,
+            cells: false,
+            grain: 0,
+            members: Vec::new(),
+        });
         let mask = self.mask.clone();
         let values = self.stored_lanes(a, stored);
         let notes = self.io_load("ptr", io!(notes));
@@ -375,7 +381,9 @@ impl Gen<'_> {
                     (Space::Global, Kind::Plain) => lines(&lin.form, a.bytes() as i64),
                     _ => None,
                 };
-                self.watch_linear(pc, &base, u.as_deref(), lin.form.clone(), lines, &values)
+                let grain = WatchedAccess::grain(a.bytes());
+                let form = (lin.form.clone(), grain);
+                self.watch_linear(pc, &base, u.as_deref(), form, lines, &values)
             }
             v @ Val::Vec { .. } => {
                 let (context, mask) = (self.io_load("ptr", io!(context)), self.mask.clone());
@@ -402,7 +410,8 @@ impl Gen<'_> {
     pub(super) fn watch_param(&mut self, n: usize, start: u64) {
         if self.options.watched.accesses && self.options.watched.parameters {
             let form = Pattern { pat: [0; crate::LANES], q: None };
-            self.watch_linear(self.pc(n), &start.to_string(), None, form, Some(Vec::new()), "null");
+            let (start, form) = (start.to_string(), (form, 0));
+            self.watch_linear(self.pc(n), &start, None, form, Some(Vec::new()), "null");
         }
     }
 
@@ -413,14 +422,14 @@ impl Gen<'_> {
         pc: u32,
         base: &str,
         u: Option<&str>,
-        form: Pattern,
+        (form, grain): (Pattern, u32),
         lines: Option<Vec<Place>>,
         values: &str,
     ) -> Option<String> {
         let Watched { counts, admissions, values: stored, .. } = self.options.watched;
         let lines = lines.filter(|_| self.all() && counts && !admissions && !stored);
         let cells = lines.is_some();
-        let site = self.watched_site(WatchedAccess { pc, form, cells });
+        let site = self.watched_site(WatchedAccess { pc, form, cells, grain, members: Vec::new() });
         let mask = self.mask.clone();
         let u = u.unwrap_or("0");
         let noted = self.options.watched.notes_all;
@@ -433,7 +442,23 @@ impl Gen<'_> {
             let answer = self.call_linear(site, base, u, values);
             return Some(self.ins(format!("icmp eq i32 {answer}, 0")));
         }
+        self.count_in_cells(site, base, u, grain, lines.as_deref().unwrap_or_default());
+        None
+    }
+
+    /// Counts an access by all lanes in its cells, or reports it.
+    pub(super) fn count_in_cells(
+        &mut self,
+        site: usize,
+        base: &str,
+        u: &str,
+        grain: u32,
+        lines: &[Place],
+    ) {
         let scope = super::blocks::ENGINE;
+        let noted = self.options.watched.notes_all;
+        let notes = if noted { self.io_load("ptr", io!(notes)) } else { "null".to_owned() };
+        let mask = self.mask.clone();
         let all = self.io_load("ptr", io!(cells));
         let own = site * size_of::<Cells>();
         let mut field = |offset: usize| {
@@ -441,14 +466,15 @@ impl Gen<'_> {
             self.ins(format!("load i64, ptr {p}, {scope}"))
         };
         let (lo, span) = (field(offset_of!(Cells, lo)), field(offset_of!(Cells, span)));
-        let second = lines.iter().flatten().any(|p| p.factor != 0);
+        let second = lines.iter().any(|p| p.factor != 0);
         let known_u = second.then(|| field(offset_of!(Cells, u)));
         let from = self.ins(format!("sub i64 {base}, {lo}"));
         let inside = self.ins(format!("icmp ult i64 {from}, {span}"));
-        let key = self.ins(format!("and i64 {base}, {}", Cells::PERIOD - 1));
-        let key = self.ins(format!("mul i64 {key}, {}", size_of::<crate::Cell>()));
-        let at = self.ins(format!("add i64 {key}, {}", own + offset_of!(Cells, cells)));
-        let cell = self.ins(format!("getelementptr i8, ptr {all}, i64 {at}"));
+        let key = self.ins(format!("lshr i64 {base}, {grain}"));
+        let key = self.ins(format!("and i64 {key}, {}", (Cells::PERIOD - 1) >> grain));
+        let at = own + offset_of!(Cells, counts);
+        let counts = self.ins(format!("getelementptr i8, ptr {all}, i64 {at}"));
+        let cell = self.ins(format!("getelementptr i64, ptr {counts}, i64 {key}"));
         let count = self.ins(format!("load i64, ptr {cell}, {scope}"));
         let known = self.ins(format!("icmp ne i64 {count}, 0"));
         let mut ok = self.ins(format!("and i1 {inside}, {known}"));
@@ -456,8 +482,8 @@ impl Gen<'_> {
             let same = self.ins(format!("icmp eq i64 {u}, {known}"));
             ok = self.ins(format!("and i1 {ok}, {same}"));
         }
-        if lines.iter().flatten().next().is_some() {
-            let plain = self.unmarked(base, u, lines.as_deref().unwrap_or_default());
+        if !lines.is_empty() {
+            let plain = self.unmarked(base, u, lines);
             ok = self.ins(format!("and i1 {ok}, {plain}"));
         }
         let (slow, join) = (self.label(), self.label());
@@ -472,7 +498,6 @@ impl Gen<'_> {
             g.line(format!("br label %{target}"));
         });
         self.begin(&join);
-        None
     }
 
     /// Whether none of the lines at these places is marked.
@@ -508,7 +533,7 @@ impl Gen<'_> {
     }
 
     /// The number of an access; a block's two copies have the same.
-    fn watched_site(&mut self, access: WatchedAccess) -> usize {
+    pub(super) fn watched_site(&mut self, access: WatchedAccess) -> usize {
         let known = self.watched.iter().position(|w| *w == access);
         known.unwrap_or_else(|| {
             self.watched.push(access);

@@ -9,11 +9,11 @@
 //! Invariant: what is noted is told before anything else that the watch is told of the block, and before the engine goes
 //! on with other code or another block (but for the blocks that one call runs: notes say which). A warp is settled until then.
 
-use margay_codegen::{LANES, Noted, WatchedAccess};
+use margay_codegen::{LANES, Noted, Pattern, WatchedAccess};
 use margay_ir::Space;
 
 use super::run::Chunk;
-use super::watching::{AccessSite, event, tell_addresses, tell_counted};
+use super::watching::{AccessSite, event, site_of, tell_addresses, tell_counted};
 use crate::fault::Access;
 use crate::interp::Cx;
 use crate::observe::{EventPlace, Interest, PatternedEvent};
@@ -91,6 +91,76 @@ impl<'a> NotedAccesses<'a> {
     pub fn events(&self) -> impl Iterator<Item = PatternedEvent<'a>> + '_ {
         let places = std::iter::successors(Some(0), |&n| Some(self.after(n)));
         places.take_while(|&n| n < self.notes.len()).filter_map(|n| self.event(n))
+    }
+}
+
+/// What code has noted of blocks of one multiprocessor, from a place in the list on.
+pub struct NotedList<'a> {
+    /// The multiprocessor.
+    pub smid: u32,
+    notes: &'a [Noted],
+    watched: &'a [WatchedAccess],
+    sites: &'a [Option<AccessSite>],
+    next: usize,
+    /// [`Noted::blocks`] of the block.
+    blocks: u32,
+}
+
+/// An access that code has noted.
+pub struct NotedAccess<'a> {
+    pub pc: u32,
+    /// The space that is named and accessed: never generic.
+    pub space: Space,
+    pub mask: u32,
+    /// The warp in its block.
+    pub warp: u32,
+    pub addresses: NotedAddresses<'a>,
+}
+
+/// Where it goes.
+pub enum NotedAddresses<'a> {
+    /// As in a [`PatternedEvent`].
+    Patterned {
+        site: u64,
+        base: u64,
+        u: u64,
+        form: &'a Pattern,
+        /// Others like it might be counted in the code.
+        counts: bool,
+    },
+    Each(&'a [u64; LANES]),
+}
+
+impl<'a> NotedList<'a> {
+    /// The next one, unless it is of another block, or of a generic space.
+    #[inline(always)]
+    pub fn peek(&self) -> Option<NotedAccess<'a>> {
+        let note = self.notes.get(self.next).filter(|note| note.blocks == self.blocks)?;
+        let Noted { base, u, number, mask, warp, .. } = *note;
+        let each = number & Noted::ADDRESSES != 0;
+        let (pc, addresses) = if each {
+            let all = self.notes.get(self.next + 1..self.next + 1 + Noted::ROOM)?;
+            // SAFETY: that many notes are as long as the addresses, need as much alignment, and may be any bits.
+            let all = unsafe { &*all.as_ptr().cast::<[u64; LANES]>() };
+            (number & !Noted::ADDRESSES, NotedAddresses::Each(all))
+        } else {
+            let access = self.watched.get(number as usize).filter(|a| a.members.is_empty())?;
+            let (site, form, counts) = (site_of(access), &access.form, access.cells);
+            (access.pc, NotedAddresses::Patterned { site, base, u, form, counts })
+        };
+        let space = self.sites.get(pc as usize).copied().flatten()?.space;
+        (space != Space::Generic).then_some(NotedAccess { pc, space, mask, warp, addresses })
+    }
+
+    /// Goes past the one that was looked at.
+    #[inline(always)]
+    pub fn pass(&mut self) {
+        if let Some(note) = self.notes.get(self.next) {
+            self.next += 1;
+            if note.number & Noted::ADDRESSES != 0 {
+                self.next += Noted::ROOM;
+            }
+        }
     }
 }
 
@@ -188,11 +258,21 @@ fn tell_each(cx: &mut Cx<'_>, count: usize) {
     let mut blocks = cx.io.blocks;
     let mut n = 0;
     while let Some(note) = noted.get(n).filter(|_| n < count) {
-        n += 1;
         if note.blocks != blocks {
             blocks = note.blocks;
             place = cx.whole.map_or(place, |chunk| place_of(cx, chunk, blocks));
         }
+        if let Some(watch) = &mut cx.watch {
+            let (watched, sites) = (&kernel.watched[..], &cx.tallies.accesses[..]);
+            let (notes, smid) = (noted.get(..count).unwrap_or_default(), place.smid);
+            let mut all = NotedList { smid, notes, watched, sites, next: n, blocks };
+            watch.passes(&mut all);
+            if all.next != n {
+                n = all.next;
+                continue;
+            }
+        }
+        n += 1;
         place.warp = note.warp;
         if note.number & Noted::ADDRESSES != 0 {
             let Some(addresses) = noted.get(n..n + Noted::ROOM) else { break };
@@ -205,7 +285,8 @@ fn tell_each(cx: &mut Cx<'_>, count: usize) {
         }
         let Some(access) = kernel.watched.get(note.number as usize) else { continue };
         let at = EventPlace { pc: access.pc, ..place };
-        tell_counted(cx, (note.number, access), at, note.mask, (note.base, note.u), None);
+        let (told, from) = ((&kernel.watched[..], note.number), (note.base, note.u));
+        tell_counted(cx, told, access, at, note.mask, from, None);
     }
     cx.tallies.noted = noted;
 }

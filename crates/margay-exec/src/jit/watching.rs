@@ -8,9 +8,7 @@
 
 use std::ops::Range;
 
-use margay_codegen::{
-    Cell, Cells, LANES, Noted, Notes, PENDING, Parted, Tally, Watched, WatchedAccess,
-};
+use margay_codegen::{Cells, LANES, Noted, Notes, PENDING, Parted, Tally, Watched, WatchedAccess};
 use margay_ir::{Attr, Op, Space, Term};
 
 use super::kernel::Kernel;
@@ -229,22 +227,22 @@ impl Tallies {
         &mut self,
         watch: &mut dyn Watch,
         place: EventPlace,
+        watched: &[WatchedAccess],
         (number, access): (u32, &WatchedAccess),
         (base, u): (u64, u64),
         range: Range<u64>,
     ) {
-        let Some(site) = self.site(access.pc) else { return };
         let Some(table) = self.tables.get_mut(self.table) else { return };
         let cells = &mut table.cells[usize::from(self.follows)];
         let Some(own) = cells.get_mut(number as usize) else { return };
         let span = range.end.saturating_sub(range.start);
         if (own.lo, own.span, own.u) != (range.start, span, u) {
-            tell_cells(watch, place, (access, site), own);
+            tell_cells(watch, place, (watched, &self.accesses), access, own);
             *own = Cells { lo: range.start, span, u, ..Cells::default() };
         }
-        let cell = &mut own.cells[Cells::cell(base)];
-        if cell.count == 0 {
-            *cell = Cell { count: 1, base };
+        let cell = Cells::cell(base, access.grain);
+        if own.counts[cell] == 0 {
+            (own.counts[cell], own.bases[cell]) = (1, base);
         }
     }
 
@@ -329,11 +327,8 @@ impl Tallies {
             // SAFETY: a program keeps its kernels, and the launch its program.
             let of = unsafe { &*table.of };
             for (n, access) in of.watched.iter().enumerate().filter(|(_, w)| w.cells) {
-                let site = self.accesses.get(access.pc as usize).copied().flatten();
                 for own in table.cells.iter_mut().filter_map(|cells| cells.get_mut(n)) {
-                    if let Some(site) = site {
-                        tell_cells(watch, place, (access, site), own);
-                    }
+                    tell_cells(watch, place, (&of.watched, &self.accesses), access, own);
                 }
             }
         }
@@ -341,18 +336,36 @@ impl Tallies {
     }
 }
 
+/// An access that is counted with others, or the only one: itself, what it accesses, and from the address of the whole to its own.
+fn members<'a>(
+    watched: &'a [WatchedAccess],
+    sites: &'a [Option<AccessSite>],
+    whole: &'a WatchedAccess,
+) -> impl Iterator<Item = (&'a WatchedAccess, AccessSite, i64)> {
+    let only = whole.members.is_empty().then_some((whole, 0));
+    let each = whole.members.iter().filter_map(|m| Some((watched.get(m.number as usize)?, m.more)));
+    only.into_iter().chain(each).filter_map(|(access, more)| {
+        Some((access, sites.get(access.pc as usize).copied().flatten()?, more))
+    })
+}
+
 /// Tells what the cells of an access have counted.
 fn tell_cells(
     watch: &mut dyn Watch,
     place: EventPlace,
-    (access, site): (&WatchedAccess, AccessSite),
+    (watched, sites): (&[WatchedAccess], &[Option<AccessSite>]),
+    access: &WatchedAccess,
     own: &mut Cells,
 ) {
-    for cell in own.cells.iter_mut().filter(|c| c.count > 1) {
-        let at = EventPlace { pc: access.pc, ..place };
-        let once = event(access, site, at, u32::MAX, (cell.base, own.u), None);
-        watch.patterned(&PatternedEvent { times: cell.count - 1, late: true, ..once });
-        cell.count = 1;
+    let used = (Cells::PERIOD >> access.grain) as usize;
+    for (count, base) in own.counts.iter_mut().zip(own.bases).take(used).filter(|(c, _)| **c > 1) {
+        for (access, site, more) in members(watched, sites, access) {
+            let at = EventPlace { pc: access.pc, ..place };
+            let from = (base.wrapping_add_signed(more), own.u);
+            let once = event(access, site, at, u32::MAX, from, None);
+            watch.patterned(&PatternedEvent { times: *count - 1, late: true, ..once });
+        }
+        *count = 1;
     }
 }
 
@@ -479,7 +492,8 @@ pub(super) unsafe extern "C" fn watch_linear(
         let Some(access) = kernel.watched.get(number as usize) else { return 0 };
         let Some(site) = cx.tallies.site(access.pc) else { return 0 };
         let at = cx.event_at(access.pc);
-        let admitted = tell_counted(cx, (number, access), at, mask, (base, u), values.as_ref());
+        let told = (&kernel.watched[..], number);
+        let admitted = tell_counted(cx, told, access, at, mask, (base, u), values.as_ref());
         match (site.space, site.access) {
             (Space::Shared, Access::Read) if admitted => super::noted::start(cx),
             // Nobody is asked.
@@ -497,12 +511,17 @@ pub(super) unsafe extern "C" fn watch_linear(
 #[inline(always)]
 pub(super) fn tell_counted(
     cx: &mut Cx<'_>,
-    (number, access): (u32, &WatchedAccess),
+    (watched, number): (&[WatchedAccess], u32),
+    access: &WatchedAccess,
     at: EventPlace,
     mask: u32,
     (base, u): (u64, u64),
     values: Option<&[u64; LANES]>,
 ) -> bool {
+    if !access.members.is_empty() {
+        tell_members(cx, (watched, number), access, at, mask, base);
+        return true;
+    }
     let Some(site) = cx.tallies.site(access.pc) else { return true };
     // Made where it is handed over, of what is in registers: `at` goes nowhere else.
     let event = event(access, site, at, mask, (base, u), values);
@@ -514,9 +533,41 @@ pub(super) fn tell_counted(
         && let Some(range) = range
         && let Some(watch) = &mut cx.watch
     {
-        cx.tallies.arm(&mut **watch, event.at, (number, access), (base, u), range);
+        cx.tallies.arm(&mut **watch, event.at, watched, (number, access), (base, u), range);
     }
     admitted
+}
+
+/// Tells accesses that the code counts at once; more like them it may count then.
+#[cold]
+fn tell_members(
+    cx: &mut Cx<'_>,
+    (watched, number): (&[WatchedAccess], u32),
+    whole: &WatchedAccess,
+    at: EventPlace,
+    mask: u32,
+    base: u64,
+) {
+    let Some(watch) = &mut cx.watch else { return };
+    let mut range = Some(0..u64::MAX);
+    for (access, site, more) in members(watched, &cx.tallies.accesses, whole) {
+        let at = EventPlace { pc: access.pc, ..at };
+        let from = (base.wrapping_add_signed(more), 0);
+        let more_like = watch.patterned(&event(access, site, at, mask, from, None));
+        range = range.zip(more_like).map(|(all, own)| {
+            let of = |address: u64| address.saturating_add_signed(more.saturating_neg());
+            all.start.max(of(own.start))..all.end.min(of(own.end))
+        });
+    }
+    if let Some(range) = range {
+        cx.tallies.arm(&mut **watch, at, watched, (number, whole), (base, 0), range);
+    }
+}
+
+/// [`PatternedEvent::site`] of an access: kernels keep theirs where they are.
+#[inline(always)]
+pub(super) fn site_of(access: &WatchedAccess) -> u64 {
+    std::ptr::from_ref(access) as u64
 }
 
 /// An access of compiled code, once.
@@ -532,7 +583,7 @@ pub(super) fn event<'a>(
     let EventPlace { ctaid: [x, y, z], warp, pc, smid } = at;
     PatternedEvent {
         at: EventPlace { ctaid: [x, y, z], warp, pc, smid },
-        site: std::ptr::from_ref(access) as u64,
+        site: site_of(access),
         space: site.space,
         access: site.access,
         bytes: site.bytes,

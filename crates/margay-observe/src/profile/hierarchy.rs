@@ -336,13 +336,56 @@ impl LaunchCaches<'_> {
         }
     }
 
-    /// What a multiprocessor without an L1 brings into L2; that is not counted.
-    #[inline]
-    fn below(&self, first: u64, touches: &[Touch]) {
+    /// What a multiprocessor without an L1 brings into L2, which is not counted: lines from `base` on. Whether any was of the
+    /// sample.
+    #[inline(always)]
+    pub fn below(&self, base: u64, touches: &[Touch]) -> bool {
+        let mut any = false;
         for touch in touches {
-            let line = first.wrapping_add_signed(touch.line());
+            let line = (base / u64::from(LINE)).wrapping_add_signed(touch.line());
             if sampled(line) {
+                any = true;
                 self.hierarchy.l2.lock().read_line(line, touch.sectors().into());
+            }
+        }
+        any
+    }
+
+    /// [`LaunchCaches::look`] for an access to global memory that touches few lines, on a multiprocessor that has an L1.
+    #[inline(always)]
+    pub fn look_few(
+        &self,
+        own: &mut OwnL1,
+        (kind, cached): (Kind, bool),
+        (base, few): (u64, &[Touch]),
+        smid: u32,
+        counts: &mut CacheCounts,
+    ) {
+        let loads = kind == Kind::Load;
+        let used = self.shape.bytes > 0 && (cached || !loads) && (smid as usize) < self.l1.len();
+        let mut lock = None;
+        let mut l1 = if used { Some(self.l1(own, smid, &mut lock)) } else { None };
+        for touch in few {
+            let line = (base / u64::from(LINE)).wrapping_add_signed(touch.line());
+            let sectors = u32::from(touch.sectors());
+            let mut absent = sectors;
+            match &mut l1 {
+                Some(l1) if loads => {
+                    absent = 0;
+                    let one = std::iter::once((line, sectors));
+                    let (hits, misses) = l1.read_lines(one, |_, missed| absent = missed);
+                    counts.l1_hits += u64::from(hits);
+                    counts.l1_misses += u64::from(misses);
+                }
+                Some(l1) => l1.write_line(line, sectors),
+                None => {}
+            }
+            if absent != 0 && sampled(line) {
+                let hits = self.hierarchy.l2.lock().read_line(line, absent);
+                if loads {
+                    counts.l2_hits += u64::from(hits.count_ones());
+                    counts.l2_misses += u64::from((absent & !hits).count_ones());
+                }
             }
         }
     }
@@ -375,7 +418,9 @@ impl LaunchCaches<'_> {
     ) {
         match self.models(smid) {
             true => self.through(own, (kind, cached), smid, Listed(first, touches), counts),
-            false => self.below(first, touches.list),
+            false => {
+                self.below(first * u64::from(LINE), touches.list);
+            }
         }
     }
 

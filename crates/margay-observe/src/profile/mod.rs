@@ -7,6 +7,7 @@
 //! access. Totals are exact either way; patterns beyond a bound are counted, not kept. Caches have a past, so
 //! each access of the program's own GPU goes through their model ([`hierarchy`]).
 
+mod again;
 mod collector;
 mod hashing;
 pub mod hierarchy;

@@ -247,7 +247,7 @@ pub fn fetch<const LINES: usize, T>(list: &[T], from: usize) {
 }
 
 /// Bits of a filter.
-const FILTER: usize = 1 << 13;
+const FILTER: usize = 1 << 15;
 
 /// A bit that is the same for all accesses of a pattern, from its first and its last lane.
 #[inline(always)]

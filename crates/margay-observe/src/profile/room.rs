@@ -8,7 +8,7 @@ use super::patterns::Patterns;
 use super::raw::{CacheCounts, RawBranch, Sums};
 use super::site::Site;
 use super::spread::Spreads;
-use super::touches::Route;
+use super::touches::{Route, Touch};
 
 /// The counts of one worker in one launch.
 pub struct Room {
@@ -22,6 +22,8 @@ pub struct Room {
     pub memos: Vec<Option<Box<Memo>>>,
     /// By instruction.
     pub spreads: Vec<Option<Box<Spreads>>>,
+    /// What memos have from before it changed they do not know any more.
+    pub generation: u32,
 }
 
 impl Room {
@@ -34,6 +36,7 @@ impl Room {
             sites: (0..n).map(|_| Vec::new()).collect(),
             memos: (0..n).map(|_| None).collect(),
             spreads: (0..n).map(|_| None).collect(),
+            generation: 1,
         }
     }
 
@@ -42,15 +45,32 @@ impl Room {
         self.warps.fill(0);
         self.threads.fill(0);
         self.branches.fill(None);
-        self.memos.fill_with(|| None);
+        // Of no launch that there ever was.
+        self.generation = self.generation.wrapping_add(1).max(1);
+        if self.generation == 1 {
+            self.memos.fill_with(|| None);
+        }
         self.spreads.fill_with(|| None);
         let met = |entry: &&mut Entry| entry.executions != 0;
         self.sites.iter_mut().flatten().filter(met).for_each(Entry::clear);
     }
 
+    /// Gives the patterns what memos have counted of them, and the entries what is summed up.
+    pub fn settle(&mut self) {
+        for (memo, entries) in self.memos.iter_mut().zip(&mut self.sites) {
+            if let Some(memo) = memo {
+                let Memo { known, used, .. } = &mut **memo;
+                used.drain(..).for_each(|place| known[usize::from(place)].settle(entries));
+            }
+            entries.iter_mut().for_each(Entry::settle);
+        }
+    }
+
     /// Bytes of what is known of patterns.
     pub fn bytes(&self) -> usize {
-        self.sites.iter().flatten().map(|entry| entry.patterns.bytes()).sum()
+        let patterns = self.sites.iter().flatten().map(|entry| entry.patterns.bytes());
+        patterns.sum::<usize>()
+            + self.memos.iter().flatten().map(|memo| memo.bytes()).sum::<usize>()
     }
 }
 
@@ -73,6 +93,8 @@ pub struct Entry {
     pub caches: CacheCounts,
     /// What those cost, by model.
     pub unkept_counts: SmallVec<[Sums; 1]>,
+    /// More of them.
+    pub simple: Simple,
     pub patterns: Patterns,
     pub variable: u32,
     /// Where the profiler counts what this is handed in as, if it was before.
@@ -81,8 +103,39 @@ pub struct Entry {
     pub row: usize,
 }
 
+/// Accesses of which a few sums tell what they cost on each GPU.
+#[derive(Clone, Copy, Default)]
+pub struct Simple {
+    pub times: u64,
+    pub lanes: u64,
+    /// Loads and stores of global memory: different sectors, and the fewest that could hold what is asked for.
+    pub sectors: u64,
+    pub sectors_ideal: u64,
+    /// Those of shared memory: passes through the banks, at least one each.
+    pub wavefronts: u64,
+}
+
+impl Simple {
+    /// Adds a load or store of global memory by so many lanes, at so many different addresses.
+    #[inline(always)]
+    pub fn add_sectors(&mut self, width: u32, (lanes, places): (u32, u32), sectors: u32) {
+        self.times += 1;
+        self.lanes += u64::from(lanes);
+        self.sectors += u64::from(sectors);
+        self.sectors_ideal += u64::from((places * width).div_ceil(32).min(sectors));
+    }
+
+    /// Adds one of shared memory.
+    #[inline(always)]
+    pub fn add_wavefronts(&mut self, lanes: u32, wavefronts: u32) {
+        self.times += 1;
+        self.lanes += u64::from(lanes);
+        self.wavefronts += u64::from(wavefronts);
+    }
+}
+
 /// Lines of the processor's cache in which what every access needs of an entry lies.
-pub const ENTRY_LINES: usize = 6;
+pub const ENTRY_LINES: usize = 7;
 
 const _: () = assert!(std::mem::offset_of!(Entry, patterns) == 64 * (ENTRY_LINES - 2));
 
@@ -91,6 +144,37 @@ impl Entry {
     #[inline(always)]
     pub fn holds(&self, space: Space, at: u64) -> bool {
         self.space == space && self.lo <= at && at < self.hi
+    }
+
+    /// Counts what is summed up.
+    fn settle(&mut self) {
+        let Simple { times, lanes, sectors, sectors_ideal, wavefronts } =
+            std::mem::take(&mut self.simple);
+        if times == 0 {
+            return;
+        }
+        self.executions += times;
+        self.lanes += lanes;
+        self.unkept += times;
+        let shared = if self.space == Space::Shared { times } else { 0 };
+        for sums in &mut self.unkept_counts {
+            sums.merge(&Sums {
+                instructions: times,
+                requests: times,
+                wavefronts,
+                wavefronts_sass: wavefronts,
+                wavefronts_least: wavefronts,
+                wavefronts_most: wavefronts,
+                wavefronts_ideal: shared,
+                transactions: sectors,
+                sectors,
+                sectors_ideal,
+                texels: 0,
+                replays: 0,
+                bytes_requested: lanes * u64::from(self.width),
+                bytes_moved: 32 * sectors,
+            });
+        }
     }
 
     /// Forgets what was counted, and where the variable is.
@@ -107,39 +191,137 @@ pub const PERIOD: u64 = 256;
 
 /// Where accesses of one instruction of compiled code are counted, each by its form, its lanes, its second scalar, and its base
 /// modulo [`PERIOD`]: these decide its pattern.
-pub struct Memo(pub [Known; MEMO]);
+pub struct Memo {
+    /// A power of two of them.
+    pub known: Vec<Known>,
+    /// Places of those that were met since counts were handed in; some more than once.
+    used: Vec<u16>,
+    /// How often one was met whose place another had that is still of use.
+    driven: u32,
+}
 
-/// Accesses that a [`Memo`] remembers.
-pub const MEMO: usize = 256;
+/// Accesses that a [`Memo`] remembers at first, and at most.
+const MEMO: [usize; 2] = [64, 2048];
 
-/// A form that was met.
-#[derive(Clone, Copy, Default)]
-#[repr(C, align(32))]
+/// Touches that a [`Known`] has room for.
+pub const FEW: usize = 2;
+
+/// A form that was met. All that is needed when it comes again lies in one line of the processor's cache, but for what is the
+/// entry's.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
 pub struct Known {
     pub site: u64,
     /// The second scalar.
     pub u: u64,
+    /// The [`Room::generation`] in which it was met.
+    pub generation: u32,
     pub mask: u32,
-    /// The entry, and one more than the number of its pattern; 0 if there is none.
-    pub entry: u32,
-    pub seen: u32,
+    /// From the base to the address of the lowest lane that takes part.
+    pub lead: i64,
+    /// What it looks up, if that are few.
+    pub few: [Touch; FEW],
+    /// How many those are; more than there is room for if they are in the pattern's list.
+    pub touches: u8,
     /// The base modulo the period.
-    pub low: u32,
+    pub low: u8,
+    /// The entry, and the number of its pattern.
+    pub entry: u16,
+    pub seen: u32,
+    /// How often it came without the pattern being told.
+    pub times: u32,
+}
+
+const _: () = assert!(size_of::<Known>() == 64 && PERIOD == 1 << 8);
+
+impl Default for Known {
+    fn default() -> Known {
+        Known {
+            site: 0,
+            u: 0,
+            generation: 0,
+            mask: 0,
+            lead: 0,
+            few: [Touch::new(0, 0); FEW],
+            touches: 0,
+            low: 0,
+            entry: 0,
+            seen: 0,
+            times: 0,
+        }
+    }
+}
+
+impl Known {
+    /// Gives the pattern what was counted of it.
+    fn settle(&mut self, entries: &mut [Entry]) {
+        let times = std::mem::take(&mut self.times);
+        if times != 0
+            && let Some(entry) = entries.get_mut(usize::from(self.entry))
+            && let Some(seen) = entry.patterns.seen.get_mut(self.seen as usize)
+        {
+            seen.count += u64::from(times);
+        }
+    }
+
+    /// Whether an access is of this form.
+    #[inline(always)]
+    pub fn is(&self, generation: u32, site: u64, mask: u32, (base, u): (u64, u64)) -> bool {
+        (self.site ^ site) | (self.u ^ u) | u64::from(self.generation ^ generation) == 0
+            && (self.mask, self.low) == (mask, base as u8)
+    }
 }
 
 impl Default for Memo {
     fn default() -> Memo {
-        Memo([Known::default(); MEMO])
+        Memo { known: vec![Known::default(); MEMO[0]], used: Vec::new(), driven: 0 }
     }
 }
 
 impl Memo {
+    /// Remembers a form.
+    pub fn renew(&mut self, known: Known, entries: &mut [Entry]) {
+        let generation = known.generation;
+        let mut place = self.place(known.low.into(), known.mask);
+        if self.known[place].generation == generation {
+            self.driven += 1;
+            if self.driven as usize > self.known.len() / 2 && self.known.len() < MEMO[1] {
+                self.grow(generation, entries);
+                place = self.place(known.low.into(), known.mask);
+            }
+        }
+        self.known[place].settle(entries);
+        self.known[place] = known;
+        self.used.push(place as u16);
+    }
+
+    /// Makes room for more.
+    #[cold]
+    fn grow(&mut self, generation: u32, entries: &mut [Entry]) {
+        let more = vec![Known::default(); (4 * self.known.len()).min(MEMO[1])];
+        let before = std::mem::replace(&mut self.known, more);
+        self.used.clear();
+        self.driven = 0;
+        for known in before.into_iter().filter(|known| known.generation == generation) {
+            let place = self.place(known.low.into(), known.mask);
+            self.known[place].settle(entries);
+            self.known[place] = known;
+            self.used.push(place as u16);
+        }
+    }
+
+    /// Bytes of its room.
+    fn bytes(&self) -> usize {
+        self.known.len() * size_of::<Known>() + self.used.capacity() * size_of::<u16>()
+    }
+
     /// The place of accesses like this one.
     #[inline(always)]
-    pub fn place(base: u64, mask: u32) -> usize {
+    pub fn place(&self, base: u64, mask: u32) -> usize {
         let low = base % PERIOD;
-        // Most bases are multiples of four.
+        // Most bases are multiples of four, and most masks are full.
         let mixed = low >> 2 | low << 6;
-        (mixed ^ u64::from(mask.wrapping_mul(0x9e37_79b9) >> 24)) as usize % MEMO
+        (mixed ^ u64::from((!mask).wrapping_mul(0x9e37_79b9) >> 21)) as usize
+            & (self.known.len() - 1)
     }
 }

@@ -6,12 +6,15 @@
 /// Sectors that all lanes touch together, at most.
 const MOST: usize = 8;
 
-/// Where the lanes of a form go, from a base modulo the period.
+/// Where the lanes of a form go, from a base modulo the period. It takes one line of the processor's cache.
 #[derive(Clone, Copy, Default)]
+#[repr(align(64))]
 pub struct Spread {
-    /// Of each sector the distance from that of the base rounded down to the period, and its lanes. Lanes ascend.
-    sectors: [(i32, u32); MOST],
-    len: usize,
+    /// The lanes of each sector; they ascend.
+    lanes: [u32; MOST],
+    /// Of each the distance from that of the base rounded down to the period.
+    sectors: [i16; MOST],
+    len: u8,
     /// All lanes are at one address.
     same: bool,
 }
@@ -25,11 +28,14 @@ impl Spread {
             if lane != 0 && !same && *at <= relative[lane - 1] {
                 return None;
             }
-            let sector = i32::try_from(at >> 5).ok()?;
-            match spread.sectors[..spread.len].last_mut() {
-                Some((last, lanes)) if *last == sector => *lanes |= 1 << lane,
+            let sector = i16::try_from(at >> 5).ok()?;
+            let last = usize::from(spread.len).wrapping_sub(1);
+            match spread.sectors.get(last) {
+                Some(own) if *own == sector => spread.lanes[last] |= 1 << lane,
                 Some(_) | None => {
-                    *spread.sectors.get_mut(spread.len)? = (sector, 1 << lane);
+                    let next = usize::from(spread.len);
+                    *spread.sectors.get_mut(next)? = sector;
+                    spread.lanes[next] = 1 << lane;
                     spread.len += 1;
                 }
             }
@@ -45,9 +51,9 @@ impl Spread {
 
     /// The sectors that lanes of a mask touch, in the order of the lanes.
     #[inline(always)]
-    pub fn touched(&self, mask: u32) -> impl Iterator<Item = i32> {
-        let all = self.sectors[..self.len].iter();
-        all.filter(move |(_, lanes)| lanes & mask != 0).map(|(sector, _)| *sector)
+    pub fn touched(&self, mask: u32) -> impl Iterator<Item = i16> {
+        let all = self.lanes.iter().zip(&self.sectors).take(self.len.into());
+        all.filter(move |(lanes, _)| *lanes & mask != 0).map(|(_, sector)| *sector)
     }
 }
 

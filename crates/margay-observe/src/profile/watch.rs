@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use margay_arch::{MemoryModel, Space, WarpAccess};
 use margay_exec::observe::{
-    AccessEvent, BranchSums, EventPlace, GroupedEvent, Interest, MarkedLines, Observer,
+    AccessEvent, BranchSums, EventPlace, GroupedEvent, Interest, MarkedLines, NotedList, Observer,
     PatternedEvent, TextureEvent, Watch,
 };
 use parking_lot::Mutex;
@@ -19,9 +19,8 @@ use super::hierarchy::{L2_LINES, LaunchCaches, OwnL1};
 use super::pattern::{Groups, base_of, period};
 use super::patterns::{Counted, Patterns, Recent, fetch};
 use super::raw::{CacheCounts, LaunchCounts, RawVariable, Sums};
-use super::room::{ENTRY_LINES, Entry, Known, Memo, PERIOD, Room};
+use super::room::{ENTRY_LINES, Entry, PERIOD, Room, Simple};
 use super::site::{self, Site};
-use super::spread::{Spread, Spreads};
 use super::texture::TextureCounts;
 use super::touches::{Route, Touch, Touched, touches};
 use super::variables::Variables;
@@ -71,6 +70,7 @@ impl Observer for LaunchObserver<'_> {
         Box::new(Worker {
             launch: self,
             models: self.profiler.models(self.view),
+            simple: self.profiler.models(self.view).iter().all(MemoryModel::is_simple),
             room: self.profiler.room(self.kernel, n),
             textures: HashMap::new(),
             touched: Vec::new(),
@@ -78,19 +78,20 @@ impl Observer for LaunchObserver<'_> {
             l1: OwnL1::default(),
             met: Vec::new(),
             wide: is_wide(),
+            widest: is_wide() && is_widest(),
             runs: 0,
             epoch: self.profiler.epoch.load(Ordering::Relaxed),
         })
     }
 }
 
-fn second(e: &PatternedEvent<'_>) -> u64 {
+pub(super) fn second(e: &PatternedEvent<'_>) -> u64 {
     e.second.map_or(0, |(_, of)| of)
 }
 
 /// Address in the lowest lane that takes part.
 #[inline(always)]
-fn lead(e: &PatternedEvent<'_>) -> u64 {
+pub(super) fn lead(e: &PatternedEvent<'_>) -> u64 {
     address(e, (e.mask.trailing_zeros() & 31) as usize)
 }
 
@@ -109,18 +110,21 @@ pub struct TextureEntry {
 
 /// The counts of one worker.
 pub struct Worker<'w, 'a> {
-    launch: &'w LaunchObserver<'a>,
-    models: &'w [MemoryModel],
+    pub(super) launch: &'w LaunchObserver<'a>,
+    pub(super) models: &'w [MemoryModel],
+    /// Whether [`Simple`](super::room::Simple) tells what accesses cost.
+    pub(super) simple: bool,
     pub room: Room,
     /// By instruction and object.
     pub textures: HashMap<(u32, u64), TextureEntry>,
     /// What an access whose pattern is not kept touches.
     touched: Vec<Touch>,
     recent: Recent,
-    l1: OwnL1,
+    pub(super) l1: OwnL1,
     /// Variables that it has met: their spaces, addresses and numbers.
     met: Vec<(Space, Range<u64>, u32)>,
     wide: bool,
+    widest: bool,
     runs: u32,
     epoch: u64,
 }
@@ -173,6 +177,7 @@ impl Worker<'_, '_> {
             patterns: Patterns::default(),
             unkept: 0,
             unkept_counts: smallvec![Sums::default(); self.models.len()],
+            simple: Simple::default(),
             taken_as: None,
             caches: CacheCounts::default(),
         });
@@ -194,6 +199,7 @@ impl Worker<'_, '_> {
 
     fn hand_in(&mut self) {
         let launch = self.launch;
+        self.room.settle();
         launch.profiler.take(launch, self);
         self.room.clear();
         self.textures.clear();
@@ -313,69 +319,18 @@ impl Worker<'_, '_> {
         None
     }
 
-    /// Counts a load or store of global memory in compiled code, if its form tells what it costs, and the entry has met too
-    /// many patterns to keep more. Whether it did.
-    #[inline(always)]
-    fn counted_by_form(&mut self, e: &PatternedEvent<'_>) -> bool {
-        let PatternedEvent { at, mask, base, .. } = *e;
-        let caches = &self.launch.caches;
-        let simple = e.space == margay_ir::Space::Global && (e.times, e.late) == (1, false);
-        if !simple || e.second.is_some() || caches.models(at.smid) {
-            return false;
-        }
-        let ends = (lead(e), address(e, mask.checked_ilog2().unwrap_or(0) as usize));
-        let entries = &mut self.room.sites[at.pc as usize];
-        let Some(entry) = entries.iter_mut().find(|entry| entry.holds(Space::Global, ends.0))
-        else {
-            return false;
-        };
-        if entry.period != PERIOD || !entry.patterns.is_beyond(mask, ends, PERIOD) {
-            return false;
-        }
-        let spreads = self.room.spreads[at.pc as usize].get_or_insert_with(|| {
-            Box::new(Spreads { site: e.site, all: vec![None; PERIOD as usize] })
-        });
-        if spreads.site != e.site {
-            return false;
-        }
-        let low = base % PERIOD;
-        let known = spreads.all[low as usize].get_or_insert_with(|| {
-            let relative = e.pattern.map(|step| step.wrapping_add_unsigned(low));
-            Spread::of(&relative)
-        });
-        let Some(spread) = known else { return false };
-        let (lanes, sectors) = (mask.count_ones(), spread.touched(mask).count() as u32);
-        let places = (lanes, spread.places(mask));
-        let cost = |model: &MemoryModel| model.count_places(entry.width, places, sectors);
-        if !self.models.iter().all(|model| cost(model).is_some()) {
-            return false;
-        }
-        for (model, sums) in self.models.iter().zip(&mut entry.unkept_counts) {
-            cost(model).iter().for_each(|cost| sums.add(cost, 1));
-        }
-        entry.executions += 1;
-        entry.lanes += u64::from(lanes);
-        entry.unkept += 1;
-        let first = (base - low) >> 5;
-        caches.look_below(spread.touched(mask).map(|at| first.wrapping_add_signed(at.into())));
-        true
-    }
-
     /// Counts an access of compiled code whose pattern was not met yet, and remembers it.
     #[inline(always)]
     fn meet_patterned(&mut self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
-        if self.counted_by_form(e) {
+        if self.met_by_form(e) {
             return None;
         }
-        let PatternedEvent { at, mask, site, .. } = *e;
+        let at = e.at;
         let found = e.with_addresses(|event| self.counted(event, (e.times, e.late), true))?;
         let entry = &self.room.sites[at.pc as usize][found];
         let range = entry.lo..entry.hi;
         if entry.period == PERIOD {
-            let (entry, seen) = (found as u32, entry.patterns.last() as u32 + 1);
-            let memo = self.room.memos[at.pc as usize].get_or_insert_default();
-            let (u, low) = (second(e), (e.base % PERIOD) as u32);
-            memo.0[Memo::place(e.base, mask)] = Known { site, u, mask, entry, seen, low };
+            self.remember(e, found);
         }
         let entry = &self.room.sites[at.pc as usize][found];
         (entry.period == PERIOD && self.sums(entry.route, at.smid)).then_some(range)
@@ -383,7 +338,7 @@ impl Worker<'_, '_> {
 
     /// Whether accesses by this way may be told together and late.
     #[inline]
-    fn sums(&self, route: Route, smid: u32) -> bool {
+    pub(super) fn sums(&self, route: Route, smid: u32) -> bool {
         match route {
             Route::Nowhere => true,
             Route::Global { .. } | Route::Local { .. } | Route::Constant => {
@@ -434,12 +389,12 @@ impl Worker<'_, '_> {
     #[inline(always)]
     fn counted_patterned(&mut self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
         let PatternedEvent { at, mask, site, .. } = *e;
+        let generation = self.room.generation;
         if let Some(memo) = &self.room.memos[at.pc as usize]
-            && let known = &memo.0[Memo::place(e.base, mask)]
-            && (known.site, known.mask, known.u) == (site, mask, second(e))
-            && u64::from(known.low) == e.base % PERIOD
-            && let number = (known.seen as usize).wrapping_sub(1)
-            && let lead = lead(e)
+            && let known = &memo.known[memo.place(e.base, mask)]
+            && known.is(generation, site, mask, (e.base, second(e)))
+            && let number = known.seen as usize
+            && let lead = e.base.wrapping_add_signed(known.lead)
             && let Some(entry) = self.room.sites[at.pc as usize].get_mut(known.entry as usize)
             && (entry.lo..entry.hi).contains(&lead)
             && let Some(seen) = entry.patterns.seen.get_mut(number)
@@ -506,6 +461,17 @@ fn is_wide() -> bool {
     false
 }
 
+/// Whether it has what [`Worker::pass_widest`] is compiled for besides.
+fn is_widest() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 impl Watch for Worker<'_, '_> {
     fn access(&mut self, e: &AccessEvent<'_>) {
         self.counted_once(e, false);
@@ -527,6 +493,18 @@ impl Watch for Worker<'_, '_> {
             return unsafe { self.counted_patterned_wide(e) };
         }
         self.counted_patterned(e)
+    }
+
+    fn passes(&mut self, accesses: &mut NotedList<'_>) {
+        #[cfg(target_arch = "x86_64")]
+        if self.widest {
+            // SAFETY: `is_widest` found the features.
+            return unsafe { self.pass_widest(accesses) };
+        } else if self.wide {
+            // SAFETY: `is_wide` found the features.
+            return unsafe { self.pass_wide(accesses) };
+        }
+        self.pass(accesses);
     }
 
     fn alone(&mut self) {
