@@ -2,7 +2,7 @@
 //! The frame around the code: for one warp that is entered where it stands, or for whole blocks, one
 //! after the other, each warp to its next barrier, hold or end in turn.
 //!
-//! Invariant: while the code runs, `%wn` is the running warp's number and `%frame` its register
+//! Invariant: while the code runs, [`Gen::warp_number`] is the running warp's number and [`Gen::frame`] its register
 //! frame; [`crate::Io::warp`] and [`crate::Io::ctaid`] say the same to handlers.
 
 use std::fmt::Write as _;
@@ -17,16 +17,17 @@ pub(super) const FIXED: &str = "!invariant.load !6, !alias.scope !1, !noalias !2
 /// Lines of text that need names of their own.
 pub(super) struct Lines {
     pub text: String,
+    /// What their names begin with, before a number.
+    prefix: String,
     next: u32,
 }
 
 impl Lines {
     pub fn new() -> Lines {
-        Lines::beyond(0)
+        Lines::named("%b".to_owned())
     }
-    /// Names that begin behind this number.
-    pub fn beyond(next: usize) -> Lines {
-        Lines { text: String::new(), next: next as u32 }
+    pub fn named(prefix: String) -> Lines {
+        Lines { text: String::new(), prefix, next: 0 }
     }
     pub fn line(&mut self, text: impl AsRef<str>) {
         let _ = writeln!(self.text, "  {}", text.as_ref());
@@ -36,7 +37,7 @@ impl Lines {
     }
     pub fn ins(&mut self, text: impl AsRef<str>) -> String {
         self.next += 1;
-        let name = format!("%b{}", self.next);
+        let name = format!("{}{}", self.prefix, self.next);
         let _ = writeln!(self.text, "  {name} = {}", text.as_ref());
         name
     }

@@ -82,7 +82,7 @@ impl Gen<'_> {
 
     /// `a` with a linear value added: its steps become part of the indices.
     pub fn with_steps(&mut self, a: &Addr, base: &str, lin: &Lin) -> Option<Addr> {
-        if lin.form.q.is_some() || a.scale == 0 || lin.form.pat.iter().any(|p| p % a.scale != 0) {
+        if lin.form.q.is_some() || a.scale <= 0 || lin.form.pat.iter().any(|p| p % a.scale != 0) {
             return None;
         }
         let steps = lin.form.pat.map(|p| p / a.scale);

@@ -211,7 +211,8 @@ impl Gen<'_> {
 
     /// An entry before an instruction, or at a block.
     ///
-    /// With regions the code there is theirs; `held` if it begins with the store that the warp waited with.
+    /// With regions the code there is theirs; `held` if it begins with the store that the warp waited with. A store behind a
+    /// barrier has the barrier's entry, which is planned first: there it asks once more whether it is its turn.
     pub fn add_entry(&mut self, b: usize, inst: usize, target: String, held: bool) -> u32 {
         let key = (b, inst, self.apart);
         if let Some(&n) = self.entry_at.get(&key) {
@@ -489,15 +490,13 @@ impl Gen<'_> {
         self.dirty = Set::new(self.f.regs.len());
         self.mask_vector = None;
         self.planes.fill();
-        self.find_strips(b);
         self.find_live(b);
         self.look_around(b);
         self.mask = match self.apart {
             true => self.ins("load i32, ptr %part"),
             false => "-1".to_owned(),
         };
-        let guarded = self.f.blocks[b].insts.get(inst).is_some_and(|i| i.guard.is_some());
-        self.held = held && !guarded;
+        self.held = held;
         self.in_turn = held.then_some((b, inst));
         self.rest_of_block(inst);
         self.in_turn = None;
@@ -548,7 +547,7 @@ impl Gen<'_> {
 
     /// Goes on with text that nothing reaches, if an op that is not the block's last left for good.
     pub fn after_leaving(&mut self) {
-        if self.apart {
+        if self.apart || self.by_regions() {
             let label = self.label();
             self.begin(&label);
         }
@@ -575,20 +574,18 @@ impl Gen<'_> {
             let none = self.ins(format!("icmp eq i32 {storing}, 0"));
             ok = self.ins(format!("or i1 {ok}, {none}"));
         }
-        if self.apart && !self.options.blocks && !self.options.watched.any() {
-            let exit = self.exit(Reason::Interpret, n, None);
+        let leaves = self.apart && !self.options.blocks && !self.options.watched.any();
+        if leaves || self.by_regions() {
+            let (reason, resume) = match self.by_regions() {
+                true => (Reason::Hold, Some(self.add_entry(self.block, n, String::new(), true))),
+                false => (Reason::Interpret, None),
+            };
+            let exit = self.exit(reason, n, resume);
             self.expect(&ok, &exit);
             self.held = !guarded;
             return;
         }
         let go_on = self.label();
-        if self.by_regions() {
-            let resume = self.add_entry(self.block, n, String::new(), true);
-            let exit = self.exit(Reason::Hold, n, Some(resume));
-            self.expect(&ok, &exit);
-            self.held = !guarded;
-            return;
-        }
         let resume = self.add_entry(self.block, n, go_on.clone(), false);
         let exit = self.exit(Reason::Hold, n, Some(resume));
         self.flush_all();

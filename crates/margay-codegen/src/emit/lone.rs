@@ -56,6 +56,7 @@ impl Gen<'_> {
     fn load_quarters(&mut self, a: &Access, element: u64, place: &Place) -> String {
         let ty = memory_type(a.size);
         let vector = format!("<{QUARTER} x {ty}>");
+        let pointers = self.pointers(a, element, place);
         let quarters: Vec<String> = (0..LANES)
             .step_by(QUARTER)
             .map(|first| {
@@ -68,7 +69,7 @@ impl Gen<'_> {
                 self.begin(&here.other);
                 self.line(format!("br i1 {}, label %{join}, label %{}", here.none, here.some));
                 self.begin(&here.some);
-                let (p, lanes) = self.quarter_pointers(a, element, place, first);
+                let (p, lanes) = self.quarter_of_pointers(&pointers, first);
                 let f = format!("@llvm.masked.gather.v{QUARTER}{ty}.v{QUARTER}p0");
                 self.declare(format!(
                     "declare {vector} {f}(<{QUARTER} x ptr>, i32, <{QUARTER} x i1>, {vector})"
@@ -105,6 +106,7 @@ impl Gen<'_> {
         }
         let ty = memory_type(a.size);
         self.lanes();
+        let pointers = self.pointers(a, element, place);
         for first in (0..LANES).step_by(QUARTER) {
             let here = self.quarter(first);
             let join = self.label();
@@ -118,20 +120,18 @@ impl Gen<'_> {
             self.begin(&here.other);
             self.line(format!("br i1 {}, label %{join}, label %{}", here.none, here.some));
             self.begin(&here.some);
-            let (p, lanes) = self.quarter_pointers(a, element, place, first);
-            let pick = quarter_of(first);
-            let values = self.ins(format!(
-                "shufflevector <32 x {ty}> {all}, <32 x {ty}> poison, <{QUARTER} x i32> {pick}"
+            // A branch a lane would be guessed wrong where data decide.
+            let (p, lanes) = self.quarter_of_pointers(&pointers, first);
+            let trash = ["ptr %trash"; QUARTER].join(", ");
+            let p = self.ins(format!(
+                "select <{QUARTER} x i1> {lanes}, <{QUARTER} x ptr> {p}, <{QUARTER} x ptr> <{trash}>"
             ));
-            let f = format!("@llvm.masked.scatter.v{QUARTER}{ty}.v{QUARTER}p0");
-            self.declare(format!(
-                "declare void {f}(<{QUARTER} x {ty}>, <{QUARTER} x ptr>, i32, <{QUARTER} x i1>)"
-            ));
-            self.line(format!(
-                "call void {f}(<{QUARTER} x {ty}> {values}, <{QUARTER} x ptr> {p}, i32 {}, \
-                 <{QUARTER} x i1> {lanes}), {GUEST}",
-                a.size
-            ));
+            for n in 0..QUARTER {
+                let to = self.ins(format!("extractelement <{QUARTER} x ptr> {p}, i64 {n}"));
+                let lane = first + n;
+                let one = self.ins(format!("extractelement <32 x {ty}> {all}, i64 {lane}"));
+                self.line(format!("store {ty} {one}, ptr {to}, align {}, {GUEST}", a.size));
+            }
             self.line(format!("br label %{join}"));
             self.begin(&join);
         }
@@ -145,18 +145,16 @@ impl Gen<'_> {
         all: &str,
         lanes: std::ops::Range<usize>,
     ) {
-        let ty = memory_type(a.size);
-        for lane in lanes {
-            let p = self.lane_pointer(place, lane, element * a.size);
-            let one = self.ins(format!("extractelement <32 x {ty}> {all}, i64 {lane}"));
-            self.line(format!("store {ty} {one}, ptr {p}, align {}, {GUEST}", a.size));
-        }
+        let first = lanes.start;
+        let pointers: Vec<String> =
+            lanes.map(|lane| self.lane_pointer(place, lane, element * a.size)).collect();
+        self.store_each(a, all, first, &pointers);
     }
 
-    /// A store for each lane.
-    pub(super) fn store_each(&mut self, a: &Access, all: &str, pointers: &[String]) {
+    /// A store for each lane from `first` on.
+    pub(super) fn store_each(&mut self, a: &Access, all: &str, first: usize, pointers: &[String]) {
         let ty = memory_type(a.size);
-        for (lane, p) in pointers.iter().enumerate() {
+        for (lane, p) in (first..).zip(pointers) {
             let one = self.ins(format!("extractelement <32 x {ty}> {all}, i64 {lane}"));
             self.line(format!("store {ty} {one}, ptr {p}, align {}, {GUEST}", a.size));
         }
@@ -175,14 +173,7 @@ impl Gen<'_> {
     }
 
     /// The pointers of a quarter, and the lanes that run there.
-    fn quarter_pointers(
-        &mut self,
-        a: &Access,
-        element: u64,
-        place: &Place,
-        first: usize,
-    ) -> (String, String) {
-        let all = self.pointers(a, element, place);
+    fn quarter_of_pointers(&mut self, pointers: &str, first: usize) -> (String, String) {
         let lanes = self.lanes();
         let pick = quarter_of(first);
         let part = |g: &mut Self, v: &str, ty: &str| {
@@ -190,7 +181,7 @@ impl Gen<'_> {
                 "shufflevector <32 x {ty}> {v}, <32 x {ty}> poison, <{QUARTER} x i32> {pick}"
             ))
         };
-        (part(self, &all, "ptr"), part(self, &lanes, "i1"))
+        (part(self, pointers, "ptr"), part(self, &lanes, "i1"))
     }
 }
 

@@ -1149,7 +1149,7 @@ impl Gen<'_> {
             && a.size >= 4
             && let Some(pointers) = self.indexed_pointers(a, element, place)
         {
-            return self.store_each(a, &all, &pointers);
+            return self.store_each(a, &all, 0, &pointers);
         }
         let p = self.pointers(a, element, place);
         self.scatter(a, &all, &p);

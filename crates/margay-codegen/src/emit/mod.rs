@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Making the text.
 //!
-//! Every block of the function exists up to twice: for all lanes together, with plain branches, and
+//! Every block of the function exists up to twice (with [`regions`], in each): for all lanes together, with plain branches, and
 //! for some of them while others wait, with masks. A branch that parts the lanes goes from the first
 //! copy to the second; where all lanes are together again, at the branch's join, control returns.
 //! Lanes that wait are kept in a mask for each block, and the lowest block that has any runs next.

@@ -82,7 +82,8 @@ fn is_small_step(inst: &Inst) -> bool {
 }
 
 impl Gen<'_> {
-    /// Whether what the next warp of the block, or the first of the next block, touches lies behind this row.
+    /// Whether what the next warp of the block, or the first of the next block, touches is taken to lie behind this row: so
+    /// it is where places go by the thread's number.
     fn next_warp_follows(&self, form: &Pattern, a: &Access) -> bool {
         let [_, y, z] = self.options.block;
         let row = a.bytes() as i64;

@@ -82,7 +82,7 @@ impl Gen<'_> {
             regions.heads.push((number, head.clone()));
         }
         self.begin(&head);
-        let mut t = Lines::beyond(2_000_000 + number as usize * 1000);
+        let mut t = Lines::named(format!("%h{number}_"));
         let tail = &self.tail;
         t.line(format!("%wn{tail} = load i32, ptr %warp"));
         t.line(format!("%wn64{tail} = zext i32 %wn{tail} to i64"));
