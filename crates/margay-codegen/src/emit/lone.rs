@@ -107,6 +107,11 @@ impl Gen<'_> {
         let ty = memory_type(a.size);
         self.lanes();
         let pointers = self.pointers(a, element, place);
+        let trash = self.splat("ptr", "%trash");
+        let trash = self.ins(format!(
+            "shufflevector <32 x ptr> {trash}, <32 x ptr> poison, <{QUARTER} x i32> {}",
+            quarter_of(0)
+        ));
         for first in (0..LANES).step_by(QUARTER) {
             let here = self.quarter(first);
             let join = self.label();
@@ -122,9 +127,8 @@ impl Gen<'_> {
             self.begin(&here.some);
             // A branch a lane would be guessed wrong where data decide.
             let (p, lanes) = self.quarter_of_pointers(&pointers, first);
-            let trash = ["ptr %trash"; QUARTER].join(", ");
             let p = self.ins(format!(
-                "select <{QUARTER} x i1> {lanes}, <{QUARTER} x ptr> {p}, <{QUARTER} x ptr> <{trash}>"
+                "select <{QUARTER} x i1> {lanes}, <{QUARTER} x ptr> {p}, <{QUARTER} x ptr> {trash}"
             ));
             for n in 0..QUARTER {
                 let to = self.ins(format!("extractelement <{QUARTER} x ptr> {p}, i64 {n}"));
