@@ -4,8 +4,8 @@
 //! A *region* is what runs from one entry to the next exits. Each has a copy of the blocks that it reaches, and is a loop over the
 //! warps that stand at its entry: who leaves goes straight to the next warp of the same region, as long as that one stands there
 //! too, else by way of the place that looks up where a warp stands. So what does not change from warp to warp (parameters,
-//! what is known of allocations, addresses that no row of threads shares) stays in registers, which it
-//! cannot where all regions share one body with as many entries.
+//! what is known of allocations, addresses that the rows of a block share) stays in registers, which it cannot where all
+//! regions share one body with as many entries.
 //!
 //! Blocks that several regions reach are written several times. Where that would be more than [`MOST`] times all, the code has
 //! one body, as code for single warps and observed code do.
