@@ -23,16 +23,16 @@ const UNROLL: usize = 8;
 const GUEST: &str = "!alias.scope !2, !noalias !1";
 
 /// One atomic, as its steps need it.
-struct Step<'a> {
-    op: AtomOp,
+pub(super) struct Step<'a> {
+    pub op: AtomOp,
     ty: Ty,
     /// `i32` or `i64`.
-    int: &'static str,
-    shared: bool,
+    pub int: &'static str,
+    pub shared: bool,
     /// The old values are a result.
-    keep: bool,
+    pub keep: bool,
     ftz: bool,
-    place: &'a Place,
+    pub place: &'a Place,
 }
 
 impl Step<'_> {
@@ -105,7 +105,11 @@ impl Gen<'_> {
         let step = Step { op, ty: inst.ty, int, shared, keep: keep.is_some(), ftz, place: &place };
         let result = self
             .at_one_address(&step, &operands, class)
-            .or_else(|| self.by_indices(&step, &access, &operands, class))
+            .or_else(|| {
+                // Where it is bins there is no result, and both ways go on at the same place.
+                self.by_bins(&step, &access, &operands, &join);
+                self.by_indices(&step, &access, &operands, class)
+            })
             .unwrap_or_else(|| self.lane_by_lane(&step, &operands, class));
         if keep.is_some() {
             self.count_poll();

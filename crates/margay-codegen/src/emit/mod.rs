@@ -10,6 +10,7 @@
 //! the text within them.
 
 mod atomic;
+mod bins;
 mod blocks;
 mod bounds;
 mod check;
