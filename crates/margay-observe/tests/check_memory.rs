@@ -266,6 +266,57 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             (huge / 1024, HUGE / 1024),
         ),
         pattern(
+            "far: a word of each page, again and again between 300 barriers",
+            format!(
+                "{} mov.u32 %r8, 0; LOOP: bar.sync 0; st.global.u32 [%rd5], %r8; add.u32 %r8, %r8, 1; \
+                 setp.lt.u32 %p1, %r8, 300; @%p1 bra LOOP;",
+                each(4096, "")
+            ),
+            words(4096),
+        ),
+        (
+            "sparse: a 128th of the bytes, anywhere, again and again between 300 barriers",
+            format!(
+                "{} mov.u32 %r8, 0; LOOP: bar.sync 0; st.global.u8 [%rd5], %r8; add.u32 %r8, %r8, 1; \
+                 setp.lt.u32 %p1, %r8, 300; @%p1 bra LOOP;",
+                any(LARGE as u32)
+            ),
+            LARGE as u32 / 128,
+            LARGE / 128,
+            16.0,
+        ),
+        // Cells as they are.
+        (
+            "an eighth of the memory, by bytes anywhere, again and again between 300 barriers",
+            format!(
+                "{} mov.u32 %r8, 0; LOOP: bar.sync 0; st.global.u8 [%rd5], %r8; add.u32 %r8, %r8, 1; \
+                 setp.lt.u32 %p1, %r8, 300; @%p1 bra LOOP;",
+                any(BYTES as u32 / 8)
+            ),
+            BYTES as u32 / 8,
+            BYTES / 8,
+            32.0,
+        ),
+        (
+            "sparse: a 32nd of the bytes, anywhere, by one lane of each warp",
+            format!("{} {} st.global.u8 [%rd5], %r3;", one_of(32), any(LARGE as u32)),
+            LARGE as u32,
+            LARGE / 32,
+            8.0,
+        ),
+        (
+            "sparse: an eighth of the bytes, anywhere, written and read by another thread",
+            format!(
+                "mov.u32 %r9, %r3; {} st.global.u8 [%rd5], %r3; bar.sync 0; xor.b32 %r3, %r9, 33; {} \
+                 ld.global.u8 %r6, [%rd5];",
+                any(LARGE as u32),
+                any(LARGE as u32)
+            ),
+            LARGE as u32 / 8,
+            LARGE / 8,
+            9.0,
+        ),
+        pattern(
             "sparse: a 64th of the bytes, anywhere, counted up",
             format!(
                 "{} ld.global.u8 %r6, [%rd5]; add.u32 %r6, %r6, 1; st.global.u8 [%rd5], %r6;",

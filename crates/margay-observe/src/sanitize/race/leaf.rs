@@ -3,7 +3,8 @@
 //! done to it in as few bytes as do for all of the run.
 //!
 //! That is a name of the launch ([`super::ledger`]) and the value, 7 bytes with the place if bytes are stored, and one less
-//! in small grids; where two threads did it, a pair's name or two of them; and where there are no names, the cell as it is.
+//! in small grids; where two threads did it, a pair's name or two of them; and where threads meet so often that
+//! names run out, a name and when that was. What has no name is kept as it is.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -11,6 +12,7 @@ use std::ops::Range;
 use super::byte_value::{joined, split};
 use super::few::{Part, WHOLE};
 use super::ledger::{Both, Form, Ledger};
+use super::order::Tick;
 use super::plain::Tight;
 use super::shadow::{Cell, Mark};
 use super::stamped::THREAD as PAIRED;
@@ -38,7 +40,7 @@ enum Kind {
 }
 
 /// From what is to be tried first. A listed name takes more than it looks.
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 11] = [
     Kind::Named(Form::Direct),
     Kind::Named(Form::Stamped),
     Kind::Pair,
@@ -46,9 +48,14 @@ const KINDS: [Kind; 9] = [
     Kind::Apart(Form::Stamped),
     Kind::Named(Form::Listed),
     Kind::Apart(Form::Listed),
+    Kind::Named(Form::Timeless),
+    Kind::Apart(Form::Timeless),
     Kind::Tight,
     Kind::Whole,
 ];
+
+/// Bytes of a stamp beside a name.
+const STAMP: usize = 4;
 
 /// Bytes of a cell, at most.
 const CELL: usize = 32;
@@ -67,9 +74,24 @@ struct Layout {
 /// In place of the value of a read, which a write has that strong accesses followed, where it is kept as the cell's.
 const OF_READ: u16 = 1;
 
+/// The cell with these stamps of the marks that it has.
+fn with_stamps(Cell { write, read }: Cell, stamps: [Tick; 2]) -> Cell {
+    let at = |mark: Mark, stamp| if mark.is_empty() { mark } else { mark.at(stamp) };
+    Cell { write: at(write, stamps[0]), read: at(read, stamps[1]) }
+}
+
 impl Layout {
     fn kind(self) -> Kind {
         KINDS[usize::from(self.kind)]
+    }
+
+    /// Bytes of the stamps beside the names of a cell.
+    fn stamps_bytes(self) -> usize {
+        match self.kind() {
+            Kind::Named(Form::Timeless) => STAMP,
+            Kind::Apart(Form::Timeless) => 2 * STAMP,
+            _ => 0,
+        }
     }
 
     /// Bytes of the names of a cell.
@@ -87,7 +109,7 @@ impl Layout {
     fn cell_bytes(self) -> usize {
         match self.kind() {
             Kind::Named(_) | Kind::Pair | Kind::Apart(_) => {
-                self.names_bytes() + usize::from(self.value)
+                self.names_bytes() + self.stamps_bytes() + usize::from(self.value)
             }
             Kind::Tight => size_of::<Tight>(),
             Kind::Whole => CELL,
@@ -140,7 +162,7 @@ impl Layout {
     /// The bytes of a cell; `None` if it has none of this kind.
     fn encode(self, ledger: &Ledger, cell: Cell) -> Option<[u8; CELL]> {
         let mut all = [0; CELL];
-        let (own, code) = match self.kind() {
+        let (mut own, code) = match self.kind() {
             Kind::Tight => {
                 all[..size_of::<Tight>()].copy_from_slice(&Tight::of(cell)?.to_bytes());
                 return Some(all);
@@ -156,6 +178,13 @@ impl Layout {
             Kind::Named(_) | Kind::Pair | Kind::Apart(_) => self.bare(cell)?,
         };
         let (name, value) = (usize::from(self.name), usize::from(self.value));
+        let stamps = [own.write.stamp, own.read.stamp];
+        match self.stamps_bytes() {
+            0 => {}
+            // One for both.
+            STAMP if !stamps.contains(&0) && stamps[0] != stamps[1] => return None,
+            _ => own = with_stamps(own, [1, 1]),
+        }
         let names = match self.kind() {
             Kind::Pair => {
                 let pair = ledger.bare_pair(own)?;
@@ -172,8 +201,15 @@ impl Layout {
             }
             Kind::Tight | Kind::Whole => 0,
         };
-        let end = self.names_bytes();
         all[..8].copy_from_slice(&names.to_le_bytes());
+        let mut end = self.names_bytes();
+        match self.stamps_bytes() {
+            0 => {}
+            STAMP => all[end..end + STAMP].copy_from_slice(&stamps[0].max(stamps[1]).to_le_bytes()),
+            _ => all[end..end + 2 * STAMP]
+                .copy_from_slice(stamps.map(u32::to_le_bytes).as_flattened()),
+        }
+        end += self.stamps_bytes();
         all[end..end + 2].copy_from_slice(&code.to_le_bytes());
         all[end + value..].fill(0);
         Some(all)
@@ -202,6 +238,12 @@ impl Layout {
                     |at| Mark::from_bits(word(at), word(at + 4), word(at + 8), word(at + 12));
                 return Cell { write: mark(0), read: mark(16) };
             }
+        };
+        let (stamps, end) = (end, end + self.stamps_bytes());
+        let cell = match end - stamps {
+            0 => cell,
+            STAMP => with_stamps(cell, [word(stamps); 2]),
+            _ => with_stamps(cell, [word(stamps), word(stamps + STAMP)]),
         };
         let code = u16::from_le_bytes([byte(end), if self.value == 1 { 0 } else { byte(end + 1) }]);
         self.valued(cell, code)
@@ -408,7 +450,7 @@ mod tests {
         ledger.add(MOST);
         let (mut leaf, mut cells) = (Leaf::new(), Vec::new());
         let mut kinds = vec![leaf.layout];
-        let mut add = |cell: Cell| {
+        let mut add = |leaf: &mut Leaf, cells: &mut Vec<Cell>, cell: Cell| {
             let at = cells.len();
             leaf.insert(at, at as u32 * 100);
             leaf.put(&ledger, at, cell);
@@ -420,24 +462,35 @@ mod tests {
                 kinds.push(leaf.layout);
             }
         };
-        add(Cell::default());
-        add(of(write(7, 9).with_value(super::super::look::hash(200)), none));
-        add(of(write(8, 9).with_value(12345), mark(8, 3, 9, Act::Read)));
+        add(&mut leaf, &mut cells, Cell::default());
+        add(&mut leaf, &mut cells, of(write(7, 9).with_value(super::super::look::hash(200)), none));
+        add(&mut leaf, &mut cells, of(write(8, 9).with_value(12345), mark(8, 3, 9, Act::Read)));
         let strong = mark(8, 3, 9, Act::Atomic);
-        add(of(strong, write(8, 9).with_value(12345)));
-        add(of(strong, write(8, 9).with_value(1)));
+        add(&mut leaf, &mut cells, of(strong, write(8, 9).with_value(12345)));
+        add(&mut leaf, &mut cells, of(strong, write(8, 9).with_value(1)));
         // More than there are direct names for.
-        (0..300).for_each(|n| add(of(write(n, 9 + n), none)));
-        add(of(write(8, 9), mark(8, 4, 9, Act::Read)));
-        add(of(write(8, 9), mark(9, 4, 9, Act::Read)));
+        (0..300).for_each(|n| add(&mut leaf, &mut cells, of(write(n, 9 + n), none)));
+        add(&mut leaf, &mut cells, of(write(8, 9), mark(8, 4, 9, Act::Read)));
+        add(&mut leaf, &mut cells, of(write(8, 9), mark(9, 4, 9, Act::Read)));
         // No thread of the grid's, of which there are marks in a list at most.
-        add(of(write(1 << 20, 9), mark(9, 4, 9, Act::Read)));
+        add(&mut leaf, &mut cells, of(write(1 << 20, 9), mark(9, 4, 9, Act::Read)));
         for n in 0..10_000 {
             ledger.bare_names(Form::Listed, of(write(1 << 21, n + 10), none));
         }
-        add(of(write((1 << 20) + 1, 9), none));
-        add(of(write(3, 9).with_value(5), write(4, 9).with_value(6)));
-        add(of(Mark::from_bits(1 << 28, 9, 1 << 20, write(0, 9).bits()), none));
+        // Ever later.
+        leaf = Leaf::new();
+        cells.clear();
+        for n in 0..300 {
+            add(&mut leaf, &mut cells, of(write(9, 1000 + n), none));
+        }
+        add(&mut leaf, &mut cells, of(write(9, 77), mark(9, 3, 78, Act::Read)));
+        add(&mut leaf, &mut cells, of(write((1 << 20) + 1, 9), none));
+        add(&mut leaf, &mut cells, of(write(3, 9).with_value(5), write(4, 9).with_value(6)));
+        add(
+            &mut leaf,
+            &mut cells,
+            of(Mark::from_bits(1 << 28, 9, 1 << 20, write(0, 9).bits()), none),
+        );
         let kinds: Vec<_> = kinds.iter().map(|l| (l.kind(), l.name, l.value)).collect();
         assert_eq!(
             kinds,
@@ -449,8 +502,13 @@ mod tests {
                 (Kind::Pair, 3, 2),
                 (Kind::Apart(Form::Stamped), 3, 2),
                 (Kind::Apart(Form::Listed), 3, 2),
-                (Kind::Tight, 3, 2),
-                (Kind::Whole, 3, 2),
+                // Another run.
+                (Kind::Named(Form::Stamped), 3, 1),
+                (Kind::Named(Form::Stamped), 4, 1),
+                (Kind::Named(Form::Timeless), 3, 1),
+                (Kind::Apart(Form::Timeless), 3, 1),
+                (Kind::Tight, 3, 1),
+                (Kind::Whole, 3, 1),
             ]
         );
     }

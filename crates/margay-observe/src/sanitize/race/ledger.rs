@@ -33,6 +33,8 @@ pub enum Form {
     Direct,
     Stamped,
     Listed,
+    /// As direct ones, without stamps, which are kept beside the name: of these there are enough however often threads meet.
+    Timeless,
 }
 
 impl Form {
@@ -41,7 +43,7 @@ impl Form {
         match self {
             Form::Direct => Some(Form::Stamped),
             Form::Stamped => Some(Form::Listed),
-            Form::Listed => None,
+            Form::Listed | Form::Timeless => None,
         }
     }
 }
@@ -57,6 +59,7 @@ pub struct Both {
 #[derive(Debug)]
 pub struct Ledger {
     direct: Direct,
+    timeless: Direct,
     grid: Grid,
     names: Mutex<Names>,
     /// Bytes that have names.
@@ -75,7 +78,8 @@ impl Ledger {
         let grid = Grid::new(blocks, warps);
         let names = Names { stamped: Stamped::new(grid), list: List::default() };
         let named = AtomicUsize::new(0);
-        Ledger { direct: Direct::new(grid), grid, names: Mutex::new(names), named }
+        let [direct, timeless] = [Direct::new(grid), Direct::new(grid)];
+        Ledger { direct, timeless, grid, names: Mutex::new(names), named }
     }
 
     /// One more line has names.
@@ -109,6 +113,7 @@ impl Ledger {
             Form::Direct => self.direct.acts.has_room(),
             Form::Stamped => self.names.lock().stamped.has_room(),
             Form::Listed => true,
+            Form::Timeless => self.timeless.acts.has_room(),
         }
     }
 
@@ -118,6 +123,7 @@ impl Ledger {
             (_, Form::Direct) => self.direct.cell(name),
             (_, Form::Stamped) => self.names.lock().stamped.cell(name),
             (_, Form::Listed) => self.names.lock().list.cell(name),
+            (_, Form::Timeless) => self.timeless.cell(name),
         }
     }
 
@@ -139,13 +145,12 @@ impl Ledger {
         if cell == Cell::default() {
             return Some(0);
         }
-        if form == Form::Direct {
-            return self.direct.name(cell);
-        }
-        let names = &mut *self.names.lock();
+        let names = || self.names.lock();
         match form {
-            Form::Stamped => names.stamped.name(cell, self.room(STAMPS_SHARE)),
-            _ => names.list.name(cell, self.room(SHARE) / ENTRY),
+            Form::Direct => self.direct.name(cell),
+            Form::Timeless => self.timeless.name(cell),
+            Form::Stamped => names().stamped.name(cell, self.room(STAMPS_SHARE)),
+            Form::Listed => names().list.name(cell, self.room(SHARE) / ENTRY),
         }
     }
 
@@ -176,7 +181,7 @@ impl Ledger {
     /// A name in 24 bits, if that is enough: 0 as 0.
     pub fn narrow(&self, form: Form, name: u32) -> Option<u32> {
         match form {
-            Form::Direct | Form::Stamped => self.grid.narrow(name),
+            Form::Direct | Form::Stamped | Form::Timeless => self.grid.narrow(name),
             Form::Listed => (name < 1 << 24).then_some(name),
         }
     }
@@ -184,7 +189,7 @@ impl Ledger {
     /// The name of which [`Ledger::narrow`] made this.
     pub fn widen(&self, form: Form, narrow: u32) -> u32 {
         match form {
-            Form::Direct | Form::Stamped => self.grid.widen(narrow),
+            Form::Direct | Form::Stamped | Form::Timeless => self.grid.widen(narrow),
             Form::Listed => narrow,
         }
     }
@@ -313,6 +318,7 @@ mod tests {
             (Ledger::new(1 << 20, 3), Form::Direct),
             (Ledger::new(1 << 20, 3), Form::Stamped),
             (Ledger::default(), Form::Listed),
+            (Ledger::new(1 << 20, 3), Form::Timeless),
         ] {
             ledger.enter();
             assert!(ledger.has(form));
@@ -343,6 +349,7 @@ mod tests {
                 Form::Stamped => assert_eq!(counts, (0, 4, 0)),
                 // The write has its number already, and so have the other thread's reads.
                 Form::Listed => assert_eq!(counts, (0, 0, 4 * 4)),
+                Form::Timeless => assert_eq!(counts, (0, 0, 0)),
             }
         }
     }

@@ -43,6 +43,7 @@ pub struct Look<'e, 'w, 'a> {
 
 impl Look<'_, '_, '_> {
     /// Looks at what these lanes access of the page that they begin in. Returns whether one goes on in the next.
+    #[inline]
     pub fn lanes(&mut self, state: &mut State, page: &mut impl Cells, lanes: u32) -> bool {
         let bytes = u64::from(self.event.bytes);
         let mut crosses = false;

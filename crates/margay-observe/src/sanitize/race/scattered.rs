@@ -320,6 +320,8 @@ mod tests {
             (16, 1, 4096, &[1], 1 << 12),
             (3, 1, 4096, &[1, 1, 2, 4], 1 << 12),
             (100_000, 1, 4096, &[4, 1, 2], 1 << 12),
+            // Ever later.
+            (500, 256, 16, &[4, 1], 1 << 13),
             // More threads than names.
             (64, 16, 4096, &[2, 4], 1 << 33),
         ] {
@@ -335,7 +337,11 @@ mod tests {
                 let thread = next(threads) as u32;
                 let (block, warp) = (thread >> 7, (thread >> 5 & 3) as u16);
                 let me = Thread { block, warp, lane: (thread & 31) as u8 };
-                let late = if threads == 1 << 20 { next(1 + step / 1000) } else { 0 };
+                let late = match threads {
+                    0x2000 => step / 10,
+                    0x10_0000 => next(1 + step / 1000),
+                    _ => 0,
+                };
                 let stamp = 1 + (u64::from(block) + late) as u32 % 5000;
                 let kind = [Kind::Read, Kind::Write, Kind::Atomic][next(3) as usize];
                 let mark = Mark::new(me, stamp, next(3) as u32, kind, None);

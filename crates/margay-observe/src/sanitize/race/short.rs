@@ -219,7 +219,7 @@ impl RaceWatch<'_, '_> {
         if let Some(page) = self.near(at / PAGE) {
             return word.read(state, &mut *page.lock(), quick);
         }
-        match self.find_far(at / PAGE, false) {
+        match self.find(at / PAGE, false) {
             Some(Found::Page(page, _)) => word.read(state, &mut *page.lock(), quick),
             Some(Found::Scattered(mut page)) => {
                 let done = word.read(state, &mut page, quick);
@@ -428,6 +428,7 @@ struct AlikeWord<'r, 'a> {
 
 impl AlikeWord<'_, '_> {
     /// See [`RaceWatch::read_alike`].
+    #[inline]
     fn read(&self, state: &mut State, page: &mut impl Cells, mut quick: Quick) -> bool {
         let &AlikeWord { all, at, looker, mark } = self;
         let (mut done, mut wide) = (false, false);

@@ -440,15 +440,6 @@ impl RaceWatch<'_, '_> {
         self.pages[at].as_ref().map(|(_, page)| page)
     }
 
-    /// Where the cells of a page are, if there is room for them; `alone`: it is to be one of its own, if it is not known yet.
-    #[inline]
-    pub(super) fn find(&mut self, number: u64, alone: impl FnOnce() -> bool) -> Option<Found<'_>> {
-        match self.near(number) {
-            Some(page) => Some(Found::Page(page.clone(), false)),
-            None => self.find_far(number, alone()),
-        }
-    }
-
     /// A page of its own that was looked at lately.
     #[inline]
     pub(super) fn near(&self, number: u64) -> Option<&Arc<Mutex<Page>>> {
@@ -456,9 +447,10 @@ impl RaceWatch<'_, '_> {
         near.filter(|(n, _)| *n == number).map(|(_, page)| page)
     }
 
-    /// [`RaceWatch::find`] of a page that was not looked at lately.
+    /// Where the cells of a page are that was not looked at lately, if there is room for them; `alone`: it is to be one of its
+    /// own.
     #[cold]
-    pub(super) fn find_far(&mut self, number: u64, alone: bool) -> Option<Found<'_>> {
+    pub(super) fn find(&mut self, number: u64, alone: bool) -> Option<Found<'_>> {
         let found = if alone { None } else { self.all.shadow.find(number) };
         match found {
             Some(Found::Scattered(_)) => found,
@@ -644,14 +636,18 @@ impl RaceWatch<'_, '_> {
         } else {
             for (number, own) in by_page(event) {
                 // All lanes whose accesses lie in the page, which is locked once for them.
-                let crosses = match self.find(number, || look::fill_a_page(event, own)) {
-                    Some(Found::Page(page, _)) => look.lanes(state, &mut *page.lock(), own),
-                    Some(Found::Scattered(mut page)) => {
-                        let crosses = look.lanes(state, &mut page, own);
-                        page.settle();
-                        crosses
-                    }
-                    None => continue,
+                let near = self.near(number).cloned();
+                let crosses = match near {
+                    Some(page) => look.lanes(state, &mut *page.lock(), own),
+                    None => match self.find(number, look::fill_a_page(event, own)) {
+                        Some(Found::Page(page, _)) => look.lanes(state, &mut *page.lock(), own),
+                        Some(Found::Scattered(mut page)) => {
+                            let crosses = look.lanes(state, &mut page, own);
+                            page.settle();
+                            crosses
+                        }
+                        None => continue,
+                    },
                 };
                 if crosses && let Some(next) = self.page(number.wrapping_add(1)) {
                     let mut next = next.lock();
