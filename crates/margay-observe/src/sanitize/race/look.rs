@@ -5,9 +5,9 @@ use margay_exec::observe::AccessEvent;
 use smallvec::SmallVec;
 
 use super::order::{Thread, Tick};
-use super::page::Page;
 use super::quick::{Quick, Way};
-use super::shadow::{Kind, Mark, PAGE};
+use super::scattered::DENSE_WORDS;
+use super::shadow::{Cells, Kind, Mark, PAGE};
 use super::state::State;
 use super::unordered::Looker;
 use super::watch::{RaceObserver, Volatile};
@@ -42,8 +42,31 @@ pub struct Look<'e, 'w, 'a> {
 }
 
 impl Look<'_, '_, '_> {
+    /// Looks at what these lanes access of the page that they begin in. Returns whether one goes on in the next.
+    #[inline]
+    pub fn lanes(&mut self, state: &mut State, page: &mut impl Cells, lanes: u32) -> bool {
+        let bytes = u64::from(self.event.bytes);
+        let mut crosses = false;
+        for lane in lanes_of(lanes) {
+            let at = self.event.addresses[lane] % PAGE;
+            let here = bytes.min(PAGE - at);
+            self.lane(state, page, at, here, lane);
+            crosses |= here < bytes;
+        }
+        // Before another worker sees a mark that stands for these.
+        self.note(state);
+        crosses
+    }
+
     /// Looks at `bytes` bytes from `at` of a page, which a lane accesses.
-    pub fn lane(&mut self, state: &mut State, page: &mut Page, at: u64, bytes: u64, lane: usize) {
+    pub fn lane(
+        &mut self,
+        state: &mut State,
+        page: &mut impl Cells,
+        at: u64,
+        bytes: u64,
+        lane: usize,
+    ) {
         let mut mark = self.mark.of_lane(lane as u8);
         let address = self.event.addresses[lane];
         let whole = bytes == u64::from(self.event.bytes);
@@ -85,7 +108,7 @@ impl Look<'_, '_, '_> {
     /// Reads the words that the lane before has read. Returns whether there is a short way.
     fn same_words(
         &mut self,
-        page: &mut Page,
+        page: &mut impl Cells,
         at: u64,
         bytes: u64,
         mark: Mark,
@@ -156,11 +179,27 @@ pub(super) fn by_page(event: &AccessEvent<'_>) -> SmallVec<[(u64, u32); 32]> {
     pages
 }
 
+/// Whether these lanes access so many words of their page that it is to be one of its own.
+pub(super) fn fill_a_page(event: &AccessEvent<'_>, lanes: u32) -> bool {
+    let words = event.bytes / 4;
+    if lanes.count_ones() * words < DENSE_WORDS {
+        return false;
+    }
+    let mut known = [0u64; PAGE as usize / 4 / 64];
+    for lane in lanes_of(lanes) {
+        let first = (event.addresses[lane] % PAGE / 4) as usize;
+        for word in first..(first + words as usize).min(64 * known.len()) {
+            known[word / 64] |= 1 << (word % 64);
+        }
+    }
+    known.iter().map(|words| words.count_ones()).sum::<u32>() >= DENSE_WORDS
+}
+
 /// 16 bits of a value, never 0.
 #[inline(always)]
-fn hash(value: u64) -> u16 {
-    let mixed = value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
-    (mixed as u16).max(1)
+pub(super) const fn hash(value: u64) -> u16 {
+    let mixed = (value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u16;
+    if mixed == 0 { 1 } else { mixed }
 }
 
 #[inline(always)]
