@@ -68,7 +68,7 @@ impl Gen<'_> {
 
     /// Whether the warps of a block have their turns as the scheduler gives them: who completes a barrier goes on, and
     /// then those after it, in a circle. Else they go in the order of their numbers.
-    fn in_turns(&self) -> bool {
+    pub(super) fn in_turns(&self) -> bool {
         self.options.watched.any()
     }
 
@@ -194,11 +194,7 @@ impl Gen<'_> {
         t.label("next");
         let mut next = t.ins("add i32 %wn, 1");
         if self.in_turns() {
-            let left = t.ins("load i32, ptr %left");
-            let less = t.ins(format!("sub i32 {left}, 1"));
-            t.line(format!("store i32 {less}, ptr %left"));
-            let over = t.ins(format!("icmp eq i32 {next}, {}", self.warps()));
-            next = t.ins(format!("select i1 {over}, i32 0, i32 {next}"));
+            next = self.next_turn(t, &next);
         }
         t.line(format!("store i32 {next}, ptr %warp"));
         t.line("br label %pick");
@@ -224,6 +220,15 @@ impl Gen<'_> {
             }
         }
         t.line(format!("switch i32 %stands, label %{first} [{table} ]"));
+    }
+
+    /// A warp has had its turn: one less is left. Who is next in the circle, from the number after its own.
+    pub(super) fn next_turn(&self, t: &mut Lines, next: &str) -> String {
+        let left = t.ins("load i32, ptr %left");
+        let less = t.ins(format!("sub i32 {left}, 1"));
+        t.line(format!("store i32 {less}, ptr %left"));
+        let over = t.ins(format!("icmp eq i32 {next}, {}", self.warps()));
+        t.ins(format!("select i1 {over}, i32 0, i32 {next}"))
     }
 
     /// What a warp of a block needs whose turn it is.
