@@ -377,6 +377,16 @@ impl Gen<'_> {
     /// Lets the warps that have arrived at the barrier go on.
     fn open_barrier(&self, t: &mut Lines) {
         let keep = !AT_BARRIER as i32;
+        if self.warps() <= 8 {
+            // Each was stored by itself: a vector of them would wait until all are in the cache.
+            for warp in 0..self.warps() {
+                let p = t.ins(format!("getelementptr i32, ptr %at, i64 {warp}"));
+                let at = t.ins(format!("load i32, ptr {p}, {ENGINE}"));
+                let open = t.ins(format!("and i32 {at}, {keep}"));
+                t.line(format!("store i32 {open}, ptr {p}, {ENGINE}"));
+            }
+            return;
+        }
         let at = t.ins(format!("load <32 x i32>, ptr %at, align 4, {ENGINE}"));
         let open = t.ins(format!("and <32 x i32> {at}, splat (i32 {keep})"));
         t.line(format!("store <32 x i32> {open}, ptr %at, align 4, {ENGINE}"));

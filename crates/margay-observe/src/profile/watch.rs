@@ -495,6 +495,17 @@ impl Watch for Worker<'_, '_> {
         self.counted_patterned(e)
     }
 
+    fn counts_more(&self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
+        let PatternedEvent { at, mask, base, site, .. } = *e;
+        let memo = self.room.memos[at.pc as usize].as_ref()?;
+        let known = &memo.known[memo.place(base, mask)];
+        let is = known.is(self.room.generation, site, mask, (base, second(e)));
+        let entry = self.room.sites[at.pc as usize].get(usize::from(known.entry)).filter(|_| is)?;
+        let lead = base.wrapping_add_signed(known.lead);
+        let held = (entry.lo..entry.hi).contains(&lead) && self.sums(entry.route, at.smid);
+        held.then_some(entry.lo..entry.hi)
+    }
+
     fn passes(&mut self, accesses: &mut NotedList<'_>) {
         #[cfg(target_arch = "x86_64")]
         if self.widest {
