@@ -326,7 +326,9 @@ impl Worker<'_, '_> {
             return None;
         }
         let at = e.at;
-        let found = e.with_addresses(|event| self.counted(event, (e.times, e.late), true))?;
+        // Where some lanes take part it is mostly data that chose them.
+        let keeps = e.mask == u32::MAX;
+        let found = e.with_addresses(|event| self.counted(event, (e.times, e.late), keeps))?;
         let entry = &self.room.sites[at.pc as usize][found];
         let range = entry.lo..entry.hi;
         if entry.period == PERIOD {
@@ -425,7 +427,7 @@ impl Worker<'_, '_> {
     }
 
     /// [`Worker::counted`] for an access told at once.
-    fn counted_once(&mut self, e: &AccessEvent<'_>, keeps: bool) -> Option<usize> {
+    pub(super) fn counted_once(&mut self, e: &AccessEvent<'_>, keeps: bool) -> Option<usize> {
         #[cfg(target_arch = "x86_64")]
         if self.wide {
             // SAFETY: `is_wide` found the features.
