@@ -21,9 +21,9 @@ pub fn first_of(mask: u32, values: &[u64; 32], shift: u32) -> u32 {
 }
 
 /// A bit for each place that lanes of the mask are at: their values without the `shift` lowest bits, modulo `places`, a power of
-/// two up to 32.
+/// two up to 64.
 #[inline]
-pub(crate) fn places_of(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
+pub(crate) fn places_of(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u64 {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2.
@@ -73,7 +73,7 @@ fn deepest_of_plain(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u
     depths.into_iter().max().unwrap_or(0).into()
 }
 
-fn places_of_plain(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
+fn places_of_plain(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u64 {
     let place = |lane: usize| (values[lane] >> shift) as u32 & (places - 1);
     lanes(mask).fold(0, |used, lane| used | 1 << place(lane))
 }
@@ -251,7 +251,7 @@ mod wide {
 
     /// [`super::places_of`].
     #[target_feature(enable = "avx2")]
-    pub fn places_of(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
+    pub fn places_of(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u64 {
         let shift_by = _mm_cvtsi32_si128(shift as i32);
         let (below, one) = (_mm256_set1_epi64x(i64::from(places - 1)), _mm256_set1_epi64x(1));
         let mut used = _mm256_setzero_si256();
@@ -263,7 +263,7 @@ mod wide {
             used = _mm256_or_si256(used, bit);
         }
         let two = _mm_or_si128(_mm256_castsi256_si128(used), _mm256_extracti128_si256::<1>(used));
-        (_mm_cvtsi128_si64(two) | _mm_extract_epi64::<1>(two)) as u32
+        (_mm_cvtsi128_si64(two) | _mm_extract_epi64::<1>(two)) as u64
     }
 
     /// All ones in those of four lanes that are in a mask.
@@ -409,9 +409,12 @@ mod tests {
             if mask != 0 {
                 assert_eq!(far(mask, &values, shift), expected);
             }
-            for places in [8, 16, 32] {
+            for places in [8, 16, 32, 64] {
                 let used = places_of_plain(mask, &values, shift, places);
                 assert_eq!(places_of(mask, &values, shift, places), used);
+                if places > 32 {
+                    continue;
+                }
                 let depth = |place| {
                     let at = |lane: usize| of(lane) % u64::from(places) == place;
                     lanes(expected).filter(|&lane| at(lane)).count() as u32
