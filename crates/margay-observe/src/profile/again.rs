@@ -60,7 +60,7 @@ impl<'a> Before<'a> {
         Before { all: [nothing; BEFORE], next: 0 }
     }
 
-    /// The same of an access like this one, or what `find` finds.
+    /// The same of an access like this one, or what `find` finds. It may be sectors away: neither these nor banks tell.
     #[inline(always)]
     fn or_find(
         &mut self,
@@ -70,9 +70,12 @@ impl<'a> Before<'a> {
     ) -> Option<u32> {
         let lead = mask.trailing_zeros() as usize & 31;
         for found in &self.all {
-            if (found.mask, found.addresses[lead]) == (mask, addresses[lead])
+            let away = addresses[lead].wrapping_sub(found.addresses[lead]);
+            let like = |any, (a, b): (&u64, &u64)| any | (a.wrapping_add(away) ^ b);
+            if found.mask == mask
+                && away.is_multiple_of(SECTOR.into())
                 && found.what == what
-                && found.addresses.iter().zip(addresses).fold(0, |any, (a, b)| any | (a ^ b)) == 0
+                && found.addresses.iter().zip(addresses).fold(0, like) == 0
             {
                 return Some(found.value);
             }
