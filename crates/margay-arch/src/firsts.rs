@@ -140,8 +140,7 @@ mod wide {
             _mm512_maskz_xor_epi64((mask >> (8 * n)) as u8, v, lead_value)
         };
         let all = [eight(0), eight(1), eight(2), eight(3)];
-        let any =
-            _mm512_or_si512(_mm512_or_si512(all[0], all[1]), _mm512_or_si512(all[2], all[3]));
+        let any = _mm512_or_si512(_mm512_or_si512(all[0], all[1]), _mm512_or_si512(all[2], all[3]));
         let far = _mm512_set1_epi64(!0x7fff_ffff);
         if _mm512_test_epi64_mask(any, far) != 0 {
             return None;
@@ -179,9 +178,7 @@ mod wide {
         let again = u32::from(_mm512_testn_epi32_mask(least, least));
         let high_firsts = (first((repeats(high) | again) << 16) >> 16) as u16;
         let high = _mm512_mask_mov_epi32(nowhere, high_firsts, high);
-        let before = |v| {
-            _mm512_popcnt_epi32(_mm512_conflict_epi32(_mm512_and_si512(v, place)))
-        };
+        let before = |v| _mm512_popcnt_epi32(_mm512_conflict_epi32(_mm512_and_si512(v, place)));
         let most = |lanes, v| _mm512_reduce_max_epu32(_mm512_maskz_mov_epi32(lanes, v));
         let high_before = _mm512_add_epi32(at_place, before(high));
         Some(1 + most(low_firsts, before(low)).max(most(high_firsts, high_before)))

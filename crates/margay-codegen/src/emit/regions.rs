@@ -8,7 +8,7 @@
 //! regions share one body with as many entries.
 //!
 //! Blocks that several regions reach are written several times. Where that would be more than [`MOST`] times all, the code has
-//! one body, as code for single warps and observed code do.
+//! one body, as code for single warps and code for checks do.
 
 use std::collections::BTreeSet;
 
@@ -192,7 +192,7 @@ impl Gen<'_> {
     }
 }
 
-/// Whether code may be written by regions: that for whole blocks whom nobody watches.
+/// Whether code may be written by regions: that for whole blocks that nobody watches, or who counts.
 pub(super) fn pay(options: &crate::Options) -> bool {
     options.blocks && options.full && (!options.watched.any() || options.watched.notes_all)
 }

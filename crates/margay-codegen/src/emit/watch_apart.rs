@@ -139,8 +139,7 @@ impl Gen<'_> {
                 .collect(),
             apart: true,
         });
-        let mut group =
-            Apart { base, first, grain, lines, counted: String::new(), site, members };
+        let mut group = Apart { base, first, grain, lines, counted: String::new(), site, members };
         let inside = match through {
             Through::Known(_) => None,
             Through::Reg(_) => {

@@ -311,8 +311,8 @@ impl LaunchCaches<'_> {
     #[inline(always)]
     pub fn look_by_lane(&self, mask: u32, addresses: &[u64; 32]) {
         let mut marked = 0u32;
-        for lane in 0..32 {
-            marked |= u32::from(sampled(addresses[lane] / u64::from(LINE))) << lane;
+        for (lane, address) in addresses.iter().enumerate() {
+            marked |= u32::from(sampled(address / u64::from(LINE))) << lane;
         }
         marked &= mask;
         if marked & marked.wrapping_sub(1) != 0 {
