@@ -362,7 +362,7 @@ fn nor_where_data_decides_which_lanes_go_on() {
     }
 }
 
-/// Loads through one register, between which some blocks leave compiled code: what looks like a place in `a` is one in `b`. Local
+/// Loads through one register, between which some blocks leave compiled code: what seems to be a place in `a` is one in `b`. Local
 /// memory and parameters at known addresses; parameters also by lanes that data choose, in more ways than patterns are kept.
 const APART: &str = ".version 8.3
 .target sm_90
@@ -375,7 +375,7 @@ mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
 mad.lo.u32 %r3, %r2, 128, %r1;
 mul.wide.u32 %rd3, %r3, 4;
 add.u64 %rd4, %rd1, %rd3; add.u64 %rd4, %rd4, 8; add.u64 %rd5, %rd2, %rd3;
-sub.u64 %rd6, %rd2, %rd1;
+sub.u64 %rd6, %rd2, %rd1; shr.s64 %rd6, %rd6, 2; shl.b64 %rd6, %rd6, 2;
 rem.u32 %r4, %r2, 3;
 setp.eq.u32 %p1, %r4, 0;
 selp.b64 %rd7, %rd6, 0, %p1;
