@@ -362,7 +362,8 @@ fn nor_where_data_decides_which_lanes_go_on() {
     }
 }
 
-/// Loads through one register, between which some blocks leave compiled code: what seems to be a place in `a` is one in `b`. Local
+/// Loads through one register, between which a handler finds for some blocks that a place is in `b`, and some of their warps leave
+/// compiled code, as numbers that ascend from lane to lane in 32 bits do not in 64. Local
 /// memory and parameters at known addresses; parameters also by lanes that data choose, in more ways than patterns are kept.
 const APART: &str = ".version 8.3
 .target sm_90
@@ -379,11 +380,14 @@ sub.u64 %rd6, %rd2, %rd1; shr.s64 %rd6, %rd6, 2; shl.b64 %rd6, %rd6, 2;
 rem.u32 %r4, %r2, 3;
 setp.eq.u32 %p1, %r4, 0;
 selp.b64 %rd7, %rd6, 0, %p1;
+selp.b32 %r21, 2147483640, 5, %p1;
 add.u64 %rd8, %rd4, %rd7;
 mov.u64 %rd9, own;
 mov.u32 %r8, 0; mov.u32 %r9, 0;
 LOOP:
-ld.global.u32 %r10, [%rd4+-8]; ld.global.u32 %r11, [%rd8]; ld.global.u32 %r12, [%rd4+4];
+ld.global.u32 %r10, [%rd4+-8]; ld.global.u32 %r11, [%rd8];
+add.s32 %r20, %r1, %r21; cvt.s64.s32 %rd12, %r20; shr.s64 %rd12, %rd12, 33; cvt.u32.u64 %r22, %rd12; add.u32 %r8, %r8, %r22;
+ld.global.u32 %r12, [%rd4+4];
 add.u32 %r8, %r8, %r10; add.u32 %r8, %r8, %r11;
 st.local.u32 [%rd9], %r12; ld.local.u32 %r13, [%rd9+4]; st.local.u32 [%rd9+4], %r10;
 ld.global.u32 %r14, [%rd4+8]; ld.local.u32 %r15, [%rd9];
