@@ -89,29 +89,4 @@ impl Pool {
             self.free.push(buffer);
         }
     }
-
-    /// What this thread's last launch left, for the next one: the same kernel's buffers have the same sizes.
-    pub fn of_thread() -> Pool {
-        LAST.with(|last| last.take())
-    }
-
-    /// Keeps the buffers for this thread's next launch, the smallest ones if they are many.
-    pub fn keep(mut self) {
-        self.free.sort_unstable_by_key(Buffer::bytes);
-        let mut sum = 0;
-        let mut fits = |b: &&Buffer| {
-            sum += b.bytes;
-            sum <= KEPT
-        };
-        let kept = self.free.iter().take_while(&mut fits).count();
-        self.free.truncate(kept);
-        LAST.with(|last| last.set(self));
-    }
-}
-
-/// Bytes that a thread keeps between launches, at most.
-const KEPT: usize = 4 << 20;
-
-std::thread_local! {
-    static LAST: std::cell::Cell<Pool> = const { std::cell::Cell::new(Pool { free: Vec::new() }) };
 }

@@ -280,7 +280,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
     {
         watch.alone();
     }
-    let mut pool = Pool::of_thread();
+    let mut pool = Pool::default();
     let mut fast = Fast::new(&cx, &mut pool);
     let mut begun: VecDeque<Begun> = VecDeque::new();
     let mut seen = (grid.progress.load(Ordering::Acquire), Instant::now());
@@ -445,10 +445,6 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
     if let Some(watch) = &mut cx.watch {
         watch.finish();
     }
-    if let Some(fast) = fast {
-        fast.recycle(&mut pool);
-    }
-    pool.keep();
     let mut totals = grid.totals.lock();
     totals.warp_instructions += cx.warp_instructions;
     totals.thread_instructions += cx.thread_instructions;

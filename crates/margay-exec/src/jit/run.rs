@@ -701,13 +701,6 @@ impl Fast {
         Some(fast)
     }
 
-    /// Gives its memory to whoever needs such next.
-    pub fn recycle(self, pool: &mut Pool) {
-        for buffer in [self.frames, self.shared, self.local] {
-            pool.give(buffer);
-        }
-    }
-
     /// Whether several blocks can be run by one call.
     pub fn runs_whole(&self, cx: &Cx<'_>) -> bool {
         cx.env.jit.get().is_some_and(|code| code.whole.is_some())
