@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 use margay_ir::{AtomOp, Attr, Class, FloatAttr, Inst, Op, Reg, Round, Space, Ty, Value};
 
-use super::memory::{Access, Place};
+use super::memory::{Access, GUEST, Place};
 use super::value::{Val, scalar, vector};
 use super::watch::Kind;
 use super::{Gen, POLL_COST, WHOLE_POLL_COST, io, vector_of};
@@ -20,7 +20,6 @@ use crate::shape::{LANES, Lin};
 
 /// Lanes whose steps are written one after the other.
 const UNROLL: usize = 8;
-const GUEST: &str = "!alias.scope !2, !noalias !1";
 
 /// One atomic, as its steps need it.
 pub(super) struct Step<'a> {
@@ -378,7 +377,7 @@ impl Gen<'_> {
     }
 
     /// Remembers that memory changed: always if that is not known.
-    fn note_change(&mut self, changed: Option<String>) {
+    pub(super) fn note_change(&mut self, changed: Option<String>) {
         let Some(changed) = changed else { return self.io_store("i32", "1", io!(changed)) };
         let at = self.io(io!(changed));
         let before = self.ins(format!("load i32, ptr {at}, !alias.scope !1, !noalias !2"));
@@ -388,7 +387,12 @@ impl Gen<'_> {
     }
 
     /// The step of one lane: the old value, and whether the new one differs, where that is asked for.
-    fn update(&mut self, s: &Step<'_>, p: &str, v: &[String]) -> (String, Option<String>) {
+    pub(super) fn update(
+        &mut self,
+        s: &Step<'_>,
+        p: &str,
+        v: &[String],
+    ) -> (String, Option<String>) {
         let int = s.int;
         let align = if int == "i32" { 4 } else { 8 };
         if s.shared {

@@ -9,7 +9,7 @@ use margay_ir::AtomOp;
 
 use super::Gen;
 use super::atomic::Step;
-use super::memory::{Access, GUEST, Place};
+use super::memory::{Access, Place};
 use super::value::Val;
 
 /// Places for which a comparison each is faster than an addition for each lane.
@@ -18,20 +18,14 @@ const MOST: u64 = 16;
 impl Gen<'_> {
     /// Adds to bins what the lanes add, if these are few and nobody asks what was there before. It goes on at `done`, or
     /// behind, where the last bin is not in the block's memory: indices say no more than which bins there may be.
-    pub(super) fn by_bins(
-        &mut self,
-        s: &Step<'_>,
-        a: &Access,
-        operands: &[Val],
-        done: &str,
-    ) -> bool {
-        let Place::Index { base, index, scale, .. } = s.place else { return false };
+    pub(super) fn by_bins(&mut self, s: &Step<'_>, a: &Access, operands: &[Val], done: &str) {
+        let Place::Index { base, index, scale, .. } = s.place else { return };
         let most = self.most_of(index);
         let (AtomOp::Add, [Val::Lin { base: value, lin, .. }]) = (s.op, operands) else {
-            return false;
+            return;
         };
         if s.keep || !s.shared || most >= MOST || !lin.is_uniform() || self.options.watched.any() {
-            return false;
+            return;
         }
         let (bins, rest) = (self.label(), self.label());
         let host = self.io_load("i64", super::io!(shared));
@@ -60,13 +54,10 @@ impl Gen<'_> {
             }
             let more = self.ins(format!("mul {int} {count}, {value}"));
             let p = self.ins(format!("getelementptr [{scale} x i8], ptr {first}, i64 {bin}"));
-            let old = self.ins(format!("load {int}, ptr {p}, align {}, {GUEST}", a.size));
-            let new = self.ins(format!("add {int} {old}, {more}"));
-            self.line(format!("store {int} {new}, ptr {p}, align {}, {GUEST}", a.size));
+            self.update(s, &p, &[more]);
         }
-        self.io_store("i32", "1", super::io!(changed));
+        self.note_change(None);
         self.line(format!("br label %{done}"));
         self.begin(&rest);
-        true
     }
 }

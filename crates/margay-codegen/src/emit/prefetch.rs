@@ -106,6 +106,14 @@ impl Gen<'_> {
         }
     }
 
+    /// Asks for what comes next in a row's place, if that is known.
+    fn ask_for_next_row(&mut self, at: &str, form: &Pattern, a: &Access) {
+        let Some(from) = self.next_row(form, a) else { return };
+        for line in (from..from + LANES as u64 * a.bytes()).step_by(LINE as usize) {
+            self.ask_for(at, line as i64, a.write, NEXT_WARP);
+        }
+    }
+
     fn ask_for(&mut self, at: &str, offset: i64, write: bool, locality: u32) {
         self.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
         let p = self.ins(format!("add i64 {at}, {offset}"));
@@ -123,10 +131,8 @@ impl Gen<'_> {
         if a.write || !global || self.around.inside || self.options.block[1] == 1 {
             return;
         }
-        let Some(from) = self.next_row(form, a).filter(|_| self.is_staged(inst)) else { return };
-        let at = at.clone();
-        for line in (from..from + LANES as u64 * a.bytes()).step_by(LINE as usize) {
-            self.ask_for(&at, line as i64, false, NEXT_WARP);
+        if self.is_staged(inst) {
+            self.ask_for_next_row(at, form, a);
         }
     }
 
@@ -186,13 +192,8 @@ impl Gen<'_> {
         let before = self.ins(format!("load i64, ptr %{slot}"));
         self.line(format!("store i64 {at}, ptr %{slot}"));
         self.last_addresses.insert(slot);
-        if let Some(from) = self.next_row(form, a) {
-            // A loop of few turns is over before what was asked for ahead is used; the turn of who comes next comes after it.
-            let row = LANES as u64 * a.bytes();
-            for line in (from..from + row).step_by(LINE as usize) {
-                self.ask_for(&at, line as i64, a.write, NEXT_WARP);
-            }
-        }
+        // A loop of few turns is over before what was asked for ahead is used; the turn of who comes next comes after it.
+        self.ask_for_next_row(&at, form, a);
         let step = self.ins(format!("sub i64 {at}, {before}"));
         let far = self.ins(format!("mul i64 {step}, {ahead}"));
         let start = self.ins(format!("add i64 {at}, {far}"));
