@@ -211,7 +211,10 @@ pub fn compile(source: &Source) -> Result<Code, Refused> {
     // Whoever counts or follows what lanes do is told of each as it stands in the program.
     let converted = match options.watched.any() {
         true => None,
-        false => selects::convert(function, &facts, places),
+        false => {
+            let stores = emit::stores_under_masks(options, emit::vector_bits(cpu, features));
+            selects::convert(function, &facts, places, stores)
+        }
     };
     let moved = converted.as_ref().map(|converted| selects::Moved { places, converted });
     let (function, places) = match &moved {

@@ -5,10 +5,12 @@
 //! lanes and again for some of them, and whatever lives is a choice of several values wherever two ways meet. Where a side
 //! does no more than a few ops without effect, all lanes do them, and a select keeps what the others had.
 //!
+//! So are stores to rows, for which all lanes go to one side or past it, where the processor stores under masks.
+//!
 //! Invariant: addresses stay those of the instructions as they were, so that code is left where the interpreter goes on. No
 //! instruction that may leave has changed its place.
 
-use margay_ir::{BlockId, Function, Guard, Inst, Op, Reg, Term, Ty};
+use margay_ir::{Attr, BlockId, Function, Guard, Inst, Op, Reg, Term, Ty, Value};
 
 use crate::Places;
 use crate::analysis::{Facts, is_pure};
@@ -60,6 +62,8 @@ fn cost(inst: &Inst) -> Option<usize> {
 struct Work<'a> {
     f: &'a Function,
     facts: &'a Facts,
+    /// Stores under masks are at hand.
+    stores: bool,
     places: &'a dyn Places,
     out: Function,
     pcs: Vec<Vec<u32>>,
@@ -71,7 +75,12 @@ struct Work<'a> {
 }
 
 /// Converts what there is to convert, if that is anything.
-pub(crate) fn convert(f: &Function, facts: &Facts, places: &dyn Places) -> Option<Converted> {
+pub(crate) fn convert(
+    f: &Function,
+    facts: &Facts,
+    places: &dyn Places,
+    stores: bool,
+) -> Option<Converted> {
     if !(0..f.blocks.len()).any(|b| facts.parts(f, b)) {
         return None;
     }
@@ -85,6 +94,7 @@ pub(crate) fn convert(f: &Function, facts: &Facts, places: &dyn Places) -> Optio
     let mut work = Work {
         f,
         facts,
+        stores,
         places,
         out: f.clone(),
         pcs,
@@ -116,12 +126,19 @@ impl Work<'_> {
         let (sides, join) = match (first, second) {
             (Some((to, _)), _) if to == els => (vec![(then, negated)], els),
             (_, Some((to, _))) if to == then => (vec![(els, !negated)], then),
-            (Some((to, x)), Some((other, y))) if to == other && x + y <= MOST => {
+            // Lanes of the two sides may store to one place: they keep their order.
+            (Some((to, x)), Some((other, y)))
+                if to == other
+                    && x + y <= MOST
+                    && !self.has_stores(then)
+                    && !self.has_stores(els) =>
+            {
                 (vec![(then, negated), (els, !negated)], to)
             }
             _ => return false,
         };
-        if join == b {
+        // Who stores goes before who does not.
+        if join == b || sides.iter().any(|&(side, _)| join < side && self.has_stores(side)) {
             return false;
         }
         self.ways[join] -= 1;
@@ -132,9 +149,9 @@ impl Work<'_> {
             let other = sides.get(n + 1).map(|s| s.0);
             let insts = std::mem::take(&mut self.out.blocks[side].insts);
             for mut inst in insts {
-                let r = inst.dsts[0].0 as usize;
-                let wanted = |b: usize| self.facts.live_in[b].has(r);
-                if wanted(join) || other.is_some_and(wanted) {
+                let wanted = |b: usize, r: &Reg| self.facts.live_in[b].has(r.0 as usize);
+                let is_read = |r| wanted(join, r) || other.is_some_and(|b| wanted(b, r));
+                if inst.op == Op::St || inst.dsts.iter().any(is_read) {
                     inst.guard = Some(Guard { pred, negated });
                 }
                 self.out.blocks[b].insts.push(inst);
@@ -156,12 +173,28 @@ impl Work<'_> {
         }
         let mut all = 0;
         for inst in &block.insts {
-            all += cost(inst)?;
-            if inst.dsts[0] == pred {
+            all += match inst.op {
+                Op::St => self.cost_of_store(inst)?,
+                _ => cost(inst)?,
+            };
+            if inst.dsts.contains(&pred) {
                 return None;
             }
         }
         (all <= MOST).then_some((to.0 as usize, all))
+    }
+
+    fn has_stores(&self, b: usize) -> bool {
+        self.out.blocks[b].insts.iter().any(|inst| inst.op == Op::St)
+    }
+
+    /// What lanes that do not store pay for a store; `None` if it is not one under a mask.
+    fn cost_of_store(&self, inst: &Inst) -> Option<usize> {
+        let (Attr::Mem(mem), Some(&Value::Reg(r))) = (&inst.attr, inst.srcs.first()) else {
+            return None;
+        };
+        let row = || crate::emit::stores_row(inst, mem, self.facts.shape(r));
+        (self.stores && row()).then_some(2)
     }
 
     /// Puts the only block that a block goes to behind it, if nothing is between them where lanes may wait.

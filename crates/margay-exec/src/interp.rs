@@ -37,7 +37,7 @@ pub struct Env<'a> {
     pub stage: std::sync::atomic::AtomicU32,
     pub landed: std::sync::atomic::AtomicU64,
     /// See [`Env::holds`].
-    pub holds: std::sync::OnceLock<bool>,
+    pub holds: std::sync::OnceLock<crate::jit::Holds>,
 }
 
 impl Env<'_> {
@@ -55,7 +55,12 @@ impl Env<'_> {
     /// Whether a warp's first store to global memory waits for its siblings: not where no load could tell. It is so on
     /// both engines, whoever watches, so that accesses come in one order.
     pub fn holds(&self) -> bool {
-        *self.holds.get_or_init(|| crate::jit::must_hold(self))
+        !matches!(self.who_holds(), crate::jit::Holds::Nobody)
+    }
+
+    /// The blocks in which that may be so, where it is known.
+    pub fn who_holds(&self) -> &crate::jit::Holds {
+        self.holds.get_or_init(|| crate::jit::who_holds(self))
     }
 }
 

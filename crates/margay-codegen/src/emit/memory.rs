@@ -205,6 +205,9 @@ impl Gen<'_> {
 
     pub fn store(&mut self, n: usize, inst: &Inst) -> bool {
         let Attr::Mem(mem) = inst.attr else { return false };
+        if self.store_guarded(n, inst, &mem) {
+            return true;
+        }
         if !Self::is_direct(inst, &mem) || inst.srcs.len() < 2 {
             // Its handler is not to wait; whoever watches is told in the interpreter's order.
             if self.options.watched.any() && matches!(mem.space, Space::Global | Space::Generic) {
@@ -428,6 +431,7 @@ impl Gen<'_> {
             if !all {
                 regs.extend(inst.dsts.iter().copied());
             }
+            regs.extend(inst.guard.map(|guard| guard.pred));
             for r in regs {
                 g.spill_whole(r);
             }
@@ -1075,7 +1079,14 @@ impl Gen<'_> {
         whole
     }
 
-    fn store_lanes(&mut self, a: &Access, element: u64, place: &Place, v: &Val, class: Class) {
+    pub(super) fn store_lanes(
+        &mut self,
+        a: &Access,
+        element: u64,
+        place: &Place,
+        v: &Val,
+        class: Class,
+    ) {
         let ty = memory_type(a.size);
         let narrow = ty != scalar(class);
         if let Place::Lin { form, .. } = place

@@ -16,6 +16,7 @@ mod bounds;
 mod check;
 mod control;
 mod float;
+mod guarded;
 mod half;
 mod int;
 mod lane_checks;
@@ -52,6 +53,7 @@ use crate::shape::{LANES, Lin, Pattern, Shape};
 use crate::{Code, Entry, Exit, Options, Outline, Places, RoomGroup, RoomSite, Root, SYMBOL};
 
 pub(crate) use float::is_native as float_is_native;
+pub(crate) use guarded::{stores_row, stores_under_masks};
 pub(crate) use leave::plain_barrier;
 pub(crate) use private::frame as local_frame;
 pub(crate) use strips::is_written_out;
@@ -209,7 +211,7 @@ enum Form {
 }
 
 /// Bits of a processor's vectors.
-fn vector_bits(cpu: &str, features: &str) -> u32 {
+pub(crate) fn vector_bits(cpu: &str, features: &str) -> u32 {
     if cpu == "x86-64-v4" || features.contains("+avx512vl") { 512 } else { 256 }
 }
 

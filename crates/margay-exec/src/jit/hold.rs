@@ -6,6 +6,7 @@
 //! load can see another thread's store that costs time for nothing: where what is loaded and what is
 //! stored are different allocations, or each thread loads and stores one address of its own.
 
+use super::overlap::{Conflicts, Steps, Sums};
 use margay_codegen::Root;
 use margay_ir::{Attr, Function, Inst, Op, Reg, Space, Term, Value};
 
@@ -17,9 +18,11 @@ use crate::reach::root_address;
 #[derive(Clone, Copy, PartialEq)]
 struct Access {
     root: Option<Root>,
-    /// The address register, and the constant added.
+    /// The address register, how it is computed, the constant added, and how many bytes are touched.
     reg: Option<Reg>,
+    step: Option<usize>,
     offset: i64,
+    bytes: i64,
     /// In a one-dimensional block each thread has an address of its own.
     own: bool,
 }
@@ -37,6 +40,10 @@ pub struct Accesses {
     pub weight: u64,
     /// Functions that are called do more than compute.
     called: bool,
+    /// What the addresses of loads and stores are computed by.
+    steps: Steps,
+    /// Something else than loads and stores may tell the order of warps.
+    ordered: bool,
     /// The pointers behind everything that writes global memory; `None` if one is not known.
     pub stored: Option<Vec<Root>>,
 }
@@ -157,10 +164,16 @@ pub fn accesses(program: &Program) -> Accesses {
             Some(&Value::Reg(reg)) => Some(reg),
             Some(Value::Imm(_)) | None => None,
         };
+        let elements = match inst.op {
+            Op::St => inst.srcs.len().saturating_sub(1),
+            _ => inst.dsts.len(),
+        };
         let access = Access {
             root: reg.and_then(|r| roots[r.0 as usize]),
             reg,
+            step: reg.and_then(|r| found.steps.add(&defs, r)),
             offset: mem.offset,
+            bytes: i64::from(inst.ty.bits() / 8) * elements as i64,
             own: reg.is_some_and(|r| own_per_thread(&defs, Value::Reg(r), 12)),
         };
         let list = if inst.op == Op::Ld { &mut found.loads } else { &mut found.stores };
@@ -168,23 +181,46 @@ pub fn accesses(program: &Program) -> Accesses {
             list.push(access);
         }
     }
+    found.ordered = f.blocks.iter().flat_map(|b| &b.insts).any(tells_order);
     found
 }
 
+/// Whether an instruction may tell in which order the warps of a block run other than by what it loads from global memory.
+fn tells_order(inst: &Inst) -> bool {
+    match (inst.op, &inst.attr) {
+        (Op::Ld | Op::St, Attr::Mem(mem)) => mem.space == Space::Shared,
+        (op, _) if op < Op::Ld => false,
+        (Op::Prefetch | Op::Cvta | Op::CvtaTo | Op::IsSpace | Op::Addr | Op::Sreg, _) => false,
+        (Op::ActiveMask | Op::Vote | Op::Ballot | Op::MatchAny | Op::MatchAll, _) => false,
+        (Op::Shfl | Op::Redux | Op::Elect | Op::BarWarp | Op::Bar | Op::Fence, _) => false,
+        (op, _) => op != Op::Builtin,
+    }
+}
+
+/// Whose first stores to global memory have to wait.
+#[derive(Debug)]
+pub enum Holds {
+    /// No load could tell.
+    Nobody,
+    /// Warps of some blocks.
+    Some(Conflicts),
+    Everybody,
+}
+
 /// [`needed`], for the kernel of a launch.
-pub fn must_hold(env: &Env<'_>) -> bool {
+pub fn who_holds(env: &Env<'_>) -> Holds {
     needed(env, env.program.kernels.accesses(env.program))
 }
 
-/// Whether first stores have to wait.
-pub fn needed(env: &Env<'_>, accesses: &Accesses) -> bool {
+/// Whose first stores have to wait.
+fn needed(env: &Env<'_>, accesses: &Accesses) -> Holds {
     let program = env.program;
     let Accesses { loads, stores, called, .. } = accesses;
     if *called {
-        return true;
+        return Holds::Everybody;
     }
     if stores.is_empty() || loads.is_empty() {
-        return false;
+        return Holds::Nobody;
     }
     // A kernel has few pointers, and many accesses through each.
     let mut known: Vec<(Root, Option<u64>)> = Vec::new();
@@ -198,20 +234,45 @@ pub fn needed(env: &Env<'_>, accesses: &Accesses) -> bool {
         known.push((root, id));
         id
     };
+    let mut meet = Vec::new();
     let one_dimension = env.config.block[1] == 1 && env.config.block[2] == 1;
     for s in stores {
-        let Some(place) = allocation(s) else { return true };
+        let Some(place) = allocation(s) else { return Holds::Everybody };
         for l in loads {
-            let Some(other) = allocation(l) else { return true };
+            let Some(other) = allocation(l) else { return Holds::Everybody };
             if place != other {
                 continue;
             }
             let same =
                 s.reg.is_some() && (s.reg, s.offset) == (l.reg, l.offset) && one_dimension && s.own;
             if !same {
-                return true;
+                meet.push((s, l));
             }
         }
     }
-    false
+    if meet.is_empty() {
+        return Holds::Nobody;
+    }
+    match conflicts(env, accesses, &meet) {
+        Some(found) if found.is_empty() => Holds::Nobody,
+        Some(found) => Holds::Some(found),
+        None => Holds::Everybody,
+    }
+}
+
+/// The most pairs that are looked at.
+const PAIRS: usize = 16;
+
+/// In which blocks a store and a load of the same allocation meet; `None` if that is not known.
+fn conflicts(env: &Env<'_>, accesses: &Accesses, meet: &[(&Access, &Access)]) -> Option<Conflicts> {
+    if accesses.ordered || meet.len() > PAIRS {
+        return None;
+    }
+    let mut found = Conflicts::new(env.config)?;
+    let sums = Sums::new(&accesses.steps, env.config);
+    for (s, l) in meet {
+        let [store, load] = [s, l].map(|a| sums.address(a.step?, a.offset));
+        found.add(env.config, (&store?, s.bytes), (&load?, l.bytes))?;
+    }
+    Some(found)
 }

@@ -17,6 +17,7 @@ mod library;
 mod make;
 mod noted;
 mod object;
+mod overlap;
 mod run;
 mod saved;
 mod watched_blocks;
@@ -26,7 +27,7 @@ use std::sync::OnceLock;
 
 pub use background::may_exit_here;
 pub(crate) use choice::{Done, consider};
-pub(crate) use hold::must_hold;
+pub(crate) use hold::{Holds, who_holds};
 pub(crate) use kernel::Kernels;
 pub use make::{Counts, counts};
 pub use noted::{NotedAccess, NotedAccesses, NotedAddresses, NotedList};

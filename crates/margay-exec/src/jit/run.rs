@@ -13,6 +13,7 @@ use margay_codegen::{
 use margay_ir::Op;
 
 use super::choice::{self, single_core};
+use super::hold::Holds;
 use super::kernel::{Kernel, Wait, expand};
 use super::watching::{note_entry, tell, watched};
 use super::{Engine, engine, library};
@@ -41,6 +42,8 @@ pub(super) const PATIENCE: u64 = 16_000_000;
 pub struct LaunchCode {
     /// Runs whole blocks, one after the other, where all their warps are full.
     whole: Option<Arc<Kernel>>,
+    /// The same for blocks in which no warp needs to wait with its first store, where `whole` has them wait.
+    free: Option<Arc<Kernel>>,
     /// Runs a full warp from wherever it stands; made when a block is first handed over if there is
     /// code for whole ones.
     pub(super) full: OnceLock<Option<Arc<Kernel>>>,
@@ -116,6 +119,7 @@ impl LaunchCode {
         };
         let mut code = LaunchCode {
             whole: None,
+            free: None,
             full: OnceLock::new(),
             part: None,
             options: options.clone(),
@@ -130,6 +134,9 @@ impl LaunchCode {
             code.whole = get(&wish);
             if code.whole.is_none() {
                 return;
+            }
+            if wish.hold && !watched.any() && matches!(env.who_holds(), Holds::Some(_)) {
+                code.free = get(&Options { hold: false, ..wish });
             }
         } else {
             if !full_warps {
@@ -162,6 +169,24 @@ impl LaunchCode {
             let _ = self.full.set(Some(made));
         }
         self.full.get()?.as_deref()
+    }
+
+    /// The code that runs the first blocks of a chunk, of which `whole` may run any, and how many.
+    fn kernel_of<'k>(
+        &'k self,
+        env: &Env<'_>,
+        whole: &'k Arc<Kernel>,
+        chunk: Chunk,
+    ) -> (&'k Arc<Kernel>, u32) {
+        match (&self.free, env.who_holds()) {
+            (Some(free), Holds::Some(conflicts)) => {
+                match conflicts.stretch(chunk.first, chunk.count) {
+                    (true, count) => (whole, count),
+                    (false, count) => (free, count),
+                }
+            }
+            _ => (whole, chunk.count),
+        }
     }
 
     /// What runs single warps, once it is made: full ones, and those of fewer lanes.
@@ -750,7 +775,27 @@ impl Fast {
             Some(kernel) if code.options.watched.any() => {
                 self.run_followed(cx, pool, kernel, chunk, stop)
             }
-            Some(kernel) => self.run_whole(cx, pool, kernel, chunk, stop),
+            Some(kernel) => {
+                let mut done = 0;
+                loop {
+                    let rest =
+                        Chunk { first: chunk.first + u64::from(done), count: chunk.count - done };
+                    let (kernel, count) = code.kernel_of(env, kernel, rest);
+                    if done > 0 {
+                        let place = env.block_at(rest.first);
+                        self.set_up(cx, place, env.multiprocessor_of(rest.first));
+                        cx.peers = &raw const peers[..];
+                    }
+                    let part = Chunk { count, ..rest };
+                    match self.run_whole(cx, pool, kernel, part, stop) {
+                        Ok(ChunkEnd::Handed { group, at }) => {
+                            break Ok(ChunkEnd::Handed { group, at: done + at });
+                        }
+                        Ok(ChunkEnd::Done) if done + count < chunk.count => done += count,
+                        end => break end,
+                    }
+                }
+            }
             None => {
                 debug_assert_eq!(chunk.count, 1);
                 match code.options.watched.any() {

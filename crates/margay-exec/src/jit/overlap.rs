@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! In which blocks of a launch a warp's store could reach what a sibling loads.
+//!
+//! Where addresses are sums of multiples of block and thread numbers, with the launch's parameters and dimensions put in, the
+//! distance of a load from a store is one, too. It is looked at for all pairs of warps once a launch; what is left for a
+//! block is a sum of three products and a look into a few ranges. Most blocks of an in-place kernel over rows turn out to be
+//! free: only the one that has the pivot's row is not.
+
+use std::collections::HashMap;
+
+use margay_ir::{Attr, Inst, Op, Reg, Space, Sreg, Ty, Value};
+
+use crate::lanes::WARP;
+use crate::launch::LaunchConfig;
+
+/// Fewer blocks in a row that are free of conflicts are run with their neighbours.
+const WORTH: u32 = 8;
+
+/// The longest way from an address to a parameter or special register.
+const DEEPEST: u32 = 64;
+
+/// An instruction behind an address, and which of the steps before it its operands are.
+struct Step {
+    inst: Inst,
+    from: [Option<usize>; 3],
+}
+
+/// The instructions behind addresses, down to parameters and special registers, each after those that it depends on.
+#[derive(Default)]
+pub(super) struct Steps {
+    steps: Vec<Step>,
+    /// By register: its step, or none while that is being looked for, or if there is none.
+    of: HashMap<u32, Option<usize>>,
+}
+
+impl Steps {
+    /// Adds what a register depends on; the number of its step if it has one.
+    pub fn add(&mut self, defs: &[Option<&Inst>], r: Reg) -> Option<usize> {
+        self.add_up_to(defs, r, DEEPEST)
+    }
+
+    fn add_up_to(&mut self, defs: &[Option<&Inst>], r: Reg, depth: u32) -> Option<usize> {
+        if let Some(known) = self.of.get(&r.0) {
+            return *known;
+        }
+        // A register that depends on itself has none.
+        self.of.insert(r.0, None);
+        let deeper = depth.checked_sub(1)?;
+        let inst =
+            defs[r.0 as usize].filter(|inst| inst.guard.is_none() && inst.dsts.len() == 1)?;
+        let mut from = [None; 3];
+        for (from, v) in from.iter_mut().zip(&inst.srcs) {
+            if let Value::Reg(r) = v {
+                *from = self.add_up_to(defs, *r, deeper);
+            }
+        }
+        self.steps.push(Step { inst: inst.clone(), from });
+        let number = Some(self.steps.len() - 1);
+        self.of.insert(r.0, number);
+        number
+    }
+}
+
+/// A number that is a constant and a multiple of each of the block's three numbers and of the thread's, signed and exact:
+/// no step on the way to it wraps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sum {
+    constant: i64,
+    per: [i64; 6],
+}
+
+impl Sum {
+    fn of(constant: i64) -> Sum {
+        Sum { constant, per: [0; 6] }
+    }
+
+    fn plus(&self, other: &Sum) -> Option<Sum> {
+        let mut all = Sum::of(self.constant.checked_add(other.constant)?);
+        for (to, (a, b)) in all.per.iter_mut().zip(self.per.iter().zip(&other.per)) {
+            *to = a.checked_add(*b)?;
+        }
+        Some(all)
+    }
+
+    fn times(&self, factor: i64) -> Option<Sum> {
+        let mut all = Sum::of(self.constant.checked_mul(factor)?);
+        for (to, a) in all.per.iter_mut().zip(&self.per) {
+            *to = a.checked_mul(factor)?;
+        }
+        Some(all)
+    }
+
+    fn product(&self, other: &Sum) -> Option<Sum> {
+        match (self.as_constant(), other.as_constant()) {
+            (Some(factor), _) => other.times(factor),
+            (_, Some(factor)) => self.times(factor),
+            (None, None) => None,
+        }
+    }
+
+    fn as_constant(&self) -> Option<i64> {
+        (self.per == [0; 6]).then_some(self.constant)
+    }
+}
+
+/// The sums of all steps in one launch.
+pub(super) struct Sums<'a> {
+    config: &'a LaunchConfig,
+    of: Vec<Option<Sum>>,
+}
+
+impl<'a> Sums<'a> {
+    pub fn new(steps: &Steps, config: &'a LaunchConfig) -> Sums<'a> {
+        let mut sums = Sums { config, of: Vec::with_capacity(steps.steps.len()) };
+        for step in &steps.steps {
+            let sum = sums.result(step);
+            sums.of.push(sum);
+        }
+        sums
+    }
+
+    /// The sum that the address of a step is, with a constant added.
+    pub fn address(&self, step: usize, offset: i64) -> Option<Sum> {
+        self.of[step]?.plus(&Sum::of(offset))
+    }
+
+    /// An operand of a type, as a signed number.
+    fn operand(&self, step: &Step, n: usize, ty: Ty) -> Option<Sum> {
+        match *step.inst.srcs.get(n)? {
+            Value::Reg(_) => self.of[step.from[n]?],
+            Value::Imm(bits) if ty == Ty::I32 => Some(Sum::of(bits as u32 as i32 as i64)),
+            Value::Imm(bits) => Some(Sum::of(bits as i64)),
+        }
+    }
+
+    fn result(&self, step: &Step) -> Option<Sum> {
+        let (inst, ty) = (&step.inst, step.inst.ty);
+        if !matches!(ty, Ty::I32 | Ty::I64) {
+            return None;
+        }
+        let arg = |n: usize, ty: Ty| self.operand(step, n, ty);
+        let sum = match inst.op {
+            Op::Mov => arg(0, ty)?,
+            Op::Cvta | Op::CvtaTo => match inst.attr {
+                Attr::Space(Space::Global | Space::Generic) => arg(0, ty)?,
+                _ => return None,
+            },
+            Op::Add => arg(0, ty)?.plus(&arg(1, ty)?)?,
+            Op::Sub => arg(0, ty)?.plus(&arg(1, ty)?.times(-1)?)?,
+            Op::Neg => arg(0, ty)?.times(-1)?,
+            Op::Mul => arg(0, ty)?.product(&arg(1, ty)?)?,
+            Op::Mad => arg(0, ty)?.product(&arg(1, ty)?)?.plus(&arg(2, ty)?)?,
+            Op::Shl => match arg(1, Ty::I32)?.as_constant()? {
+                n @ 0..32 => arg(0, ty)?.times(1 << n)?,
+                _ => return None,
+            },
+            Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU => {
+                let factors = [arg(0, Ty::I32)?, arg(1, Ty::I32)?];
+                let signed = matches!(inst.op, Op::MulWideS | Op::MadWideS);
+                let product = factors[0].product(&factors[1])?;
+                let all = match inst.op {
+                    Op::MadWideS | Op::MadWideU => product.plus(&arg(2, Ty::I64)?)?,
+                    _ => product,
+                };
+                let mut positive = factors.iter().map(|f| self.limits(f).is_some_and(|l| l.0 >= 0));
+                if !signed && !positive.all(|p| p) {
+                    return None;
+                }
+                return self.fits(&all, Ty::I64).then_some(all);
+            }
+            Op::SExt if inst.from == Ty::I32 => arg(0, Ty::I32)?,
+            Op::ZExt if inst.from == Ty::I32 => {
+                let own = arg(0, Ty::I32)?;
+                self.limits(&own).filter(|l| l.0 >= 0)?;
+                own
+            }
+            Op::Trunc if inst.from == Ty::I64 => arg(0, Ty::I64)?,
+            Op::Sreg => self.special(inst)?,
+            Op::Ld => self.parameter(inst)?,
+            _ => return None,
+        };
+        self.fits(&sum, ty).then_some(sum)
+    }
+
+    fn special(&self, inst: &Inst) -> Option<Sum> {
+        let Attr::Sreg(sreg) = inst.attr else { return None };
+        let one = |n: usize| {
+            let mut sum = Sum::default();
+            *sum.per.get_mut(n)? = 1;
+            Some(sum)
+        };
+        let fixed = |all: &[u32; 3], d: u8| Some(Sum::of(*all.get(d as usize)? as i32 as i64));
+        match sreg {
+            Sreg::CtaId(d @ 0..3) => one(d as usize),
+            Sreg::Tid(d @ 0..3) => one(3 + d as usize),
+            Sreg::NTid(d) => fixed(&self.config.block, d),
+            Sreg::NCtaId(d) => fixed(&self.config.grid, d),
+            Sreg::EnvReg(n) => Some(Sum::of(self.config.environment(n) as i32 as i64)),
+            _ => None,
+        }
+    }
+
+    fn parameter(&self, inst: &Inst) -> Option<Sum> {
+        let (Attr::Mem(mem), [Value::Imm(base)]) = (&inst.attr, inst.srcs.as_slice()) else {
+            return None;
+        };
+        if mem.space != Space::Param {
+            return None;
+        }
+        let at = usize::try_from(base.wrapping_add(mem.offset as u64)).ok()?;
+        let bytes = self.config.params.get(at..)?;
+        match inst.ty {
+            Ty::I32 => Some(Sum::of(i32::from_le_bytes(*bytes.first_chunk()?) as i64)),
+            _ => Some(Sum::of(i64::from_le_bytes(*bytes.first_chunk()?))),
+        }
+    }
+
+    /// The least and the largest value in the grid; `None` beyond 64 bits.
+    fn limits(&self, sum: &Sum) -> Option<(i64, i64)> {
+        let numbers = self.config.grid.iter().chain(&self.config.block);
+        let (mut least, mut most) = (sum.constant, sum.constant);
+        for (&per, &count) in sum.per.iter().zip(numbers) {
+            let reach = per.checked_mul(i64::from(count.saturating_sub(1)))?;
+            least = least.checked_add(reach.min(0))?;
+            most = most.checked_add(reach.max(0))?;
+        }
+        Some((least, most))
+    }
+
+    /// Whether a register of the type has the number itself, signed, for every thread.
+    fn fits(&self, sum: &Sum, ty: Ty) -> bool {
+        let (least, most) = match ty {
+            Ty::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
+            _ => (i64::MIN, i64::MAX),
+        };
+        self.limits(sum).is_some_and(|(low, high)| low >= least && high <= most)
+    }
+}
+
+/// A load and a store that may meet: how far the load is from the store in the block, and the distances at which a warp
+/// stores what a sibling loads.
+#[derive(Debug)]
+struct Pair {
+    constant: i64,
+    per_block: [i64; 3],
+    /// In order and apart; both ends count.
+    ranges: Vec<(i64, i64)>,
+}
+
+/// The blocks of a launch in which warps must wait with their first stores.
+#[derive(Debug)]
+pub struct Conflicts {
+    grid: [u32; 3],
+    pairs: Vec<Pair>,
+}
+
+impl Conflicts {
+    pub fn new(config: &LaunchConfig) -> Option<Conflicts> {
+        // Each warp is a piece of a row of threads.
+        let rows = config.block[0].is_multiple_of(WARP as u32);
+        rows.then(|| Conflicts { grid: config.grid, pairs: Vec::new() })
+    }
+
+    /// Adds a store and a load, and how many bytes they touch. `None` if nothing can be said.
+    pub(super) fn add(
+        &mut self,
+        config: &LaunchConfig,
+        (store, stored): (&Sum, i64),
+        (load, loaded): (&Sum, i64),
+    ) -> Option<()> {
+        let distance = load.plus(&store.times(-1)?)?;
+        let [x, y, z, ..] = distance.per;
+        let warps = |sum: &Sum| -> Option<Vec<(i64, i64)>> {
+            let [_, _, _, px, py, pz] = sum.per;
+            let spread = px.checked_mul(WARP as i64 - 1)?;
+            let mut all = Vec::new();
+            for tz in 0..i64::from(config.block[2]) {
+                for ty in 0..i64::from(config.block[1]) {
+                    for tx in (0..i64::from(config.block[0])).step_by(WARP) {
+                        let first = px
+                            .checked_mul(tx)?
+                            .checked_add(py.checked_mul(ty)?)?
+                            .checked_add(pz.checked_mul(tz)?)?;
+                        let last = first.checked_add(spread)?;
+                        all.push((first.min(last), first.max(last)));
+                    }
+                }
+            }
+            Some(all)
+        };
+        let (stores, loads) = (warps(store)?, warps(load)?);
+        let mut ranges = Vec::new();
+        for (w, s) in stores.iter().enumerate() {
+            for (other, l) in loads.iter().enumerate() {
+                if w != other {
+                    let low = s.0.checked_sub(l.1)?.checked_sub(loaded - 1)?;
+                    let high = s.1.checked_add(stored - 1)?.checked_sub(l.0)?;
+                    ranges.push((low, high));
+                }
+            }
+        }
+        ranges.sort_unstable();
+        ranges.dedup_by(|next, kept| {
+            let joins = next.0 <= kept.1.saturating_add(1);
+            if joins {
+                kept.1 = kept.1.max(next.1);
+            }
+            joins
+        });
+        // The distances that there are.
+        let (mut least, mut most) = (distance.constant, distance.constant);
+        for (per, &count) in [x, y, z].iter().zip(&config.grid) {
+            let reach = per.checked_mul(i64::from(count.saturating_sub(1)))?;
+            least = least.checked_add(reach.min(0))?;
+            most = most.checked_add(reach.max(0))?;
+        }
+        ranges.retain(|r| r.0 <= most && r.1 >= least);
+        if !ranges.is_empty() {
+            self.pairs.push(Pair { constant: distance.constant, per_block: [x, y, z], ranges });
+        }
+        Some(())
+    }
+
+    /// Whether no block has any.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// Whether the warps of the block must wait, and of how many more in its row that is so.
+    fn row(&self, [x, y, z]: [u32; 3]) -> (bool, u32) {
+        let mut alike = self.grid[0] - x;
+        let mut waits = false;
+        for pair in &self.pairs {
+            // What fits for all blocks was seen when the pair was made.
+            let place = [x, y, z].map(i64::from);
+            let products = pair.per_block.iter().zip(place).map(|(per, n)| per * n);
+            let distance = pair.constant + products.sum::<i64>();
+            let at = pair.ranges.partition_point(|r| r.1 < distance);
+            waits |= pair.ranges.get(at).is_some_and(|r| r.0 <= distance);
+            if pair.per_block[0] != 0 {
+                alike = 1;
+            }
+        }
+        (waits, alike)
+    }
+
+    /// Whether the warps of blocks from `first` on must wait, and for how many, at most `count`, the answer is the same.
+    fn alike(&self, first: u64, count: u32) -> (bool, u32) {
+        let [columns, rows, _] = self.grid.map(u64::from);
+        let row = |seen: u32| {
+            let n = first + u64::from(seen);
+            self.row([n % columns, n / columns % rows, n / columns / rows].map(|n| n as u32))
+        };
+        let (waits, mut seen) = row(0);
+        while seen < count {
+            let (other, more) = row(seen);
+            if other != waits {
+                break;
+            }
+            seen += more;
+        }
+        (waits, seen.min(count))
+    }
+
+    /// Whether the warps of blocks from `first` on must wait with their first stores, and for how many blocks, at most
+    /// `count` and one at least, that is taken to be so: a few that need not are among those that do.
+    pub fn stretch(&self, first: u64, count: u32) -> (bool, u32) {
+        let (waits, mut seen) = self.alike(first, count);
+        if !waits && (seen >= WORTH || seen == count) {
+            return (false, seen);
+        }
+        while seen < count {
+            let (waits, more) = self.alike(first + u64::from(seen), count - seen);
+            if !waits && more >= WORTH {
+                break;
+            }
+            seen += more;
+        }
+        (true, seen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that are alike on every machine.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, n: i64) -> i64 {
+            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (self.0 >> 33) as i64 % n
+        }
+
+        fn one_of(&mut self, of: &[i64]) -> i64 {
+            of[self.below(of.len() as i64) as usize]
+        }
+    }
+
+    fn config(grid: [u32; 3], block: [u32; 3]) -> LaunchConfig {
+        LaunchConfig {
+            grid,
+            block,
+            cluster: [1; 3],
+            dynamic_shared: 0,
+            params: Vec::new(),
+            cooperative: false,
+            stack_limit: 0,
+            timeout: None,
+            threads: 1,
+            seed: None,
+            grid_id: 0,
+            grid_workspace: 0,
+            graph_exec: 0,
+            envreg: [0; 32],
+            engine: None,
+        }
+    }
+
+    /// Whether a warp of the block stores what another one loads, thread by thread.
+    fn meets(block: [u32; 3], at: [i64; 3], store: (&Sum, i64), load: (&Sum, i64)) -> bool {
+        let [x, y, z] = block.map(i64::from);
+        let threads = (0..z).flat_map(|k| (0..y).flat_map(move |j| (0..x).map(move |i| [i, j, k])));
+        let threads: Vec<[i64; 3]> = threads.collect();
+        let place = |sum: &Sum, t: &[i64; 3]| {
+            let numbers = at.iter().chain(t);
+            sum.constant + sum.per.iter().zip(numbers).map(|(per, n)| per * n).sum::<i64>()
+        };
+        let mut stores: Vec<(usize, i64)> = Vec::new();
+        for (n, t) in threads.iter().enumerate() {
+            stores.push((n / WARP, place(store.0, t)));
+        }
+        threads.iter().enumerate().any(|(n, t)| {
+            let l = place(load.0, t);
+            stores.iter().any(|&(w, s)| w != n / WARP && s < l + load.1 && l < s + store.1)
+        })
+    }
+
+    #[test]
+    fn no_block_that_conflicts_is_free() {
+        let mut random = Random(20);
+        let (mut conflicts, mut free) = (0, 0);
+        for _ in 0..300 {
+            let grid = [3, 2, 1 + random.below(2) as u32];
+            let block = [32 << random.below(2), 1 + random.below(3) as u32, 1];
+            let config = config(grid, block);
+            let mut sum = || Sum {
+                constant: 4 * random.below(300),
+                per: [
+                    random.one_of(&[0, 128, 256, 12]),
+                    random.one_of(&[0, 512, 1024, 1536]),
+                    random.one_of(&[0, 4096]),
+                    random.one_of(&[4, 4, 4, 0, 8, -4]),
+                    random.one_of(&[0, 512, 512, 128]),
+                    0,
+                ],
+            };
+            let (store, load) = (sum(), sum());
+            let mut found = Conflicts::new(&config).unwrap();
+            found.add(&config, (&store, 4), (&load, 4)).unwrap();
+            for n in 0..grid.iter().product::<u32>() {
+                let at = [n % 3, n / 3 % 2, n / 6];
+                let (waits, _) = found.row(at);
+                let truth = meets(block, at.map(i64::from), (&store, 4), (&load, 4));
+                assert!(waits || !truth, "{grid:?} {block:?} {at:?} {store:?} {load:?}");
+                conflicts += usize::from(truth);
+                free += usize::from(!waits);
+            }
+        }
+        assert!(conflicts > 100 && free > 1000, "{conflicts} conflicts, {free} free blocks");
+    }
+
+    /// `d[y][x] = f(d[pivot][x], d[y][pivot], d[y][x])` on a matrix of `n` columns, blocks of 32 by 8.
+    fn pivot_row(n: i64, pivot: i64) -> Conflicts {
+        let config = config([n as u32 / 32, n as u32 / 8, 1], [32, 8, 1]);
+        let own = Sum { constant: 1 << 40, per: [128, 32 * n, 0, 4, 4 * n, 0] };
+        let row = Sum { constant: own.constant + 4 * n * pivot, per: [128, 0, 0, 4, 0, 0] };
+        let column = Sum { constant: own.constant + 4 * pivot, per: [0, 32 * n, 0, 0, 4 * n, 0] };
+        let mut found = Conflicts::new(&config).unwrap();
+        for load in [&own, &row, &column] {
+            found.add(&config, (&own, 4), (load, 4)).unwrap();
+        }
+        found
+    }
+
+    #[test]
+    fn only_the_blocks_of_the_pivot_row_wait() {
+        let found = pivot_row(512, 100);
+        for block_row in 0..64 {
+            assert_eq!(found.row([3, block_row, 0]), (block_row == 100 / 8, 13));
+        }
+        // 16 blocks a row: those up to the row, the row, and those behind.
+        let first = 16 * 12;
+        assert_eq!(found.stretch(0, 1024), (false, first));
+        assert_eq!(found.stretch(u64::from(first), 1024 - first), (true, 16));
+        assert_eq!(found.stretch(u64::from(first) + 16, 500), (false, 500));
+        // Few that are free between others run as those do, unless nothing else is asked for.
+        assert_eq!(found.stretch(u64::from(first) - 2, 10), (true, 10));
+        assert_eq!(found.stretch(u64::from(first) - 2, 2), (false, 2));
+    }
+
+    #[test]
+    fn who_loads_what_nobody_stores_never_waits() {
+        let config = config([4, 4, 1], [32, 8, 1]);
+        let own = Sum { constant: 0, per: [128, 8 * 512, 0, 4, 512, 0] };
+        let mut found = Conflicts::new(&config).unwrap();
+        found.add(&config, (&own, 4), (&own, 4)).unwrap();
+        assert!(found.is_empty());
+        // The thread to the right, in another warp at the end of a row: never of this block.
+        let right = Sum { constant: 4, ..own };
+        found.add(&config, (&own, 4), (&right, 4)).unwrap();
+        assert!(found.is_empty());
+        // The row below is.
+        let below = Sum { constant: 512, ..own };
+        found.add(&config, (&own, 4), (&below, 4)).unwrap();
+        assert_eq!(found.stretch(0, 16), (true, 16));
+    }
+}
