@@ -40,6 +40,8 @@ const HELP_COST: Duration = Duration::from_micros(10);
 const LOOKING_COST: Duration = Duration::from_micros(2);
 /// What the first chunk of blocks takes at most, if it is known how long a block does.
 const FIRST_CHUNK: Duration = Duration::from_micros(20);
+/// What each of the last takes at least.
+const LAST_CHUNK: Duration = Duration::from_micros(2);
 /// A chunk of blocks that compiled code runs by one call may be larger if the last took less.
 const CHUNK: Duration = Duration::from_micros(100);
 /// Blocks of a chunk, at most.
@@ -169,9 +171,14 @@ impl Grid<'_> {
                 return Some((first, count));
             }
         }
-        // The last groups go one by one, so that workers end together.
+        // The last groups go by a few microseconds each, so that workers end together.
         let left = self.groups.saturating_sub(self.next.load(Ordering::Acquire));
-        let count = most.min(left / (2 * self.threads)).max(1);
+        let share = match self.threads {
+            1 => left,
+            threads => left / (2 * threads),
+        };
+        let least = self.pace.map_or(1, |pace| pace.groups_in(LAST_CHUNK));
+        let count = most.min(share.max(least)).max(1);
         let first = self.next.fetch_add(count, Ordering::AcqRel);
         if first >= self.groups {
             self.resident.fetch_sub(1, Ordering::AcqRel);

@@ -238,13 +238,37 @@ impl<'a> Sums<'a> {
 }
 
 /// A load and a store that may meet: how far the load is from the store in the block, and the distances at which a warp
-/// stores what a sibling loads.
+/// stores what a sibling loads; or one of the block's numbers, and those at which that is so.
 #[derive(Debug)]
 struct Pair {
     constant: i64,
     per_block: [i64; 3],
     /// In order and apart; both ends count.
     ranges: Vec<(i64, i64)>,
+}
+
+impl Pair {
+    /// The same with the block's number for a distance, where only one of the three counts: few of the ranges are left.
+    fn by_number(mut self) -> Pair {
+        let mut counts = self.per_block.iter().enumerate().filter(|(_, per)| **per != 0);
+        let (Some((d, &per)), None) = (counts.next(), counts.next()) else { return self };
+        let from = |n: i64| i128::from(n) - i128::from(self.constant);
+        let size = i128::from(per).abs();
+        let numbers = self.ranges.iter().filter_map(|&(low, high)| {
+            let (low, high) =
+                if per > 0 { (from(low), from(high)) } else { (-from(high), -from(low)) };
+            let (first, last) = ((low + size - 1).div_euclid(size), high.div_euclid(size));
+            let number = |n: i128| n.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+            (first <= last).then(|| (number(first), number(last)))
+        });
+        self.ranges = numbers.collect();
+        if per < 0 {
+            self.ranges.reverse();
+        }
+        (self.constant, self.per_block) = (0, [0; 3]);
+        self.per_block[d] = 1;
+        self
+    }
 }
 
 /// The blocks of a launch in which warps must wait with their first stores.
@@ -289,12 +313,20 @@ impl Conflicts {
             Some(all)
         };
         let (stores, loads) = (warps(store)?, warps(load)?);
+        // The distances that there are.
+        let (mut least, mut most) = (distance.constant, distance.constant);
+        for (per, &count) in [x, y, z].iter().zip(&config.grid) {
+            let reach = per.checked_mul(i64::from(count.saturating_sub(1)))?;
+            least = least.checked_add(reach.min(0))?;
+            most = most.checked_add(reach.max(0))?;
+        }
         let mut ranges = Vec::new();
         for (w, s) in stores.iter().enumerate() {
             for (other, l) in loads.iter().enumerate() {
-                if w != other {
-                    let low = s.0.checked_sub(l.1)?.checked_sub(loaded - 1)?;
-                    let high = s.1.checked_add(stored - 1)?.checked_sub(l.0)?;
+                let low = s.0.checked_sub(l.1)?.checked_sub(loaded - 1)?;
+                let high = s.1.checked_add(stored - 1)?.checked_sub(l.0)?;
+                let is_new = ranges.last() != Some(&(low, high));
+                if w != other && low <= most && high >= least && is_new {
                     ranges.push((low, high));
                 }
             }
@@ -307,17 +339,8 @@ impl Conflicts {
             }
             joins
         });
-        // The distances that there are.
-        let (mut least, mut most) = (distance.constant, distance.constant);
-        for (per, &count) in [x, y, z].iter().zip(&config.grid) {
-            let reach = per.checked_mul(i64::from(count.saturating_sub(1)))?;
-            least = least.checked_add(reach.min(0))?;
-            most = most.checked_add(reach.max(0))?;
-        }
-        ranges.retain(|r| r.0 <= most && r.1 >= least);
-        if !ranges.is_empty() {
-            self.pairs.push(Pair { constant: distance.constant, per_block: [x, y, z], ranges });
-        }
+        let pair = Pair { constant: distance.constant, per_block: [x, y, z], ranges };
+        self.pairs.extend(Some(pair.by_number()).filter(|pair| !pair.ranges.is_empty()));
         Some(())
     }
 
@@ -448,9 +471,9 @@ mod tests {
             let mut sum = || Sum {
                 constant: 4 * random.below(300),
                 per: [
-                    random.one_of(&[0, 128, 256, 12]),
+                    random.one_of(&[0, 128, 256, -12]),
                     random.one_of(&[0, 512, 1024, 1536]),
-                    random.one_of(&[0, 4096]),
+                    random.one_of(&[0, 4096, -4096]),
                     random.one_of(&[4, 4, 4, 0, 8, -4]),
                     random.one_of(&[0, 512, 512, 128]),
                     0,
