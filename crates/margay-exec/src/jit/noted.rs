@@ -3,7 +3,7 @@
 //! that it does not report at all: see [`margay_codegen::Notes::settled`].
 //!
 //! For a watch that wants to know of blocks and barriers, loads and stores of shared and global memory are noted; if it may turn
-//! accesses away, in blocks that it agrees to, and no loads of global memory. For one that counts, whatever the code does not
+//! accesses away, in blocks that it agrees to, but for some places ([`super::holes`]), and no loads of global memory. For one that counts, whatever the code does not
 //! count by itself.
 //!
 //! Invariant: what is noted is told before anything else that the watch is told of the block, and before the engine goes
@@ -179,8 +179,11 @@ pub(super) fn start(cx: &mut Cx<'_>) {
     let ctaid = cx.view.ctaid;
     let asks = cx.interest.contains(Interest::ADMISSIONS);
     let Some(watch) = &mut cx.watch else { return };
-    if asks && !watch.admits_shared_reads(ctaid) {
-        return;
+    if asks {
+        let mut holes = Vec::new();
+        if !watch.admits_shared_reads(ctaid, &mut holes) || !super::holes::set(cx, holes) {
+            return;
+        }
     }
     open(cx);
 }

@@ -9,6 +9,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use margay_exec::mem::{AllocKind, AllocationInfo};
 use parking_lot::RwLock;
 
+/// Holes that are told of a range, and which part of it they are at most.
+const MOST_HOLES: usize = 64;
+const HOLES_PART: u64 = 16;
+
 /// Bytes of a range, a bit each: 1 is "never written". Changed by several threads at once.
 #[derive(Debug)]
 pub struct Bits {
@@ -62,6 +66,33 @@ impl Bits {
             }
         }
         self.is_whole()
+    }
+
+    /// Where bytes were never written. False if that is much of the range, or in many places.
+    pub fn holes(&self, holes: &mut Vec<Range<u64>>) -> bool {
+        let (mut left, most) = (self.bytes / HOLES_PART, holes.len() + MOST_HOLES);
+        for (n, word) in self.words.iter().enumerate() {
+            let start = n as u64 * 64;
+            let there = u64::MAX >> (64 - (self.bytes - start).min(64));
+            let mut unwritten = word.load(Ordering::Relaxed) & there;
+            match left.checked_sub(u64::from(unwritten.count_ones())) {
+                Some(less) => left = less,
+                None => return false,
+            }
+            while unwritten != 0 {
+                let from = unwritten.trailing_zeros();
+                let count = (unwritten >> from).trailing_ones();
+                unwritten &= !(u64::MAX >> (64 - count) << from);
+                let from = start + u64::from(from);
+                let full = holes.len() == most;
+                match holes.last_mut() {
+                    Some(last) if last.end == from => last.end += u64::from(count),
+                    Some(_) | None if full => return false,
+                    Some(_) | None => holes.push(from..from + u64::from(count)),
+                }
+            }
+        }
+        true
     }
 
     /// Bits of up to eight bytes from `at`: bit n is set if byte n was never written. Bytes beyond
@@ -129,8 +160,39 @@ impl Bits {
         Some((word, u64::MAX >> (64 - bytes) << bit))
     }
 
+    /// Whether each lane of the mask has at its address, less `base`, what is aligned and was surely written. Most often it
+    /// is so, and this is a look without branches.
+    #[inline]
+    fn are_surely_written(&self, addresses: &[u64; 32], mask: u32, base: u64, bytes: u64) -> bool {
+        if !bytes.is_power_of_two() || bytes > 64 {
+            return false;
+        }
+        let (mut odd, mut missing) = (0, 0);
+        let mut look = |lane: usize| {
+            let at = addresses[lane].wrapping_sub(base);
+            odd |= at;
+            // What lies beyond the range is looked at otherwise.
+            let word = self.words.get((at / 64) as usize);
+            missing |= word.map_or(u64::MAX, |word| word.load(Ordering::Relaxed)) >> (at % 64);
+        };
+        match mask {
+            u32::MAX => (0..32).for_each(&mut look),
+            _ => {
+                let mut left = mask;
+                while left != 0 {
+                    look(left.trailing_zeros() as usize);
+                    left &= left - 1;
+                }
+            }
+        }
+        odd & (bytes - 1) == 0 && missing & (u64::MAX >> (64 - bytes)) == 0
+    }
+
     /// Whether what each lane of the mask has at its address, less `base`, was written.
     pub fn are_written(&self, addresses: &[u64; 32], mask: u32, base: u64, bytes: u64) -> bool {
+        if self.are_surely_written(addresses, mask, base, bytes) {
+            return true;
+        }
         let (mut left, mut missing) = (mask, 0);
         while left != 0 {
             let at = addresses[left.trailing_zeros() as usize] - base;
@@ -145,6 +207,9 @@ impl Bits {
 
     /// What each lane of the mask has at its address, less `base`, is written.
     pub fn write_each(&self, addresses: &[u64; 32], mask: u32, base: u64, bytes: u64) {
+        if self.are_surely_written(addresses, mask, base, bytes) {
+            return;
+        }
         let mut left = mask;
         while left != 0 {
             let at = addresses[left.trailing_zeros() as usize] - base;

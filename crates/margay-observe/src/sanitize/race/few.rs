@@ -18,7 +18,7 @@ pub type Part = u8;
 pub const WHOLE: Part = 15;
 
 /// Places of a line, before they have cells in a row: of words, and of parts of words.
-const MOST_WORDS: usize = 7;
+pub const MOST_WORDS: usize = 7;
 const MOST_PARTS: usize = 16;
 /// The same of what has names, which take less than marks would in a row of cells, too.
 const MOST_NAMED_WORDS: usize = 16;

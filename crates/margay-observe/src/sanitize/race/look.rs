@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::order::{Thread, Tick};
 use super::page::Page;
 use super::quick::{Quick, Way};
+use super::scatter::Stores;
 use super::shadow::{Kind, Mark, PAGE};
 use super::state::State;
 use super::unordered::Looker;
@@ -82,6 +83,22 @@ impl Look<'_, '_, '_> {
         }
     }
 
+    /// Looks at stores of words in a page by the short way for many ([`Page::store_words`]). Returns the lanes that are left.
+    #[inline]
+    pub fn store_words(&mut self, page: &mut Page, lanes: u32) -> u32 {
+        if self.kind != Kind::Write || !self.quick.is_on {
+            return lanes;
+        }
+        let stores = Stores {
+            addresses: self.event.addresses,
+            bytes: self.event.bytes,
+            values: self.values,
+            mark: self.mark,
+        };
+        self.last = None;
+        page.store_words(lanes, &stores, &self.quick)
+    }
+
     /// Reads the words that the lane before has read. Returns whether there is a short way.
     fn same_words(
         &mut self,
@@ -136,12 +153,14 @@ pub(super) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
 /// The pages that the lanes of an access begin in, in the order of their first lanes, with their lanes.
 pub(super) fn by_page(event: &AccessEvent<'_>) -> SmallVec<[(u64, u32); 32]> {
     const PLACES: usize = 64;
+    const SHIFT: u32 = u64::BITS - PLACES.trailing_zeros();
     let mut pages: SmallVec<[(u64, u32); 32]> = SmallVec::new();
     // Which of them a page most likely is.
     let mut places = [0u8; PLACES];
     for lane in lanes_of(event.mask) {
         let number = event.addresses[lane] / PAGE;
-        let place = &mut places[number as usize % PLACES];
+        // Places of one row, or of parts that are as long as powers of two, are pages that many apart.
+        let place = &mut places[(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> SHIFT) as usize];
         let likely = usize::from(*place);
         let at = match pages.get(likely) {
             Some((known, _)) if *known == number => likely,

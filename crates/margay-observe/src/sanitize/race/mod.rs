@@ -26,6 +26,7 @@ mod quick;
 mod report;
 mod round;
 mod row;
+mod scatter;
 pub mod shadow;
 mod short;
 mod stamped;

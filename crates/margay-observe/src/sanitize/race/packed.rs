@@ -39,7 +39,7 @@ impl Marks {
     }
 
     #[inline]
-    fn mark(&self, packed: u16) -> Mark {
+    pub fn mark(&self, packed: u16) -> Mark {
         match (packed >> 5).checked_sub(1) {
             Some(n) => self.list[n as usize].of_lane((packed & 31) as u8),
             None => Mark::default(),
@@ -61,7 +61,7 @@ impl Marks {
 
     /// The number of a mark, and its lane; `None` if there is no room.
     #[inline]
-    fn pack(&mut self, mark: Mark, last: usize) -> Option<u16> {
+    pub fn pack(&mut self, mark: Mark, last: usize) -> Option<u16> {
         if mark.is_empty() {
             return Some(0);
         }
@@ -228,6 +228,18 @@ impl<const N: usize> Packed<N> {
             }
         }
         None
+    }
+
+    /// The numbers and lanes of a cell's write and read.
+    #[inline]
+    pub fn both(&self, n: usize) -> (u16, u16) {
+        (self.write[n], self.read[n])
+    }
+
+    /// A cell was written, with this number and lane and value, and was not read since.
+    #[inline]
+    pub fn written(&mut self, n: usize, write: u16, value: u16) {
+        (self.write[n], self.read[n], self.value[n]) = (write, 0, value);
     }
 
     /// Notes the numbers that the cells have.

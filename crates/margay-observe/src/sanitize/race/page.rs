@@ -33,7 +33,7 @@ pub(super) const BYTES: usize = LINE as usize;
 
 /// How the cells of a line are kept.
 #[derive(Debug, Default)]
-enum Line {
+pub(super) enum Line {
     /// In `Page::few`, or nobody has accessed it.
     #[default]
     Few,
@@ -96,10 +96,10 @@ pub const USUAL_BYTES: u64 =
 #[derive(Debug)]
 pub struct Page {
     /// None before one is kept in another way than in the list.
-    lines: Box<[Line]>,
+    pub(super) lines: Box<[Line]>,
     rows: Vec<Row>,
     few: Few,
-    marks: Marks,
+    pub(super) marks: Marks,
     /// Words are kept as they are: they have met too many different marks, or that was asked for.
     plain_words: bool,
     starts_plain: bool,
@@ -378,7 +378,7 @@ impl Page {
 
     /// Gives a line a cell for this part of each word, if that is enough, or else for each byte.
     #[cold]
-    fn divide(&mut self, line: usize, part: Part) {
+    pub(super) fn divide(&mut self, line: usize, part: Part) {
         match std::mem::take(self.line(line)) {
             Line::Few => {
                 let kept = self.few.take(&self.marks, self.ledger.as_deref(), line);
