@@ -36,9 +36,12 @@ fn exact(requests: u32, wavefronts: u32, ideal: u32) -> Counts {
 /// A unit is at least a word; as accesses are aligned, a unit's words conflict together or not at all.
 pub(crate) fn deepest(addresses: &[u64; 32], mask: u32, unit: u32) -> u32 {
     let (shift, columns) = (unit.trailing_zeros(), 128 / unit);
-    // Without two lanes in one column there is nothing to tell apart.
-    if places_of(mask, addresses, shift, columns).count_ones() == mask.count_ones() {
-        return u32::from(mask != 0);
+    // Of two units in one column that are neighbours there one is even and one is odd: told apart by that, all lanes' mostly
+    // differ, and none has three. So it is where lanes are as far apart as two elements, or half a row.
+    let places = places_of(mask, addresses, shift, 2 * columns);
+    if places.count_ones() == mask.count_ones() {
+        let twice = places & places >> columns;
+        return if mask == 0 { 0 } else { 1 + u32::from(twice != 0) };
     }
     deepest_of(mask, addresses, shift, columns)
 }

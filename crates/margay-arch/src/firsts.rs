@@ -21,9 +21,9 @@ pub fn first_of(mask: u32, values: &[u64; 32], shift: u32) -> u32 {
 }
 
 /// A bit for each place that lanes of the mask are at: their values without the `shift` lowest bits, modulo `places`, a power of
-/// two up to 32.
+/// two up to 64.
 #[inline]
-pub(crate) fn places_of(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
+pub(crate) fn places_of(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u64 {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2.
@@ -73,7 +73,7 @@ fn deepest_of_plain(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u
     depths.into_iter().max().unwrap_or(0).into()
 }
 
-fn places_of_plain(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
+fn places_of_plain(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u64 {
     let place = |lane: usize| (values[lane] >> shift) as u32 & (places - 1);
     lanes(mask).fold(0, |used, lane| used | 1 << place(lane))
 }
@@ -104,6 +104,14 @@ mod wide {
     /// [`super::deepest_of`] for a mask that is not empty.
     #[target_feature(enable = "avx2")]
     pub fn deepest_of(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
+        if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512cd")
+            && is_x86_feature_detected!("avx512vpopcntdq")
+            // SAFETY: the processor has all three.
+            && let Some(most) = unsafe { deepest_at_once(mask, values, shift, places) }
+        {
+            return most;
+        }
         let Some((own, bits)) = from_lead(mask, values, shift) else {
             return super::deepest_of_plain(mask, values, shift, places);
         };
@@ -114,6 +122,66 @@ mod wide {
         let places = _mm256_permute4x64_epi64::<0xd8>(halves);
         // No other lane is at that of one that is not a first.
         most_at_one(places, bytes_of(firsts(mask, own, bits)))
+    }
+
+    /// [`super::deepest_of`] for a mask that is not empty, by vectors of 16; none where values are far apart.
+    #[clippy::msrv = "1.89"]
+    #[inline]
+    #[target_feature(enable = "avx2,avx512f,avx512cd,avx512vpopcntdq")]
+    fn deepest_at_once(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> Option<u32> {
+        let lead = mask.trailing_zeros() & 31;
+        let shift_by = _mm_cvtsi32_si128(shift as i32);
+        let lead_value = _mm512_set1_epi64((values[lead as usize] >> shift) as i64);
+        // What differs in a value from the first active one's. Inactive lanes have 0, as that one has.
+        let eight = |n: usize| {
+            // SAFETY: eight values from there on are within the 32.
+            let v = unsafe { _mm512_loadu_si512(values.as_ptr().add(8 * n).cast()) };
+            let v = _mm512_srl_epi64(v, shift_by);
+            _mm512_maskz_xor_epi64((mask >> (8 * n)) as u8, v, lead_value)
+        };
+        let all = [eight(0), eight(1), eight(2), eight(3)];
+        let any = _mm512_or_si512(_mm512_or_si512(all[0], all[1]), _mm512_or_si512(all[2], all[3]));
+        let far = _mm512_set1_epi64(!0x7fff_ffff);
+        if _mm512_test_epi64_mask(any, far) != 0 {
+            return None;
+        }
+        let narrow = |low, high| {
+            let low = _mm512_castsi256_si512(_mm512_cvtepi64_epi32(low));
+            _mm512_inserti64x4::<1>(low, _mm512_cvtepi64_epi32(high))
+        };
+        let (low, high) = (narrow(all[0], all[1]), narrow(all[2], all[3]));
+        let repeats = |v| {
+            let before = _mm512_conflict_epi32(v);
+            u32::from(_mm512_test_epi32_mask(before, before))
+        };
+        // Lanes that are the first at their value. Those that are not are at no place: each at one of its own.
+        let first = |repeated: u32| mask & !repeated | 1 << lead;
+        let nowhere = _mm512_or_si512(
+            _mm512_set1_epi32(i32::MIN),
+            _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+        );
+        let low_firsts = first(repeats(low)) as u16;
+        let low = _mm512_mask_mov_epi32(nowhere, low_firsts, low);
+        // For each lane of the upper half: whether one of the lower half has its value, and how many are at its place.
+        let place = _mm512_set1_epi32(i32::MIN | (places as i32 - 1));
+        let (mut least, mut at_place) = (_mm512_set1_epi32(-1), _mm512_setzero_si512());
+        let one = _mm512_set1_epi32(1);
+        macro_rules! turned {
+            ($($by:literal)*) => { $(
+                let differs = _mm512_xor_si512(_mm512_alignr_epi32::<$by>(low, low), high);
+                least = _mm512_min_epu32(least, differs);
+                let same = _mm512_testn_epi32_mask(differs, place);
+                at_place = _mm512_mask_add_epi32(at_place, same, at_place, one);
+            )* };
+        }
+        turned!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+        let again = u32::from(_mm512_testn_epi32_mask(least, least));
+        let high_firsts = (first((repeats(high) | again) << 16) >> 16) as u16;
+        let high = _mm512_mask_mov_epi32(nowhere, high_firsts, high);
+        let before = |v| _mm512_popcnt_epi32(_mm512_conflict_epi32(_mm512_and_si512(v, place)));
+        let most = |lanes, v| _mm512_reduce_max_epu32(_mm512_maskz_mov_epi32(lanes, v));
+        let high_before = _mm512_add_epi32(at_place, before(high));
+        Some(1 + most(low_firsts, before(low)).max(most(high_firsts, high_before)))
     }
 
     /// [`super::fullest_of`].
@@ -251,7 +319,7 @@ mod wide {
 
     /// [`super::places_of`].
     #[target_feature(enable = "avx2")]
-    pub fn places_of(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u32 {
+    pub fn places_of(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> u64 {
         let shift_by = _mm_cvtsi32_si128(shift as i32);
         let (below, one) = (_mm256_set1_epi64x(i64::from(places - 1)), _mm256_set1_epi64x(1));
         let mut used = _mm256_setzero_si256();
@@ -263,7 +331,7 @@ mod wide {
             used = _mm256_or_si256(used, bit);
         }
         let two = _mm_or_si128(_mm256_castsi256_si128(used), _mm256_extracti128_si256::<1>(used));
-        (_mm_cvtsi128_si64(two) | _mm_extract_epi64::<1>(two)) as u32
+        (_mm_cvtsi128_si64(two) | _mm_extract_epi64::<1>(two)) as u64
     }
 
     /// All ones in those of four lanes that are in a mask.
@@ -409,9 +477,12 @@ mod tests {
             if mask != 0 {
                 assert_eq!(far(mask, &values, shift), expected);
             }
-            for places in [8, 16, 32] {
+            for places in [8, 16, 32, 64] {
                 let used = places_of_plain(mask, &values, shift, places);
                 assert_eq!(places_of(mask, &values, shift, places), used);
+                if places > 32 {
+                    continue;
+                }
                 let depth = |place| {
                     let at = |lane: usize| of(lane) % u64::from(places) == place;
                     lanes(expected).filter(|&lane| at(lane)).count() as u32

@@ -132,7 +132,7 @@ pub struct Io {
     /// Counts of executions, by block of the function: see [`crate::Tally`].
     pub tallies: *mut u64,
     /// By number in [`crate::Outline::watched`].
-    pub cells: *mut crate::Cells,
+    pub cells: *mut u64,
     /// What need not be reported.
     pub notes: *mut crate::Notes,
     /// Lines of 128 bytes that are marked: those whose number times the first, modulo 2^64, is below the second.

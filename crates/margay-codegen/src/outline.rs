@@ -181,7 +181,7 @@ impl Out {
     }
 
     fn watched(&mut self, access: &WatchedAccess) {
-        let WatchedAccess { pc, form, cells, grain, members } = access;
+        let WatchedAccess { pc, form, cells, grain, members, apart } = access;
         self.word(*pc);
         self.pattern(form);
         self.flag(*cells);
@@ -190,6 +190,7 @@ impl Out {
             out.word(number);
             out.long(more as u64);
         });
+        self.flag(*apart);
     }
 }
 
@@ -317,6 +318,7 @@ impl In<'_> {
             members: self.list(|from| {
                 Some(WatchedMember { number: from.word()?, more: from.long()? as i64 })
             })?,
+            apart: self.flag()?,
         })
     }
 }

@@ -72,6 +72,9 @@ pub struct WatchedAccess {
     pub grain: u32,
     /// If there are any, this stands for them all, of which each comes whenever one does.
     pub members: Vec<WatchedMember>,
+    /// Whether the members are reported one by one, each at its own place, where the whole is not counted: a report of the whole
+    /// says that all of them were, and that more like them may be counted.
+    pub apart: bool,
 }
 
 /// An access of several that are counted at once.
@@ -84,6 +87,16 @@ pub struct WatchedMember {
 }
 
 impl WatchedAccess {
+    /// An access that is reported whenever it is made.
+    pub fn told(pc: u32, form: Pattern) -> WatchedAccess {
+        WatchedAccess { pc, form, cells: false, grain: 0, members: Vec::new(), apart: false }
+    }
+
+    /// Places of 8 bytes that its [`Cells`] take, if it has any.
+    pub fn cell_words(&self) -> usize {
+        if self.cells { Cells::WORDS + (Cells::PERIOD >> self.grain) as usize } else { 0 }
+    }
+
     /// The grain of accesses of `bytes` bytes a lane, which are aligned.
     pub fn grain(bytes: u64) -> u32 {
         let most = Cells::PERIOD.trailing_zeros();
@@ -95,23 +108,23 @@ impl WatchedAccess {
 /// by that address modulo [`Cells::PERIOD`]. Where a cell has no count yet, and for all other addresses, the access is
 /// reported; so it is if the second scalar is another, or if it touches a line of global memory that is marked:
 /// see [`crate::Io::marks`].
+///
+/// The counts follow, as many as the grain leaves: each is one more than those that nobody was told of, or 0 for a pattern that
+/// did not come yet. Those of all accesses lie one behind the other, so that what the code counts in takes few pages and lines.
 #[repr(C)]
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cells {
     pub lo: u64,
     pub span: u64,
-    /// The second scalar, 0 where there is none.
+    /// The second scalar, 0 where there is none. Of accesses that are reported [apart](WatchedAccess::apart): not 0 if they
+    /// are never counted as a whole.
     pub u: u64,
-    /// One more than those that nobody was told of; 0 for a pattern that did not come yet. Apart from the rest, so that what
-    /// the code counts in takes few lines of the processor's cache.
-    pub counts: [u64; Cells::COUNT],
-    /// An address of each pattern.
-    pub bases: [u64; Cells::COUNT],
 }
 
 impl Cells {
     pub const PERIOD: u64 = 256;
-    pub const COUNT: usize = 256;
+    /// Places of 8 bytes before the counts.
+    pub const WORDS: usize = size_of::<Cells>() / size_of::<u64>();
 
     /// The cell of an address, which is a multiple of 2 to the `grain`: those of words lie together.
     pub fn cell(base: u64, grain: u32) -> usize {
@@ -163,10 +176,4 @@ impl Noted {
     pub const ROOM: usize = 32 * size_of::<u64>() / size_of::<Noted>();
     /// No access has it: reported by this number, nothing is told but what is noted.
     pub const NONE: u32 = u32::MAX;
-}
-
-impl Default for Cells {
-    fn default() -> Cells {
-        Cells { lo: 0, span: 0, u: 0, counts: [0; Cells::COUNT], bases: [0; Cells::COUNT] }
-    }
 }

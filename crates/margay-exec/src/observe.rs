@@ -376,6 +376,10 @@ pub trait Watch {
         event.with_addresses(|event| self.access(event));
         None
     }
+    /// What [`Watch::patterned`] would answer about an access that was told before; `None` if that is not known.
+    fn counts_more(&self, _: &PatternedEvent<'_>) -> Option<Range<u64>> {
+        None
+    }
     /// Accesses of shared and global memory by warps of a block, in their order, told some time after, and before anything
     /// else of that block.
     fn noted(&mut self, noted: &NotedAccesses<'_>) {

@@ -36,6 +36,10 @@ const PATIENCE: u32 = 4;
 const HELP_AFTER: Duration = Duration::from_micros(25);
 /// What calling one costs the grid, about.
 const HELP_COST: Duration = Duration::from_micros(10);
+/// What calling one costs that looks for work.
+const LOOKING_COST: Duration = Duration::from_micros(2);
+/// What the first chunk of blocks takes at most, if it is known how long a block does.
+const FIRST_CHUNK: Duration = Duration::from_micros(20);
 /// A chunk of blocks that compiled code runs by one call may be larger if the last took less.
 const CHUNK: Duration = Duration::from_micros(100);
 /// Blocks of a chunk, at most.
@@ -84,6 +88,23 @@ struct Grid<'a> {
     outside: AtomicU64,
     totals: Mutex<Totals>,
     deadline: Option<(Instant, Duration)>,
+    /// What a group took when the kernel ran before, in compiled code.
+    pace: Option<Pace>,
+}
+
+/// How long a thread takes for a group of blocks, about.
+#[derive(Clone, Copy)]
+struct Pace(f64);
+
+impl Pace {
+    fn nanoseconds(self, groups: u64) -> f64 {
+        self.0 * groups as f64
+    }
+
+    /// Groups that take so long, one at least.
+    fn groups_in(self, time: Duration) -> u64 {
+        ((time.as_nanos() as f64 / self.0.max(1e-3)) as u64).clamp(1, MOST_BLOCKS)
+    }
 }
 
 /// Sums over workers.
@@ -265,7 +286,9 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
     let mut seen = (grid.progress.load(Ordering::Acquire), Instant::now());
     let started = Instant::now();
     // Blocks that compiled code runs by one call.
-    let mut chunk = 1;
+    let whole = fast.as_ref().is_some_and(|fast| fast.runs_whole(&cx)) && in_order(env);
+    let mut chunk = grid.pace.filter(|_| whole).map_or(1, |pace| pace.groups_in(FIRST_CHUNK));
+    call_at_once(grid, &mut help);
     // Looking at the clock costs as much as some instructions do.
     let asked = std::cell::Cell::new(0u32);
     let stop = || {
@@ -458,6 +481,23 @@ fn call_helpers(grid: &Grid<'_>, help: &mut Option<&mut workers::Help<'_>>, star
     }
 }
 
+/// Calls helpers before anything is run, where the launch before tells that they are worth it. Threads that look for work cost
+/// next to nothing.
+fn call_at_once(grid: &Grid<'_>, help: &mut Option<&mut workers::Help<'_>>) {
+    let (Some(helpers), Some(pace)) = (&mut *help, grid.pace) else { return };
+    let time = pace.nanoseconds(grid.groups);
+    let worth = |cost: Duration| (time / cost.as_nanos() as f64).sqrt() as usize;
+    let asleep = match time > HELP_AFTER.as_nanos() as f64 {
+        true => worth(HELP_COST),
+        false => 0,
+    };
+    let awake = worth(LOOKING_COST).min(workers::looking() + 1);
+    helpers.call(asleep.max(awake).saturating_sub(1));
+    if helpers.all_called() {
+        *help = None;
+    }
+}
+
 fn stall_report(grid: &Grid<'_>, spot: Option<&Spot>) -> String {
     let cluster = cluster_size(grid.env);
     let mut report = format!(
@@ -523,15 +563,19 @@ pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> 
         totals: Mutex::new(Totals::default()),
         // What the compiler took is no time of the kernel's.
         deadline: config.timeout.map(|t| (Instant::now() + t, t)),
+        pace: env.program.kernels.pace().filter(|_| env.jit.get().is_some()).map(Pace),
     };
+    let started = Instant::now();
     let task = || {
         if grid.unstarted() && !grid.stop.load(Ordering::Acquire) {
             work(&grid, None);
         }
     };
     let most = threads.saturating_sub(1);
+    let mut helped = 0;
     workers::with_help(most, &task, |help| {
-        work(&grid, (most > 0).then_some(help));
+        work(&grid, (most > 0).then_some(&mut *help));
+        helped = help.called();
     });
     let (end, spot) = (grid.end.lock().take(), grid.spot.lock().take());
     match end {
@@ -543,7 +587,13 @@ pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> 
             let kernel = env.program.name().to_owned();
             Err(LaunchFailure::Cancelled { kernel, spot: spot.map(Box::new) })
         }
-        None => Ok(grid.totals.into_inner()),
+        None => {
+            if env.jit.get().is_some() {
+                let spent = started.elapsed().as_nanos() as f64 * (helped + 1) as f64;
+                env.program.kernels.keep_pace(spent / grid.groups.max(1) as f64);
+            }
+            Ok(grid.totals.into_inner())
+        }
     }
 }
 

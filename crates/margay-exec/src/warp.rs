@@ -170,16 +170,25 @@ impl Warp {
 
     /// Thread indices of the warp `index` of a block, and which of its lanes there are.
     pub fn threads(index: u32, block: [u32; 3]) -> (Box<[[u32; WARP]; 3]>, u32) {
+        let [x, y, _] = block.map(|n| n.max(1) as u64);
         let threads = block.iter().map(|&n| n as u64).product::<u64>();
         let first = index as u64 * WARP as u64;
         let mut tid = Box::new([[0; WARP]; 3]);
-        let mut lanes = 0u32;
+        let lanes = match threads.saturating_sub(first) {
+            n if n < WARP as u64 => (1u32 << n) - 1,
+            _ => u32::MAX,
+        };
+        // Counted on: a division a lane would cost a short launch more than all else that it does.
+        let (mut i, mut j, mut k) = (first % x, first / x % y, first / x / y);
         for l in 0..WARP {
-            let t = first + l as u64;
-            tid[0][l] = (t % block[0] as u64) as u32;
-            tid[1][l] = (t / block[0] as u64 % block[1] as u64) as u32;
-            tid[2][l] = (t / block[0] as u64 / block[1] as u64) as u32;
-            lanes |= ((t < threads) as u32) << l;
+            (tid[0][l], tid[1][l], tid[2][l]) = (i as u32, j as u32, k as u32);
+            i += 1;
+            if i == x {
+                (i, j) = (0, j + 1);
+                if j == y {
+                    (j, k) = (0, k + 1);
+                }
+            }
         }
         (tid, lanes)
     }

@@ -4,9 +4,15 @@
 //! Invariant: a task ends before [`with_help`] returns, so it may borrow from its caller. A thread
 //! that has not begun the task by then never does.
 //!
+//! A system takes tens of microseconds to wake a thread, as long as a short launch takes all in all. So a thread that was
+//! called twice in short time looks for the next one for a while before it sleeps, and so does a caller
+//! for the end of what it waits for. Who launches now and then never sees a thread spin.
+//!
 //! Limit: in the child of a `fork` there are no such threads; launches there do without help.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -28,7 +34,9 @@ struct State {
     jobs: Vec<Job>,
     next: u64,
     threads: usize,
+    /// Threads that sleep, and that look for work.
     idle: usize,
+    looking: usize,
 }
 
 struct Crew {
@@ -37,21 +45,65 @@ struct Crew {
     work: Condvar,
     /// A thread is done with a task.
     done: Condvar,
+    /// How often somebody called, and how often a task ended: for those that spin.
+    calls: AtomicU64,
+    ends: AtomicU64,
 }
 
 static CREW: Crew = Crew {
-    state: Mutex::new(State { jobs: Vec::new(), next: 0, threads: 0, idle: 0 }),
+    state: Mutex::new(State { jobs: Vec::new(), next: 0, threads: 0, idle: 0, looking: 0 }),
     work: Condvar::new(),
     done: Condvar::new(),
+    calls: AtomicU64::new(0),
+    ends: AtomicU64::new(0),
 };
+
+/// Calls that follow one another so soon come often.
+const OFTEN: Duration = Duration::from_micros(250);
+/// For how long a thread then looks for the next task.
+const LOOK: Duration = Duration::from_micros(100);
+/// For how long a caller spins for the end of its task.
+const AWAIT: Duration = Duration::from_micros(50);
+
+/// Spins until a count is another than it was, or the time is up.
+fn spin(count: &AtomicU64, was: u64, most: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < most {
+        for _ in 0..16 {
+            if count.load(Ordering::Acquire) != was {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+    }
+}
 
 fn serve() {
     let mut state = CREW.state.lock();
+    // Until when to look for a task.
+    let (mut called, mut until): (Option<Instant>, Option<Instant>) = (None, None);
+    // A call that another thread took, or whose task had ended before this one woke, counts as well.
+    let note = |called: &mut Option<Instant>| {
+        let now = Instant::now();
+        let before = called.replace(now);
+        before.is_some_and(|before| now - before < OFTEN).then_some(now + LOOK)
+    };
     loop {
         let Some(job) = state.jobs.iter_mut().find(|j| j.wanted > 0) else {
-            state.idle += 1;
-            CREW.work.wait(&mut state);
-            state.idle -= 1;
+            let left = until.map(|at| at.saturating_duration_since(Instant::now()));
+            if let Some(left) = left.filter(|left| !left.is_zero()) {
+                state.looking += 1;
+                let calls = CREW.calls.load(Ordering::Acquire);
+                drop(state);
+                spin(&CREW.calls, calls, left);
+                state = CREW.state.lock();
+                state.looking -= 1;
+            } else {
+                state.idle += 1;
+                CREW.work.wait(&mut state);
+                state.idle -= 1;
+                until = note(&mut called);
+            }
             continue;
         };
         job.wanted -= 1;
@@ -70,8 +122,15 @@ fn serve() {
                 job.panic = Some(panic);
             }
         }
+        CREW.ends.fetch_add(1, Ordering::Release);
         CREW.done.notify_all();
+        until = note(&mut called);
     }
+}
+
+/// Threads that look for work, and so begin what they are called for at once.
+pub fn looking() -> usize {
+    CREW.state.lock().looking
 }
 
 /// Asks for up to `most` threads to run a task too.
@@ -116,7 +175,11 @@ impl Help<'_> {
             self.id = Some(id);
         }
         // Threads that are about to be idle are not counted: a few more than needed come about.
-        let missing = (state.idle..more).len();
+        // Who looks may be another's already.
+        let wanted: usize = state.jobs.iter().map(|j| j.wanted).sum();
+        let looking = state.looking.saturating_sub(wanted - more);
+        let asleep = more.saturating_sub(looking);
+        let missing = (state.idle..asleep).len();
         let idle = state.idle;
         for _ in 0..missing.min((self.most * 2 + 2).saturating_sub(state.threads)) {
             let started = std::thread::Builder::new().name("margay-worker".into()).spawn(serve);
@@ -126,9 +189,11 @@ impl Help<'_> {
             }
             state.threads += 1;
         }
+        // Who looks finds the job listed: this comes after, and under the lock.
+        CREW.calls.fetch_add(1, Ordering::Release);
         drop(state);
-        if more < idle {
-            for _ in 0..more {
+        if asleep < idle {
+            for _ in 0..asleep {
                 CREW.work.notify_one();
             }
         } else {
@@ -139,13 +204,22 @@ impl Help<'_> {
     /// Waits for those that came; what one of them panicked with.
     fn finish(&mut self) -> Option<Box<dyn std::any::Any + Send>> {
         let id = self.id.take()?;
+        let started = Instant::now();
         let mut state = CREW.state.lock();
         while let Some(at) = state.jobs.iter().position(|j| j.id == id) {
             state.jobs[at].wanted = 0;
             if state.jobs[at].running == 0 {
                 return state.jobs.swap_remove(at).panic;
             }
-            CREW.done.wait(&mut state);
+            let spent = started.elapsed();
+            if spent < AWAIT {
+                let ends = CREW.ends.load(Ordering::Acquire);
+                drop(state);
+                spin(&CREW.ends, ends, AWAIT - spent);
+                state = CREW.state.lock();
+            } else {
+                CREW.done.wait(&mut state);
+            }
         }
         None
     }

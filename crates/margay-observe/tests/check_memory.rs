@@ -48,6 +48,13 @@ const BYTES: usize = 1 << 18;
 const LARGE: usize = 1 << 22;
 const SHARED: usize = 32 << 10;
 const SPARSE: &str = "sparse";
+/// And of those of which hardly a page is touched twice.
+const HUGE: usize = 1 << 26;
+const FAR: &str = "far";
+/// Blocks are a warp each.
+const SMALL: &str = "small block";
+/// Blocks run one after the other, as they do if no other schedule is asked for.
+const IN_ORDER: &str = "in order";
 
 /// A kernel of two buffers, `%rd1` and `%rd2`; `%r3` is the thread of the grid, `%r1` that of the block, `%r4` the address of
 /// shared memory.
@@ -71,9 +78,13 @@ fn taken(
     (blocks, threads): (u32, u32),
     bytes: usize,
     check: Check,
+    in_order: bool,
 ) -> usize {
     let mut bench = Bench::new(&["h200"]);
     bench.engine = Some(engine);
+    if in_order {
+        bench.seed = None;
+    }
     let module = bench.load_text(&kernel(body));
     let buffers = [bench.buffer(&vec![7; bytes]), bench.buffer(&vec![9; bytes])];
     let directory =
@@ -103,6 +114,244 @@ fn taken(
     let _ = std::fs::remove_dir_all(&directory);
     assert!(checks.report().findings.is_empty(), "{body}");
     watched.saturating_sub(plain)
+}
+
+/// Kernels that touch little here and there.
+fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
+    let huge = HUGE as u32;
+    // A place for so many bytes each, in which a thread does this.
+    let each = |apart: u32, what: &str| {
+        format!("mul.wide.u32 %rd5, %r3, {apart}; add.u64 %rd5, %rd5, %rd1; {what}")
+    };
+    let store = "st.global.u32 [%rd5], %r3;";
+    // One of so many, far from where the threads beside it have theirs.
+    let any = |places: u32| {
+        format!(
+            "mul.lo.u32 %r3, %r3, 2654435761; and.b32 %r3, %r3, {}; cvt.u64.u32 %rd5, %r3; add.u64 %rd5, %rd5, %rd1;",
+            places - 1
+        )
+    };
+    let one_of = |threads: u32| {
+        format!(
+            "and.b32 %r6, %r3, {}; setp.ne.u32 %p1, %r6, 0; @%p1 ret; shr.u32 %r3, %r3, {};",
+            threads - 1,
+            threads.ilog2()
+        )
+    };
+    // The same places again, by the threads of a block in another order.
+    let read_by_another = |apart: u32| {
+        format!(
+            "{} bar.sync 0; xor.b32 %r3, %r3, 33; {}",
+            each(apart, store),
+            each(apart, "ld.global.u32 %r6, [%rd5];")
+        )
+    };
+    let words = |apart: u32| (huge / apart, HUGE / apart as usize * 4);
+    let pattern =
+        |name, body: String, (threads, touched): (u32, usize)| (name, body, threads, touched, 8.0);
+    let mixed = "st.global.u32 [%rd5], %r3; st.global.u8 [%rd5+4], %r3; st.global.u16 [%rd5+10], %r3; \
+                 st.global.u64 [%rd5+16], %rd5; ld.global.u8 %r6, [%rd5+5]; ld.global.u8 %r6, [%rd5+20];";
+    vec![
+        pattern("far: a word of each 512 bytes", each(512, store), words(512)),
+        pattern("far: a word of each KB", each(1024, store), words(1024)),
+        pattern("far: a word of each page", each(4096, store), words(4096)),
+        pattern("far: a word of each 16 KB", each(16384, store), words(16384)),
+        pattern(
+            "far: a word of each page, written and read by another thread",
+            read_by_another(4096),
+            words(4096),
+        ),
+        pattern(
+            "far: a word of each KB, written and read by another thread",
+            read_by_another(1024),
+            words(1024),
+        ),
+        pattern(
+            "far: a word of each page, after barriers",
+            format!("bar.sync 0; bar.sync 0; {}", each(4096, store)),
+            words(4096),
+        ),
+        pattern(
+            "far: a word of each page by one lane of each warp",
+            format!("{} {}", one_of(32), each(4096, store)),
+            (huge / 4096 * 32, HUGE / 1024),
+        ),
+        pattern(
+            "far: a word of each page by one thread of each block, after barriers",
+            format!("bar.sync 0; {} {}", one_of(128), each(4096, store)),
+            (huge / 4096 * 128, HUGE / 1024),
+        ),
+        // By eight threads of as many blocks.
+        pattern(
+            "far: a word of each page, added to by several blocks",
+            format!(
+                "and.b32 %r3, %r3, {}; {}",
+                huge / 4096 - 1,
+                each(4096, "red.global.add.u32 [%rd5], 1;")
+            ),
+            (huge / 4096 * 8, HUGE / 1024),
+        ),
+        pattern(
+            "far: a word of each KB, written, then added to by several threads",
+            format!(
+                "{} bar.sync 0; xor.b32 %r3, %r3, 33; {} xor.b32 %r3, %r3, 70; {}",
+                each(1024, store),
+                each(1024, "red.global.add.u32 [%rd5], 1;"),
+                each(1024, "red.global.add.u32 [%rd5], 1;")
+            ),
+            words(1024),
+        ),
+        // One reads all, the others a part of it.
+        pattern(
+            "far: a word of each page, only read, by several blocks",
+            format!(
+                "setp.eq.u32 %p1, %r3, 0; @%p1 st.global.u32 [%rd1+8], %r3; and.b32 %r3, %r3, {}; {}",
+                huge / 4096 - 1,
+                each(4096, "ld.global.u32 %r6, [%rd5];")
+            ),
+            (huge / 4096 * 8, HUGE / 1024),
+        ),
+        // By whole warps, each of which reads one.
+        pattern(
+            "far: a word of each page, read by a warp",
+            format!(
+                "setp.eq.u32 %p1, %r3, 0; @%p1 st.global.u32 [%rd1+8], %r3; shr.u32 %r3, %r3, 5; {}",
+                each(4096, "ld.global.u32 %r6, [%rd5];")
+            ),
+            (huge / 4096 * 32, HUGE / 1024),
+        ),
+        pattern("far: words, halves and bytes of each KB", each(1024, mixed), {
+            (huge / 1024, HUGE / 1024 * 16)
+        }),
+        pattern(
+            "far: a line of each page",
+            format!(
+                "and.b32 %r7, %r3, 31; shr.u32 %r3, %r3, 5; {} mul.wide.u32 %rd6, %r7, 4; \
+                 add.u64 %rd5, %rd5, %rd6; st.global.u32 [%rd5], %r3;",
+                each(4096, "")
+            ),
+            (huge / 4096 * 32, HUGE / 32),
+        ),
+        pattern(
+            "far: a line of each page, lanes in another order",
+            format!(
+                "xor.b32 %r7, %r3, 31; and.b32 %r7, %r7, 31; shr.u32 %r3, %r3, 5; {} mul.wide.u32 %rd6, %r7, 4; \
+                 add.u64 %rd5, %rd5, %rd6; st.global.u32 [%rd5], %r3;",
+                each(4096, "")
+            ),
+            (huge / 4096 * 32, HUGE / 32),
+        ),
+        pattern(
+            "far: the bytes of a line of each page",
+            format!(
+                "and.b32 %r7, %r3, 127; shr.u32 %r3, %r3, 7; {} cvt.u64.u32 %rd6, %r7; \
+                 add.u64 %rd5, %rd5, %rd6; st.global.u8 [%rd5], %r3;",
+                each(4096, "")
+            ),
+            (huge / 4096 * 128, HUGE / 32),
+        ),
+        pattern(
+            "far: a half of each 256 bytes",
+            each(256, "st.global.u16 [%rd5+2], %r3;"),
+            (huge / 256, HUGE / 128),
+        ),
+        pattern(
+            "far: a byte of each 256, anywhere",
+            format!("{} st.global.u8 [%rd5], %r3;", any(huge)),
+            (huge / 256, HUGE / 256),
+        ),
+        pattern(
+            "far: a byte of each KB, anywhere",
+            format!("{} st.global.u8 [%rd5], %r3;", any(huge)),
+            (huge / 1024, HUGE / 1024),
+        ),
+        pattern(
+            "far: a word of each page, again and again between 300 barriers",
+            format!(
+                "{} mov.u32 %r8, 0; LOOP: bar.sync 0; st.global.u32 [%rd5], %r8; add.u32 %r8, %r8, 1; \
+                 setp.lt.u32 %p1, %r8, 300; @%p1 bra LOOP;",
+                each(4096, "")
+            ),
+            words(4096),
+        ),
+        (
+            "sparse: a 128th of the bytes, anywhere, again and again between 300 barriers",
+            format!(
+                "{} mov.u32 %r8, 0; LOOP: bar.sync 0; st.global.u8 [%rd5], %r8; add.u32 %r8, %r8, 1; \
+                 setp.lt.u32 %p1, %r8, 300; @%p1 bra LOOP;",
+                any(LARGE as u32)
+            ),
+            LARGE as u32 / 128,
+            LARGE / 128,
+            16.0,
+        ),
+        // Cells as they are.
+        (
+            "an eighth of the memory, by bytes anywhere, again and again between 300 barriers",
+            format!(
+                "{} mov.u32 %r8, 0; LOOP: bar.sync 0; st.global.u8 [%rd5], %r8; add.u32 %r8, %r8, 1; \
+                 setp.lt.u32 %p1, %r8, 300; @%p1 bra LOOP;",
+                any(BYTES as u32 / 8)
+            ),
+            BYTES as u32 / 8,
+            BYTES / 8,
+            32.0,
+        ),
+        (
+            "sparse: a 32nd of the bytes, anywhere, by one lane of each warp",
+            format!("{} {} st.global.u8 [%rd5], %r3;", one_of(32), any(LARGE as u32)),
+            LARGE as u32,
+            LARGE / 32,
+            8.0,
+        ),
+        (
+            "sparse: an eighth of the bytes, anywhere, written and read by another thread",
+            format!(
+                "mov.u32 %r9, %r3; {} st.global.u8 [%rd5], %r3; bar.sync 0; xor.b32 %r3, %r9, 33; {} \
+                 ld.global.u8 %r6, [%rd5];",
+                any(LARGE as u32),
+                any(LARGE as u32)
+            ),
+            LARGE as u32 / 8,
+            LARGE / 8,
+            9.0,
+        ),
+        pattern(
+            "sparse: a 64th of the bytes, anywhere, counted up",
+            format!(
+                "{} ld.global.u8 %r6, [%rd5]; add.u32 %r6, %r6, 1; st.global.u8 [%rd5], %r6;",
+                any(LARGE as u32)
+            ),
+            (LARGE as u32 / 64, LARGE / 64),
+        ),
+        pattern(
+            "a quarter of the bytes, anywhere",
+            format!("{} st.global.u8 [%rd5], %r3;", any(BYTES as u32)),
+            (BYTES as u32 / 4, BYTES / 4),
+        ),
+        pattern(
+            "half of the bytes, anywhere",
+            format!("{} st.global.u8 [%rd5], %r3;", any(BYTES as u32)),
+            (BYTES as u32 / 2, BYTES / 2),
+        ),
+        pattern(
+            "three quarters of the bytes, anywhere",
+            format!("{} st.global.u8 [%rd5], %r3;", any(BYTES as u32)),
+            (BYTES as u32 / 4 * 3, BYTES / 4 * 3),
+        ),
+        pattern(
+            "half of the words, anywhere",
+            format!("shl.b32 %r3, %r3, 0; {} and.b64 %rd5, %rd5, -4; {store}", {
+                // Words by their first bytes.
+                let far = "mul.lo.u32 %r3, %r3, 2654435761; shl.b32 %r3, %r3, 2;";
+                format!(
+                    "{far} and.b32 %r3, %r3, {}; cvt.u64.u32 %rd5, %r3; add.u64 %rd5, %rd5, %rd1;",
+                    BYTES - 1
+                )
+            }),
+            (BYTES as u32 / 8, BYTES / 2),
+        ),
+    ]
 }
 
 /// The kernels: their name, body, threads, the bytes that they touch, and what the check of races may take for each. Those
@@ -397,28 +646,28 @@ fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             ),
             large / 8,
             LARGE / 8,
-            12.0,
+            8.0,
         ),
         (
             "sparse: an eighth of the bytes, anywhere",
             format!("{} {a1} st.global.u8 [%rd5], %r3;", any(LARGE)),
             large / 8,
             LARGE / 8,
-            12.0,
+            8.0,
         ),
         (
             "sparse: an eighth of the bytes, anywhere, after barriers",
             format!("bar.sync 0; {} {a1} st.global.u8 [%rd5], %r3;", any(LARGE)),
             large / 8,
             LARGE / 8,
-            12.0,
+            8.0,
         ),
         (
             "sparse: a word of each 512 bytes",
             format!("shl.b32 %r3, %r3, 7; {a4} st.global.u32 [%rd5], %r3;"),
             large / 512,
             LARGE / 128,
-            16.0,
+            8.0,
         ),
         (
             "sparse: an eighth of the words, anywhere",
@@ -485,11 +734,18 @@ fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             8.0,
         ),
         (
-            "bytes anywhere after barriers, by one thread of each block",
-            format!("bar.sync 0; {} {} {a1} st.global.u8 [%rd5], %r3;", one_of(128), any(BYTES / 8)),
-            all / 8 * 128,
-            BYTES / 8,
-            12.0,
+            "bytes anywhere after barriers, by one thread of each small block, in order",
+            format!("bar.sync 0; {} {} {a1} st.global.u8 [%rd5], %r3;", one_of(32), any(BYTES / 2)),
+            all / 2 * 32,
+            BYTES / 2,
+            8.0,
+        ),
+        (
+            "bytes anywhere after barriers, by one thread of each small block",
+            format!("bar.sync 0; {} {} {a1} st.global.u8 [%rd5], %r3;", one_of(32), any(BYTES / 2)),
+            all / 2 * 32,
+            BYTES / 2,
+            9.5,
         ),
         (
             "bytes anywhere after barriers, written and read",
@@ -542,10 +798,16 @@ fn a_touched_byte_takes_little() {
     };
     let mut above = Vec::new();
     for (how, engine) in engines {
-        for (name, body, threads, touched, most) in patterns() {
-            let block = threads.min(128);
-            let bytes = if name.starts_with(SPARSE) { LARGE } else { BYTES };
-            let all = |check| taken(&body, engine, (threads / block, block), bytes, check);
+        for (name, body, threads, touched, most) in patterns().into_iter().chain(far_patterns()) {
+            let block = threads.min(if name.contains(SMALL) { 32 } else { 128 });
+            let bytes = match name {
+                _ if name.starts_with(SPARSE) => LARGE,
+                _ if name.starts_with(FAR) => HUGE,
+                _ => BYTES,
+            };
+            let in_order = name.ends_with(IN_ORDER);
+            let all =
+                |check| taken(&body, engine, (threads / block, block), bytes, check, in_order);
             let per = |check| all(check) as f64 / touched as f64;
             let (races, init) = (per(Check::Race), per(Check::Init));
             println!(
@@ -560,7 +822,7 @@ fn a_touched_byte_takes_little() {
     // Local memory: nobody else touches it, and initialisation alone is watched.
     let local = "mov.u32 %r6, 0; LOOP: cvt.u64.u32 %rd5, %r6; mov.u64 %rd6, own; add.u64 %rd6, %rd6, %rd5; \
                  st.local.u8 [%rd6], %r6; add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 2048; @%p1 bra LOOP;";
-    let taken = taken(local, Engine::Interp, (1, 512), BYTES, Check::Init) as f64;
+    let taken = taken(local, Engine::Interp, (1, 512), BYTES, Check::Init, false) as f64;
     let init = taken / (512.0 * 2048.0);
     println!("local bytes: {init:.2} bytes a byte for initialisation");
     assert!(init <= 3.0, "{init:.2}");

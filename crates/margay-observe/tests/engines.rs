@@ -361,3 +361,75 @@ fn nor_where_data_decides_which_lanes_go_on() {
         }
     }
 }
+
+/// Loads through one register, between which a handler finds for some blocks that a place is in `b`, and some of their warps leave
+/// compiled code, as numbers that ascend from lane to lane in 32 bits do not in 64. Local
+/// memory and parameters at known addresses; parameters also by lanes that data choose, in more ways than patterns are kept.
+const APART: &str = ".version 8.3
+.target sm_90
+.address_size 64
+.visible .entry apart(.param .align 16 .u64 a, .param .u64 b) {
+.local .align 8 .b8 own[32];
+.reg .b32 %r<24>; .reg .b64 %rd<16>; .reg .pred %p<4>;
+ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b];
+mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
+mad.lo.u32 %r3, %r2, 128, %r1;
+mul.wide.u32 %rd3, %r3, 4;
+add.u64 %rd4, %rd1, %rd3; add.u64 %rd4, %rd4, 8; add.u64 %rd5, %rd2, %rd3;
+sub.u64 %rd6, %rd2, %rd1; shr.s64 %rd6, %rd6, 2; shl.b64 %rd6, %rd6, 2;
+rem.u32 %r4, %r2, 3;
+setp.eq.u32 %p1, %r4, 0;
+selp.b64 %rd7, %rd6, 0, %p1;
+selp.b32 %r21, 2147483640, 5, %p1;
+add.u64 %rd8, %rd4, %rd7;
+mov.u64 %rd9, own;
+mov.u32 %r8, 0; mov.u32 %r9, 0;
+LOOP:
+ld.global.u32 %r10, [%rd4+-8]; ld.global.u32 %r11, [%rd8];
+add.s32 %r20, %r1, %r21; cvt.s64.s32 %rd12, %r20; shr.s64 %rd12, %rd12, 33; cvt.u32.u64 %r22, %rd12; add.u32 %r8, %r8, %r22;
+ld.global.u32 %r12, [%rd4+4];
+add.u32 %r8, %r8, %r10; add.u32 %r8, %r8, %r11;
+st.local.u32 [%rd9], %r12; ld.local.u32 %r13, [%rd9+4]; st.local.u32 [%rd9+4], %r10;
+ld.global.u32 %r14, [%rd4+8]; ld.local.u32 %r15, [%rd9];
+add.u32 %r8, %r8, %r12; add.u32 %r8, %r8, %r13; add.u32 %r8, %r8, %r14; add.u32 %r8, %r8, %r15;
+add.u32 %r9, %r9, 1;
+setp.lt.u32 %p2, %r9, 4;
+@%p2 bra LOOP;
+and.b32 %r16, %r14, 1;
+setp.ne.u32 %p3, %r16, 0;
+@%p3 bra SKIP;
+ld.param.v2.u64 {%rd10, %rd11}, [a]; ld.param.u32 %r17, [b];
+cvt.u32.u64 %r18, %rd10; sub.u32 %r19, %r17, %r18;
+add.u32 %r8, %r8, %r19;
+SKIP:
+st.global.u32 [%rd5], %r8;
+ret;
+}
+";
+
+#[test]
+fn nor_where_code_leaves_between_accesses_that_are_counted_at_once() {
+    if let Some(why) = unavailable() {
+        eprintln!("skipped, nothing can be compiled: {why}");
+        return;
+    }
+    for gpus in [&["h200"][..], &["h200", "gtx680"]] {
+        for blocks in [7, 600] {
+            let mut bench = Bench::new(gpus);
+            let module = bench.load_text(APART);
+            let texts = [7, 11].map(|_| contents(&format!("r{}", blocks * 512 + 64)));
+            let buffers: Vec<_> = texts.map(|text| (bench.buffer(&text), text)).into();
+            let values = buffers.iter().map(|b| b.0).collect();
+            let (grid, block) = ([blocks as u32, 1, 1], [128, 1, 1]);
+            let kernel = "apart".to_owned();
+            let mut launch = Launch { bench, module, kernel, grid, block, values, buffers };
+            let (interpreted, one) = launch.profile(Engine::Interp, gpus);
+            let before = counts();
+            let (compiled, two) = launch.profile(Engine::Jit, gpus);
+            assert!(counts() != before, "nothing was compiled");
+            assert_eq!(one, two, "{blocks}");
+            let why = difference(&interpreted, &compiled);
+            assert!(interpreted == compiled, "{blocks}: {why}");
+        }
+    }
+}

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 use margay_ir::{AtomOp, Attr, Class, FloatAttr, Inst, Op, Reg, Round, Space, Ty, Value};
 
-use super::memory::{Access, Place};
+use super::memory::{Access, GUEST, Place};
 use super::value::{Val, scalar, vector};
 use super::watch::Kind;
 use super::{Gen, POLL_COST, WHOLE_POLL_COST, io, vector_of};
@@ -20,19 +20,18 @@ use crate::shape::{LANES, Lin};
 
 /// Lanes whose steps are written one after the other.
 const UNROLL: usize = 8;
-const GUEST: &str = "!alias.scope !2, !noalias !1";
 
 /// One atomic, as its steps need it.
-struct Step<'a> {
-    op: AtomOp,
+pub(super) struct Step<'a> {
+    pub op: AtomOp,
     ty: Ty,
     /// `i32` or `i64`.
-    int: &'static str,
-    shared: bool,
+    pub int: &'static str,
+    pub shared: bool,
     /// The old values are a result.
-    keep: bool,
+    pub keep: bool,
     ftz: bool,
-    place: &'a Place,
+    pub place: &'a Place,
 }
 
 impl Step<'_> {
@@ -105,7 +104,11 @@ impl Gen<'_> {
         let step = Step { op, ty: inst.ty, int, shared, keep: keep.is_some(), ftz, place: &place };
         let result = self
             .at_one_address(&step, &operands, class)
-            .or_else(|| self.by_indices(&step, &access, &operands, class))
+            .or_else(|| {
+                // Where it is bins there is no result, and both ways go on at the same place.
+                self.by_bins(&step, &access, &operands, &join);
+                self.by_indices(&step, &access, &operands, class)
+            })
             .unwrap_or_else(|| self.lane_by_lane(&step, &operands, class));
         if keep.is_some() {
             self.count_poll();
@@ -374,7 +377,7 @@ impl Gen<'_> {
     }
 
     /// Remembers that memory changed: always if that is not known.
-    fn note_change(&mut self, changed: Option<String>) {
+    pub(super) fn note_change(&mut self, changed: Option<String>) {
         let Some(changed) = changed else { return self.io_store("i32", "1", io!(changed)) };
         let at = self.io(io!(changed));
         let before = self.ins(format!("load i32, ptr {at}, !alias.scope !1, !noalias !2"));
@@ -384,7 +387,12 @@ impl Gen<'_> {
     }
 
     /// The step of one lane: the old value, and whether the new one differs, where that is asked for.
-    fn update(&mut self, s: &Step<'_>, p: &str, v: &[String]) -> (String, Option<String>) {
+    pub(super) fn update(
+        &mut self,
+        s: &Step<'_>,
+        p: &str,
+        v: &[String],
+    ) -> (String, Option<String>) {
         let int = s.int;
         let align = if int == "i32" { 4 } else { 8 };
         if s.shared {

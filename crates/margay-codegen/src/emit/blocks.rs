@@ -68,7 +68,7 @@ impl Gen<'_> {
 
     /// Whether the warps of a block have their turns as the scheduler gives them: who completes a barrier goes on, and
     /// then those after it, in a circle. Else they go in the order of their numbers.
-    fn in_turns(&self) -> bool {
+    pub(super) fn in_turns(&self) -> bool {
         self.options.watched.any()
     }
 
@@ -194,11 +194,7 @@ impl Gen<'_> {
         t.label("next");
         let mut next = t.ins("add i32 %wn, 1");
         if self.in_turns() {
-            let left = t.ins("load i32, ptr %left");
-            let less = t.ins(format!("sub i32 {left}, 1"));
-            t.line(format!("store i32 {less}, ptr %left"));
-            let over = t.ins(format!("icmp eq i32 {next}, {}", self.warps()));
-            next = t.ins(format!("select i1 {over}, i32 0, i32 {next}"));
+            next = self.next_turn(t, &next);
         }
         t.line(format!("store i32 {next}, ptr %warp"));
         t.line("br label %pick");
@@ -224,6 +220,15 @@ impl Gen<'_> {
             }
         }
         t.line(format!("switch i32 %stands, label %{first} [{table} ]"));
+    }
+
+    /// A warp has had its turn: one less is left. Who is next in the circle, from the number after its own.
+    pub(super) fn next_turn(&self, t: &mut Lines, next: &str) -> String {
+        let left = t.ins("load i32, ptr %left");
+        let less = t.ins(format!("sub i32 {left}, 1"));
+        t.line(format!("store i32 {less}, ptr %left"));
+        let over = t.ins(format!("icmp eq i32 {next}, {}", self.warps()));
+        t.ins(format!("select i1 {over}, i32 0, i32 {next}"))
     }
 
     /// What a warp of a block needs whose turn it is.
@@ -372,6 +377,16 @@ impl Gen<'_> {
     /// Lets the warps that have arrived at the barrier go on.
     fn open_barrier(&self, t: &mut Lines) {
         let keep = !AT_BARRIER as i32;
+        if self.warps() <= 8 {
+            // Each was stored by itself: a vector of them would wait until all are in the cache.
+            for warp in 0..self.warps() {
+                let p = t.ins(format!("getelementptr i32, ptr %at, i64 {warp}"));
+                let at = t.ins(format!("load i32, ptr {p}, {ENGINE}"));
+                let open = t.ins(format!("and i32 {at}, {keep}"));
+                t.line(format!("store i32 {open}, ptr {p}, {ENGINE}"));
+            }
+            return;
+        }
         let at = t.ins(format!("load <32 x i32>, ptr %at, align 4, {ENGINE}"));
         let open = t.ins(format!("and <32 x i32> {at}, splat (i32 {keep})"));
         t.line(format!("store <32 x i32> {open}, ptr %at, align 4, {ENGINE}"));

@@ -283,7 +283,8 @@ impl Gen<'_> {
         let (pc, mask) = (self.pc(n), self.mask.clone());
         if resume.is_some() {
             self.flush_pooled(&live);
-            return self.exit_with(reason, pc, &live, resume, &mask, &pending);
+            let label = self.exit_with(reason, pc, &live, resume, &mask, &pending);
+            return self.before_leaving(n, label);
         }
         let label = self.label();
         let waiting = pending.iter().map(|&b| self.places.start(b)).collect();
@@ -304,7 +305,7 @@ impl Gen<'_> {
             });
         }
         self.left.push(left);
-        label
+        self.before_leaving(n, label)
     }
 
     /// The end of an exit's own code.

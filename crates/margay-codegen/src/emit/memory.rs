@@ -414,6 +414,7 @@ impl Gen<'_> {
         let mask = self.mask.clone();
         let mut results = Vec::new();
         let all = self.all();
+        let fault = self.before_leaving(n, "fault".to_owned());
         self.aside(|g| {
             g.begin(slow);
             let mut regs: Vec<Reg> = inst
@@ -434,13 +435,13 @@ impl Gen<'_> {
             let ok = g.ins(format!("icmp eq i32 {status}, 0"));
             let back = g.label();
             match undone {
-                None => g.line(format!("br i1 {ok}, label %{back}, label %fault")),
+                None => g.line(format!("br i1 {ok}, label %{back}, label %{fault}")),
                 Some(exit) => {
                     let bad = g.label();
                     g.line(format!("br i1 {ok}, label %{back}, label %{bad}"));
                     g.begin(&bad);
-                    let fault = g.ins(format!("icmp eq i32 {status}, 1"));
-                    g.line(format!("br i1 {fault}, label %fault, label %{exit}"));
+                    let failed = g.ins(format!("icmp eq i32 {status}, 1"));
+                    g.line(format!("br i1 {failed}, label %{fault}, label %{exit}"));
                 }
             }
             g.begin(&back);

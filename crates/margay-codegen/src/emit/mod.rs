@@ -10,6 +10,7 @@
 //! the text within them.
 
 mod atomic;
+mod bins;
 mod blocks;
 mod bounds;
 mod check;
@@ -35,6 +36,7 @@ mod strips;
 mod value;
 mod warp;
 mod watch;
+mod watch_apart;
 mod watch_together;
 
 use std::cell::RefCell;
@@ -109,6 +111,8 @@ pub(crate) struct Gen<'a> {
     checked: HashMap<u32, String>,
     /// Accesses of the block that are counted already, with one before them.
     told: BTreeSet<usize>,
+    /// Accesses of the block of which some are still to be made, that are counted at once.
+    apart_groups: Vec<watch_apart::Apart>,
     /// What loads of the block will give, by their numbers: an earlier one brought it along.
     merged: HashMap<usize, String>,
     /// Bits of the processor's vectors.
@@ -247,6 +251,7 @@ impl<'a> Gen<'a> {
             live: HashMap::new(),
             checked: HashMap::new(),
             told: BTreeSet::new(),
+            apart_groups: Vec::new(),
             merged: HashMap::new(),
             fast_gathers: merge::has_fast_gathers(cpu),
             vector_bits: vector_bits(cpu, features),
@@ -422,6 +427,7 @@ impl Gen<'_> {
         self.canonical.clear();
         self.checked.clear();
         self.merged.clear();
+        self.apart_groups.clear();
         self.slot_tops.clear();
         self.floats.clear();
     }

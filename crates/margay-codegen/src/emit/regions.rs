@@ -8,7 +8,7 @@
 //! regions share one body with as many entries.
 //!
 //! Blocks that several regions reach are written several times. Where that would be more than [`MOST`] times all, the code has
-//! one body, as code for single warps and observed code do.
+//! one body, as code for single warps and code for checks do.
 
 use std::collections::BTreeSet;
 
@@ -142,9 +142,17 @@ impl Gen<'_> {
             }
             t.line(format!("br label %step{tail}"));
             t.label(&format!("step{tail}"));
-            let next = t.ins(format!("add i32 %wn{tail}, 1"));
+            let mut next = t.ins(format!("add i32 %wn{tail}, 1"));
+            let more = match self.in_turns() {
+                // In a circle, from wherever the round began.
+                true => {
+                    next = self.next_turn(t, &next);
+                    let left = t.ins("load i32, ptr %left");
+                    t.ins(format!("icmp ne i32 {left}, 0"))
+                }
+                false => t.ins(format!("icmp ult i32 {next}, {}", self.warps())),
+            };
             t.line(format!("store i32 {next}, ptr %warp"));
-            let more = t.ins(format!("icmp ult i32 {next}, {}", self.warps()));
             if !resumes {
                 t.line(format!("br i1 {more}, label %{head}, label %pick"));
                 continue;
@@ -184,7 +192,7 @@ impl Gen<'_> {
     }
 }
 
-/// Whether code may be written by regions: that for whole blocks whom nobody watches.
+/// Whether code may be written by regions: that for whole blocks that nobody watches, or who counts.
 pub(super) fn pay(options: &crate::Options) -> bool {
-    options.blocks && options.full && !options.watched.any()
+    options.blocks && options.full && (!options.watched.any() || options.watched.notes_all)
 }

@@ -43,13 +43,26 @@ fn lines(form: &Pattern, bytes: i64) -> Option<Vec<Place>> {
     }
     let mut places = Vec::new();
     for (factor, from, last) in runs {
-        let mut step = from;
-        while step < last && places.len() <= MOST_PLACES {
-            places.push(Place { step, factor });
-            step = step.checked_add(LINE)?;
-        }
-        places.push(Place { step: last, factor });
+        add_places(&mut places, (from, last), factor)?;
     }
+    (places.len() <= MOST_PLACES).then_some(places)
+}
+
+/// Adds places in all lines from one to another.
+fn add_places(places: &mut Vec<Place>, (from, last): (i64, i64), factor: i64) -> Option<()> {
+    let mut step = from;
+    while step < last && places.len() <= MOST_PLACES {
+        places.push(Place { step, factor });
+        step = step.checked_add(LINE)?;
+    }
+    places.push(Place { step: last, factor });
+    Some(())
+}
+
+/// Places in all lines from one to another, if they are few.
+pub(super) fn places_between(from: i64, last: i64) -> Option<Vec<Place>> {
+    let mut places = Vec::new();
+    add_places(&mut places, (from, last), 0)?;
     (places.len() <= MOST_PLACES).then_some(places)
 }
 
@@ -125,6 +138,9 @@ impl Gen<'_> {
         if !self.options.watched.accesses || self.told.contains(&n) {
             return;
         }
+        if kind == Kind::Plain && self.tell_apart(n, a, address) {
+            return;
+        }
         // Whoever counts wants to know of all.
         let room = room.filter(|_| !a.write && !self.options.watched.counts);
         let told = match room {
@@ -198,13 +214,7 @@ impl Gen<'_> {
     ) {
         let scope = super::blocks::ENGINE;
         let base = self.ins(format!("add i64 {base}, {}", a.offset));
-        let site = self.watched_site(WatchedAccess {
-            pc: self.pc(n),
-            form,
-            cells: false,
-            grain: 0,
-            members: Vec::new(),
-        });
+        let site = self.watched_site(WatchedAccess::told(self.pc(n), form));
         let mask = self.mask.clone();
         let values = self.stored_lanes(a, stored);
         let notes = self.io_load("ptr", io!(notes));
@@ -297,7 +307,7 @@ impl Gen<'_> {
 
     /// Calls the report that keeps registers, which the code around it counts on. It notes the access if it may: see
     /// [`crate::Io::watch_keeping`].
-    fn call_keeping(
+    pub(super) fn call_keeping(
         &mut self,
         site: u32,
         mask: &str,
@@ -432,6 +442,9 @@ impl Gen<'_> {
     /// Reports a read of a parameter.
     pub(super) fn watch_param(&mut self, n: usize, start: u64) {
         if self.options.watched.accesses && self.options.watched.parameters {
+            if self.tell_param_apart(n) {
+                return;
+            }
             let form = Pattern { pat: [0; crate::LANES], q: None };
             let (start, form) = (start.to_string(), (form, 0));
             self.watch_linear(self.pc(n), &start, None, form, Some(Vec::new()), "null");
@@ -452,7 +465,8 @@ impl Gen<'_> {
         let Watched { counts, admissions, values: stored, .. } = self.options.watched;
         let lines = lines.filter(|_| self.all() && counts && !admissions && !stored);
         let cells = lines.is_some();
-        let site = self.watched_site(WatchedAccess { pc, form, cells, grain, members: Vec::new() });
+        let access = WatchedAccess::told(pc, form);
+        let site = self.watched_site(WatchedAccess { cells, grain, ..access });
         let mask = self.mask.clone();
         let u = u.unwrap_or("0");
         let noted = self.options.watched.notes_all;
@@ -483,7 +497,7 @@ impl Gen<'_> {
         let notes = if noted { self.io_load("ptr", io!(notes)) } else { "null".to_owned() };
         let mask = self.mask.clone();
         let all = self.io_load("ptr", io!(cells));
-        let own = site * size_of::<Cells>();
+        let own = self.cells_at(site);
         let mut field = |offset: usize| {
             let p = self.ins(format!("getelementptr i8, ptr {all}, i64 {}", own + offset));
             self.ins(format!("load i64, ptr {p}, {scope}"))
@@ -493,12 +507,7 @@ impl Gen<'_> {
         let known_u = second.then(|| field(offset_of!(Cells, u)));
         let from = self.ins(format!("sub i64 {base}, {lo}"));
         let inside = self.ins(format!("icmp ult i64 {from}, {span}"));
-        let key = self.ins(format!("lshr i64 {base}, {grain}"));
-        let key = self.ins(format!("and i64 {key}, {}", (Cells::PERIOD - 1) >> grain));
-        let at = own + offset_of!(Cells, counts);
-        let counts = self.ins(format!("getelementptr i8, ptr {all}, i64 {at}"));
-        let cell = self.ins(format!("getelementptr i64, ptr {counts}, i64 {key}"));
-        let count = self.ins(format!("load i64, ptr {cell}, {scope}"));
+        let (cell, count) = self.cell_of(site, base, grain);
         let known = self.ins(format!("icmp ne i64 {count}, 0"));
         let mut ok = self.ins(format!("and i1 {inside}, {known}"));
         if let Some(known) = known_u {
@@ -523,8 +532,25 @@ impl Gen<'_> {
         self.begin(&join);
     }
 
+    /// Where the cells of an access begin: behind those of all that have a lower number.
+    pub(super) fn cells_at(&self, site: usize) -> usize {
+        self.watched[..site].iter().map(WatchedAccess::cell_words).sum::<usize>() * size_of::<u64>()
+    }
+
+    /// The cell of an address, and what it counts.
+    pub(super) fn cell_of(&mut self, site: usize, base: &str, grain: u32) -> (String, String) {
+        let all = self.io_load("ptr", io!(cells));
+        let key = self.ins(format!("lshr i64 {base}, {grain}"));
+        let key = self.ins(format!("and i64 {key}, {}", (Cells::PERIOD - 1) >> grain));
+        let at = self.cells_at(site) + size_of::<Cells>();
+        let counts = self.ins(format!("getelementptr i8, ptr {all}, i64 {at}"));
+        let cell = self.ins(format!("getelementptr i64, ptr {counts}, i64 {key}"));
+        let count = self.ins(format!("load i64, ptr {cell}, {}", super::blocks::ENGINE));
+        (cell, count)
+    }
+
     /// Whether none of the lines at these places is marked.
-    fn unmarked(&mut self, base: &str, u: &str, places: &[Place]) -> String {
+    pub(super) fn unmarked(&mut self, base: &str, u: &str, places: &[Place]) -> String {
         let marks = io!(marks);
         let factor = {
             let p = self.io(marks);

@@ -30,7 +30,7 @@ fn is_plain(inst: &Inst, mem: &MemAttr) -> bool {
 }
 
 /// Whether an op computes and does nothing else: it neither leaves the code nor reports anything.
-fn only_computes(inst: &Inst) -> bool {
+pub(super) fn only_computes(inst: &Inst) -> bool {
     // A linear value that turns out to be another one in 64 bits leaves the code.
     let widens = matches!(
         inst.op,
@@ -121,13 +121,7 @@ impl Gen<'_> {
             let Attr::Mem(mem) = insts[m].attr else { continue };
             let access = Self::access(&insts[m], &mem);
             let (from, _) = *first.get_or_insert((access.offset, access.bytes()));
-            let one = WatchedAccess {
-                pc: self.pc(m),
-                form: group.form.clone(),
-                cells: false,
-                grain: 0,
-                members: Vec::new(),
-            };
+            let one = WatchedAccess::told(self.pc(m), group.form.clone());
             let number = self.watched_site(one) as u32;
             members.push(WatchedMember { number, more: access.offset - from });
             self.told.insert(m);
@@ -136,7 +130,8 @@ impl Gen<'_> {
         let base = self.ins(format!("add i64 {}, {offset}", group.base));
         let (pc, form) = (self.pc(m), group.form.clone());
         let grain = WatchedAccess::grain(bytes);
-        let site = self.watched_site(WatchedAccess { pc, form, cells: true, grain, members });
+        let whole = WatchedAccess { grain, members, ..WatchedAccess::told(pc, form) };
+        let site = self.watched_site(WatchedAccess { cells: true, ..whole });
         self.count_in_cells(site, &base, "0", grain, &[]);
     }
 }

@@ -80,6 +80,8 @@ pub struct Kernels {
     /// Whether anything was asked for yet.
     begun: AtomicBool,
     accesses: OnceLock<hold::Accesses>,
+    /// Nanoseconds that a thread took for a group of blocks of the last launch in compiled code, the bits of an `f64`; 0 before.
+    pace: AtomicU64,
 }
 
 /// What other threads do for a program.
@@ -240,6 +242,17 @@ impl Kernels {
     pub fn compiling(&self) -> Option<Duration> {
         let micros = self.progress.compiling.load(Ordering::Relaxed);
         (micros != 0).then_some(Duration::from_micros(micros))
+    }
+
+    /// Nanoseconds that a thread took for a group of blocks of the last launch that ended in compiled code.
+    pub fn pace(&self) -> Option<f64> {
+        let bits = self.pace.load(Ordering::Relaxed);
+        (bits != 0).then(|| f64::from_bits(bits))
+    }
+
+    /// Keeps that.
+    pub fn keep_pace(&self, nanoseconds: f64) {
+        self.pace.store(nanoseconds.to_bits(), Ordering::Relaxed);
     }
 
     /// What of the kernel's accesses decides how it is compiled.

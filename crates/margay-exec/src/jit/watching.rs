@@ -90,7 +90,54 @@ struct Span {
 /// Accesses that the code of a kernel counts by itself: in blocks that nobody follows, and in those that somebody does.
 struct Table {
     of: *const Kernel,
-    cells: [Vec<Cells>; 2],
+    counts: [Counts; 2],
+}
+
+/// What code counts by itself.
+struct Counts {
+    /// [`Cells`] and their counts, in the order of the accesses: see [`WatchedAccess::cell_words`].
+    words: Vec<u64>,
+    /// An address of each pattern that was counted, in the place of its count.
+    bases: Vec<u64>,
+    /// Where those of each access begin.
+    starts: Vec<usize>,
+}
+
+/// The [`Cells`] of an access, its counts, and an address for each.
+struct OwnCells<'a> {
+    cells: Cells,
+    words: &'a mut [u64],
+    counts: &'a mut [u64],
+    bases: &'a mut [u64],
+}
+
+impl Counts {
+    fn new(watched: &[WatchedAccess]) -> Counts {
+        let mut starts = Vec::with_capacity(watched.len());
+        let mut end = 0;
+        for access in watched {
+            starts.push(end);
+            end += access.cell_words();
+        }
+        Counts { words: vec![0; end], bases: vec![0; end], starts }
+    }
+
+    /// Those of an access that has some.
+    fn of(&mut self, number: usize, access: &WatchedAccess) -> Option<OwnCells<'_>> {
+        let start = *self.starts.get(number)?;
+        let (own, first) = (start..start + access.cell_words(), Cells::WORDS);
+        let (words, counts) = self.words.get_mut(own.clone())?.split_at_mut_checked(first)?;
+        let bases = self.bases.get_mut(own)?.get_mut(first..)?;
+        let &mut [lo, span, u] = words else { return None };
+        Some(OwnCells { cells: Cells { lo, span, u }, words, counts, bases })
+    }
+}
+
+impl OwnCells<'_> {
+    fn set(&mut self, cells: Cells) {
+        self.cells = cells;
+        self.words.copy_from_slice(&[cells.lo, cells.span, cells.u]);
+    }
 }
 
 /// What a worker's compiled code counts.
@@ -209,18 +256,16 @@ impl Tallies {
     }
 
     /// Where the code of a kernel, which is entered, counts its accesses.
-    pub fn cells(&mut self, kernel: &Kernel) -> *mut Cells {
+    pub fn cells(&mut self, kernel: &Kernel) -> *mut u64 {
         if !self.tables.get(self.table).is_some_and(|t| std::ptr::eq(t.of, kernel)) {
             let known = self.tables.iter().position(|t| std::ptr::eq(t.of, kernel));
             self.table = known.unwrap_or_else(|| {
-                let n =
-                    if kernel.watched.iter().any(|w| w.cells) { kernel.watched.len() } else { 0 };
-                let cells = || vec![Cells::default(); n];
-                self.tables.push(Table { of: kernel, cells: [cells(), cells()] });
+                let counts = || Counts::new(&kernel.watched);
+                self.tables.push(Table { of: kernel, counts: [counts(), counts()] });
                 self.tables.len() - 1
             });
         }
-        self.tables[self.table].cells[usize::from(self.follows)].as_mut_ptr()
+        self.tables[self.table].counts[usize::from(self.follows)].words.as_mut_ptr()
     }
 
     /// From now on code runs blocks that the watch follows, or such that it does not.
@@ -239,16 +284,49 @@ impl Tallies {
         range: Range<u64>,
     ) {
         let Some(table) = self.tables.get_mut(self.table) else { return };
-        let cells = &mut table.cells[usize::from(self.follows)];
-        let Some(own) = cells.get_mut(number as usize) else { return };
-        let span = range.end.saturating_sub(range.start);
-        if (own.lo, own.span, own.u) != (range.start, span, u) {
-            tell_cells(watch, place, (watched, &self.accesses), access, own);
-            *own = Cells { lo: range.start, span, u, ..Cells::default() };
+        let counts = &mut table.counts[usize::from(self.follows)];
+        let Some(mut own) = counts.of(number as usize, access) else { return };
+        let new = Cells { lo: range.start, span: range.end.saturating_sub(range.start), u };
+        if own.cells != new {
+            tell_cells(watch, place, (watched, &self.accesses), access, &mut own);
+            own.counts.fill(0);
+            own.set(new);
         }
         let cell = Cells::cell(base, access.grain);
-        if own.counts[cell] == 0 {
-            (own.counts[cell], own.bases[cell]) = (1, base);
+        if let (Some(count), Some(at)) = (own.counts.get_mut(cell), own.bases.get_mut(cell))
+            && *count == 0
+        {
+            (*count, *at) = (1, base);
+        }
+    }
+
+    /// The members of an access were told, each by itself, the first of them at this address: from now on more like them are
+    /// counted at once, if each might be.
+    fn arm_apart(
+        &mut self,
+        watch: &mut dyn Watch,
+        place: EventPlace,
+        watched: &[WatchedAccess],
+        (number, whole): (u32, &WatchedAccess),
+        base: u64,
+    ) {
+        let mut range = Some(0..u64::MAX);
+        for (access, site, more) in members(watched, &self.accesses, whole) {
+            let at = EventPlace { pc: access.pc, ..place };
+            let from = (base.wrapping_add_signed(more), 0);
+            let own = watch.counts_more(&event(access, site, at, u32::MAX, from, None));
+            range = range.zip(own).map(|(all, own)| shared_range(&all, &own, more));
+        }
+        match range {
+            Some(range) => self.arm(watch, place, watched, (number, whole), (base, 0), range),
+            None => {
+                let table = self.tables.get_mut(self.table);
+                let counts = table.map(|table| &mut table.counts[usize::from(self.follows)]);
+                if let Some(mut own) = counts.and_then(|c| c.of(number as usize, whole)) {
+                    let cells = own.cells;
+                    own.set(Cells { u: 1, ..cells });
+                }
+            }
         }
     }
 
@@ -333,8 +411,8 @@ impl Tallies {
             // SAFETY: a program keeps its kernels, and the launch its program.
             let of = unsafe { &*table.of };
             for (n, access) in of.watched.iter().enumerate().filter(|(_, w)| w.cells) {
-                for own in table.cells.iter_mut().filter_map(|cells| cells.get_mut(n)) {
-                    tell_cells(watch, place, (&of.watched, &self.accesses), access, own);
+                for mut own in table.counts.iter_mut().filter_map(|c| c.of(n, access)) {
+                    tell_cells(watch, place, (&of.watched, &self.accesses), access, &mut own);
                 }
             }
         }
@@ -361,13 +439,14 @@ fn tell_cells(
     place: EventPlace,
     (watched, sites): (&[WatchedAccess], &[Option<AccessSite>]),
     access: &WatchedAccess,
-    own: &mut Cells,
+    own: &mut OwnCells<'_>,
 ) {
-    let used = (Cells::PERIOD >> access.grain) as usize;
-    for (count, base) in own.counts.iter_mut().zip(own.bases).take(used).filter(|(c, _)| **c > 1) {
+    let u = if access.apart { 0 } else { own.cells.u };
+    let counted = own.counts.iter_mut().zip(own.bases.iter().copied());
+    for (count, base) in counted.filter(|(count, _)| **count > 1) {
         for (access, site, more) in members(watched, sites, access) {
             let at = EventPlace { pc: access.pc, ..place };
-            let from = (base.wrapping_add_signed(more), own.u);
+            let from = (base.wrapping_add_signed(more), u);
             let once = event(access, site, at, u32::MAX, from, None);
             watch.patterned(&PatternedEvent { times: *count - 1, late: true, ..once });
         }
@@ -511,6 +590,12 @@ pub(super) unsafe extern "C" fn watch_linear(
     }
 }
 
+/// What is in a range, and so far beyond it in another one.
+fn shared_range(all: &Range<u64>, own: &Range<u64>, more: i64) -> Range<u64> {
+    let of = |address: u64| address.saturating_add_signed(more.saturating_neg());
+    all.start.max(of(own.start))..all.end.min(of(own.end))
+}
+
 /// Asks about an access and tells it, if it is admitted; more like it the code may count then. Whether it is.
 ///
 /// Always inlined, as [`event`] is: what would be handed over in memory, in pieces, would be waited for when it is read whole.
@@ -555,15 +640,15 @@ fn tell_members(
     base: u64,
 ) {
     let Some(watch) = &mut cx.watch else { return };
+    if whole.apart {
+        return cx.tallies.arm_apart(&mut **watch, at, watched, (number, whole), base);
+    }
     let mut range = Some(0..u64::MAX);
     for (access, site, more) in members(watched, &cx.tallies.accesses, whole) {
         let at = EventPlace { pc: access.pc, ..at };
         let from = (base.wrapping_add_signed(more), 0);
         let more_like = watch.patterned(&event(access, site, at, mask, from, None));
-        range = range.zip(more_like).map(|(all, own)| {
-            let of = |address: u64| address.saturating_add_signed(more.saturating_neg());
-            all.start.max(of(own.start))..all.end.min(of(own.end))
-        });
+        range = range.zip(more_like).map(|(all, own)| shared_range(&all, &own, more));
     }
     if let Some(range) = range {
         cx.tallies.arm(&mut **watch, at, watched, (number, whole), (base, 0), range);

@@ -6,7 +6,11 @@
 
 use margay_arch::access::{fewest_places, first_of, passes};
 use margay_arch::{Kind, Space};
-use margay_exec::observe::{NotedAccess, NotedAddresses, NotedList, PatternedEvent};
+use margay_exec::fault::Access;
+use margay_exec::observe::{
+    AccessEvent, EventPlace, NotedAccess, NotedAddresses, NotedList, PatternedEvent,
+};
+use margay_ir as ir;
 
 use super::room::{FEW, Known, PERIOD};
 use super::site;
@@ -56,7 +60,7 @@ impl<'a> Before<'a> {
         Before { all: [nothing; BEFORE], next: 0 }
     }
 
-    /// The same of an access like this one, or what `find` finds.
+    /// The same of an access like this one, or what `find` finds. It may be sectors away: neither these nor banks tell.
     #[inline(always)]
     fn or_find(
         &mut self,
@@ -66,9 +70,12 @@ impl<'a> Before<'a> {
     ) -> Option<u32> {
         let lead = mask.trailing_zeros() as usize & 31;
         for found in &self.all {
-            if (found.mask, found.addresses[lead]) == (mask, addresses[lead])
+            let away = addresses[lead].wrapping_sub(found.addresses[lead]);
+            let like = |any, (a, b): (&u64, &u64)| any | (a.wrapping_add(away) ^ b);
+            if found.mask == mask
+                && away.is_multiple_of(SECTOR.into())
                 && found.what == what
-                && found.addresses.iter().zip(addresses).fold(0, |any, (a, b)| any | (a ^ b)) == 0
+                && found.addresses.iter().zip(addresses).fold(0, like) == 0
             {
                 return Some(found.value);
             }
@@ -94,8 +101,9 @@ impl Worker<'_, '_> {
                     let of = Form { site, base, u, steps };
                     // Where masks are many most are new, and what is remembered need not be fetched.
                     let spreads = self.room.spreads[access.pc as usize].is_some();
-                    let by_form = spreads && !modelled && access.mask != u32::MAX;
-                    by_form && self.by_form(access.pc, access.mask, of)
+                    let looked_up = modelled && access.space != ir::Space::Param;
+                    let by_form = spreads && !looked_up && access.mask != u32::MAX;
+                    by_form && self.by_form(access.pc, access.mask, access.space, of)
                         || self.again(&access, of, (smid, modelled), counts)
                 }
                 NotedAddresses::Each(addresses) => {
@@ -221,23 +229,33 @@ impl Worker<'_, '_> {
     #[inline(always)]
     pub(super) fn met_by_form(&mut self, e: &PatternedEvent<'_>) -> bool {
         let PatternedEvent { at, mask, base, site, pattern: steps, .. } = *e;
-        let simple = e.space == margay_ir::Space::Global && (e.times, e.late) == (1, false);
-        simple
+        let looked_up = match e.space {
+            ir::Space::Param => false,
+            ir::Space::Global => self.launch.caches.models(at.smid),
+            ir::Space::Shared | ir::Space::Local | ir::Space::Const | ir::Space::Generic => true,
+        };
+        !looked_up
+            && (e.times, e.late) == (1, false)
             && e.second.is_none()
-            && !self.launch.caches.models(at.smid)
-            && self.by_form(at.pc, mask, Form { site, base, u: 0, steps })
+            && self.by_form(at.pc, mask, e.space, Form { site, base, u: 0, steps })
     }
 
-    /// Counts a load or store of global memory in compiled code, on a multiprocessor without an L1, if its form tells what it
-    /// costs, and the entry has met too many patterns to keep more. Whether it did.
+    /// Counts a load or store of global memory in compiled code, on a multiprocessor without an L1, or of a parameter, if its form
+    /// tells what it costs, and the entry has met too many patterns to keep more. Whether it did.
     #[inline(always)]
-    fn by_form(&mut self, pc: u32, mask: u32, Form { site, base, steps, .. }: Form<'_>) -> bool {
+    fn by_form(
+        &mut self,
+        pc: u32,
+        mask: u32,
+        space: ir::Space,
+        Form { site, base, steps, .. }: Form<'_>,
+    ) -> bool {
         let caches = &self.launch.caches;
+        let space = site::space(space);
         let of = |lane: u32| base.wrapping_add_signed(steps[lane as usize & 31]);
         let ends = (of(mask.trailing_zeros()), of(mask.checked_ilog2().unwrap_or(0)));
         let entries = &mut self.room.sites[pc as usize];
-        let Some(entry) = entries.iter_mut().find(|entry| entry.holds(Space::Global, ends.0))
-        else {
+        let Some(entry) = entries.iter_mut().find(|entry| entry.holds(space, ends.0)) else {
             return false;
         };
         if !self.simple || entry.period != PERIOD || !entry.patterns.is_beyond(mask, ends, PERIOD) {
@@ -254,6 +272,13 @@ impl Worker<'_, '_> {
             Spread::of(&relative)
         });
         let Some(spread) = known else { return false };
+        if space == Space::Parameter {
+            let same = spread.places(!0) == 1;
+            if same {
+                entry.simple.add_same(mask.count_ones());
+            }
+            return same;
+        }
         let (lanes, sectors) = (mask.count_ones(), spread.touched(mask).count() as u32);
         entry.simple.add_sectors(entry.width, (lanes, spread.places(mask)), sectors);
         let first = (base - low) >> SECTOR.trailing_zeros();
@@ -261,7 +286,7 @@ impl Worker<'_, '_> {
         true
     }
 
-    /// Counts an access by the lanes' addresses, if its entry has met too many patterns to keep more. Whether it did.
+    /// Counts an access by the lanes' addresses, if its entry is known. Whether it did.
     #[inline(always)]
     fn scattered<'n>(
         &mut self,
@@ -279,7 +304,27 @@ impl Worker<'_, '_> {
             return false;
         };
         if !entry.patterns.is_beyond(mask, ends, entry.period) {
-            return false;
+            let (named, bytes) = (access.space, entry.width);
+            let kind = match entry.site.kind {
+                Kind::Load => Access::Read,
+                Kind::Store => Access::Write,
+                Kind::Atomic(_) | Kind::Reduction(_) => Access::Atomic,
+            };
+            self.counted_once(
+                &AccessEvent {
+                    at: EventPlace { ctaid: [0; 3], warp: access.warp, pc, smid },
+                    space: named,
+                    named,
+                    access: kind,
+                    bytes,
+                    mask,
+                    addresses,
+                    values: None,
+                    compiled: true,
+                },
+                false,
+            );
+            return true;
         }
         let lanes = mask.count_ones();
         match (entry.route, space) {

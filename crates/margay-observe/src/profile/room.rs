@@ -125,6 +125,13 @@ impl Simple {
         self.sectors_ideal += u64::from((places * width).div_ceil(32).min(sectors));
     }
 
+    /// Adds one of a parameter, by lanes at one address.
+    #[inline(always)]
+    pub fn add_same(&mut self, lanes: u32) {
+        self.times += 1;
+        self.lanes += u64::from(lanes);
+    }
+
     /// Adds one of shared memory.
     #[inline(always)]
     pub fn add_wavefronts(&mut self, lanes: u32, wavefronts: u32) {
@@ -157,10 +164,15 @@ impl Entry {
         self.lanes += lanes;
         self.unkept += times;
         let shared = if self.space == Space::Shared { times } else { 0 };
+        // Nothing else takes more than one: 16 bytes of parameters are four loads.
+        let each = match self.space {
+            Space::Parameter if self.width >= 16 => u64::from(self.width / 4),
+            _ => 1,
+        };
         for sums in &mut self.unkept_counts {
             sums.merge(&Sums {
-                instructions: times,
-                requests: times,
+                instructions: each * times,
+                requests: each * times,
                 wavefronts,
                 wavefronts_sass: wavefronts,
                 wavefronts_least: wavefronts,

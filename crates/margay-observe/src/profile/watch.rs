@@ -326,7 +326,9 @@ impl Worker<'_, '_> {
             return None;
         }
         let at = e.at;
-        let found = e.with_addresses(|event| self.counted(event, (e.times, e.late), true))?;
+        // Where some lanes take part it is mostly data that chose them.
+        let keeps = e.mask == u32::MAX;
+        let found = e.with_addresses(|event| self.counted(event, (e.times, e.late), keeps))?;
         let entry = &self.room.sites[at.pc as usize][found];
         let range = entry.lo..entry.hi;
         if entry.period == PERIOD {
@@ -425,7 +427,7 @@ impl Worker<'_, '_> {
     }
 
     /// [`Worker::counted`] for an access told at once.
-    fn counted_once(&mut self, e: &AccessEvent<'_>, keeps: bool) -> Option<usize> {
+    pub(super) fn counted_once(&mut self, e: &AccessEvent<'_>, keeps: bool) -> Option<usize> {
         #[cfg(target_arch = "x86_64")]
         if self.wide {
             // SAFETY: `is_wide` found the features.
@@ -493,6 +495,17 @@ impl Watch for Worker<'_, '_> {
             return unsafe { self.counted_patterned_wide(e) };
         }
         self.counted_patterned(e)
+    }
+
+    fn counts_more(&self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
+        let PatternedEvent { at, mask, base, site, .. } = *e;
+        let memo = self.room.memos[at.pc as usize].as_ref()?;
+        let known = &memo.known[memo.place(base, mask)];
+        let is = known.is(self.room.generation, site, mask, (base, second(e)));
+        let entry = self.room.sites[at.pc as usize].get(usize::from(known.entry)).filter(|_| is)?;
+        let lead = base.wrapping_add_signed(known.lead);
+        let held = (entry.lo..entry.hi).contains(&lead) && self.sums(entry.route, at.smid);
+        held.then_some(entry.lo..entry.hi)
     }
 
     fn passes(&mut self, accesses: &mut NotedList<'_>) {

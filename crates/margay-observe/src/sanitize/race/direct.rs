@@ -36,6 +36,19 @@ impl Grid {
         is_there.then_some((thread << 5 | u32::from(lane)) << self.bits | act as u32)
     }
 
+    /// A name in 24 bits, if that is enough.
+    pub fn narrow(self, name: u32) -> Option<u32> {
+        let act_bits = self.bits.checked_sub(8)?;
+        let (thread, act) = (name >> self.bits, name & ((1u32 << self.bits) - 1));
+        (act >> act_bits == 0).then_some(thread << act_bits | act)
+    }
+
+    /// The name of which [`Grid::narrow`] made this.
+    pub fn widen(self, narrow: u32) -> u32 {
+        let act_bits = self.bits.saturating_sub(8);
+        (narrow >> act_bits) << self.bits | narrow & ((1 << act_bits) - 1)
+    }
+
     /// The thread of a name, and the number of what it did.
     pub fn thread(self, name: u32) -> (Thread, usize) {
         let (act, thread) = (name & ((1 << self.bits) - 1), name >> self.bits);
@@ -73,6 +86,23 @@ mod tests {
     use super::super::acts::ACTS;
     use super::super::shadow::{Kind, Mark};
     use super::*;
+
+    #[test]
+    fn names_of_small_grids_are_narrow() {
+        for (blocks, warps, some) in [(1, 1, true), (1 << 10, 32, true), (1 << 20, 32, false)] {
+            let grid = Grid::new(blocks, warps);
+            let last = Thread { block: blocks as u32 - 1, warp: warps as u16 - 1, lane: 31 };
+            let mut narrow = 0;
+            for act in 1..=ACTS.min((1 << grid.bits) - 1) {
+                let name = grid.name(last, act).unwrap();
+                if let Some(own) = grid.narrow(name) {
+                    assert!(own < 1 << 24 && grid.widen(own) == name);
+                    narrow += 1;
+                }
+            }
+            assert_eq!(narrow > 0, some);
+        }
+    }
 
     #[test]
     fn there_are_as_many_direct_names_as_bits_are_left() {

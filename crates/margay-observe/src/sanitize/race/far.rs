@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Cells of bytes that warps access far apart, where each of a page has marks of its own: 4 bytes for what the last thread
-//! did, by a name that the whole launch knows ([`super::ledger`]), 2 for what was written, and who else has read since.
+//! did, by a name that the whole launch knows ([`super::ledger`]), 1 for what was written, and who else has read since.
 
 use std::ops::Range;
 
+use super::byte_value::Values;
 use super::ledger::{Both, Form, Ledger, is_apart};
 use super::page::BYTES;
-use super::shadow::Cell;
+use super::shadow::{Cell, Mark};
 
 /// Who has read what another thread wrote: names, of few bytes as a rule, as whoever writes ends it.
 #[derive(Debug)]
@@ -64,13 +65,18 @@ pub struct Far {
     form: Form,
     names: [u32; BYTES],
     /// Of the write's mark; what else has a value has it in the ledger.
-    value: [u16; BYTES],
+    values: Values,
     readers: Option<Box<Readers>>,
 }
 
 /// Whether so many of these are read by another thread than wrote them that each is to have room for both.
 pub fn are_apart(cells: &[Cell; BYTES]) -> bool {
     cells.iter().filter(|cell| is_apart(**cell)).count() > FEW
+}
+
+/// The names of a cell, but for the value that was written.
+fn names(ledger: &Ledger, form: Form, cell: Cell) -> Option<Both> {
+    ledger.bare_names(form, Cell { write: Values::bare(cell.write), ..cell })
 }
 
 impl Far {
@@ -88,7 +94,7 @@ impl Far {
     }
 
     fn empty(form: Form) -> Far {
-        Far { form, names: [0; BYTES], value: [0; BYTES], readers: None }
+        Far { form, names: [0; BYTES], values: Values::default(), readers: None }
     }
 
     /// Cells by names of this form; `many`: with room for all readers.
@@ -104,15 +110,15 @@ impl Far {
         }
         let all = (0..BYTES).all(|n| {
             let cell = cell(n);
-            let both = ledger.names(form, cell);
-            both.is_some_and(|both| far.set(n, both, cell.write.value()))
+            names(ledger, form, cell).is_some_and(|both| far.set(n, both, cell.write))
         });
         all.then_some(far)
     }
 
     fn cell(&self, ledger: &Ledger, n: usize) -> Cell {
         let reader = self.readers.as_ref().map_or(0, |readers| readers.of(n));
-        ledger.cell(self.form, Both { name: self.names[n], reader }, self.value[n])
+        let cell = ledger.bare_cell(self.form, Both { name: self.names[n], reader });
+        Cell { write: self.values.mark(n, cell.write), ..cell }
     }
 
     /// The cells as they are.
@@ -121,14 +127,15 @@ impl Far {
     }
 
     /// False, with nothing done, if there is no room for the reader.
-    fn set(&mut self, n: usize, Both { name, reader }: Both, value: u16) -> bool {
+    fn set(&mut self, n: usize, Both { name, reader }: Both, write: Mark) -> bool {
         let done = match &mut self.readers {
             Some(readers) => readers.set(n, reader),
             None if reader == 0 => true,
             none => none.get_or_insert_default().set(n, reader),
         };
         if done {
-            (self.names[n], self.value[n]) = (name, value);
+            self.names[n] = name;
+            self.values.put(n, write);
         }
         done
     }
@@ -146,17 +153,17 @@ impl Far {
 
     /// False, with nothing done, if there is no room in the ledger, or for a reader.
     pub fn put(&mut self, ledger: &Ledger, n: usize, cell: Cell) -> bool {
-        if let Some(both) = ledger.names(self.form, cell) {
-            return self.set(n, both, cell.write.value());
+        if let Some(both) = names(ledger, self.form, cell) {
+            return self.set(n, both, cell.write);
         }
         let many = self.readers.as_deref().is_some_and(|own| matches!(own, Readers::Many(_)));
         let mut next = self.form.next();
         while let Some(form) = next {
-            if let Some(both) = ledger.names(form, cell)
+            if let Some(both) = names(ledger, form, cell)
                 && let Some(other) = Far::of(ledger, form, many, |n| self.cell(ledger, n))
             {
                 *self = *other;
-                return self.set(n, both, cell.write.value());
+                return self.set(n, both, cell.write);
             }
             next = form.next();
         }
@@ -186,7 +193,7 @@ impl Far {
 #[cfg(test)]
 mod tests {
     use super::super::order::Thread;
-    use super::super::shadow::{Kind, Mark};
+    use super::super::shadow::Kind;
     use super::*;
 
     fn mark(block: u32, lane: u8, kind: Kind) -> Mark {

@@ -9,6 +9,8 @@
 //!   a 32nd of what the marks would, as long as most lanes take part. It only grows, and what has not come for a while gets
 //!   another number; where it would outgrow the cells, there are no more names.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use parking_lot::Mutex;
 
 use super::direct::{Direct, Grid};
@@ -31,6 +33,8 @@ pub enum Form {
     Direct,
     Stamped,
     Listed,
+    /// As direct ones, without stamps, which are kept beside the name: of these there are enough however often threads meet.
+    Timeless,
 }
 
 impl Form {
@@ -39,7 +43,7 @@ impl Form {
         match self {
             Form::Direct => Some(Form::Stamped),
             Form::Stamped => Some(Form::Listed),
-            Form::Listed => None,
+            Form::Listed | Form::Timeless => None,
         }
     }
 }
@@ -55,40 +59,52 @@ pub struct Both {
 #[derive(Debug)]
 pub struct Ledger {
     direct: Direct,
+    timeless: Direct,
+    grid: Grid,
     names: Mutex<Names>,
+    /// Bytes that have names.
+    named: AtomicUsize,
 }
 
 #[derive(Debug)]
 struct Names {
     stamped: Stamped,
     list: List,
-    /// Lines that have names.
-    lines: usize,
-}
-
-impl Names {
-    /// Bytes that stamps may take.
-    fn room(&self) -> usize {
-        STAMPS_SHARE * BYTES * self.lines + START
-    }
 }
 
 impl Ledger {
     /// For a grid of so many blocks, each of so many warps.
     pub fn new(blocks: u64, warps: u32) -> Ledger {
         let grid = Grid::new(blocks, warps);
-        let names = Names { stamped: Stamped::new(grid), list: List::default(), lines: 0 };
-        Ledger { direct: Direct::new(grid), names: Mutex::new(names) }
+        let names = Names { stamped: Stamped::new(grid), list: List::default() };
+        let named = AtomicUsize::new(0);
+        let [direct, timeless] = [Direct::new(grid), Direct::new(grid)];
+        Ledger { direct, timeless, grid, names: Mutex::new(names), named }
     }
 
     /// One more line has names.
     pub fn enter(&self) {
-        self.names.lock().lines += 1;
+        self.add(BYTES);
     }
 
     /// A line has none any more.
     pub fn leave(&self) {
-        self.names.lock().lines -= 1;
+        self.sub(BYTES);
+    }
+
+    /// So many more bytes have names.
+    pub fn add(&self, bytes: usize) {
+        self.named.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// So many have none any more.
+    pub fn sub(&self, bytes: usize) {
+        self.named.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes that something may take of which each byte that is named has this share.
+    fn room(&self, share: usize) -> usize {
+        share * self.named.load(Ordering::Relaxed) + START
     }
 
     /// Whether there is room for more names of a form, as far as that is known.
@@ -97,6 +113,7 @@ impl Ledger {
             Form::Direct => self.direct.acts.has_room(),
             Form::Stamped => self.names.lock().stamped.has_room(),
             Form::Listed => true,
+            Form::Timeless => self.timeless.acts.has_room(),
         }
     }
 
@@ -106,60 +123,80 @@ impl Ledger {
             (_, Form::Direct) => self.direct.cell(name),
             (_, Form::Stamped) => self.names.lock().stamped.cell(name),
             (_, Form::Listed) => self.names.lock().list.cell(name),
+            (_, Form::Timeless) => self.timeless.cell(name),
         }
     }
 
     /// The cell of what [`Ledger::names`] gave, and a value.
-    pub fn cell(&self, form: Form, Both { name, reader }: Both, value: u16) -> Cell {
-        let Cell { write, read } = self.one(form, name);
-        let write = if write.is_empty() { write } else { write.with_value(value) };
-        let read = if reader == 0 { read } else { self.one(form, reader).read };
-        Cell { write, read }
+    pub fn cell(&self, form: Form, both: Both, value: u16) -> Cell {
+        let Cell { write, read } = self.bare_cell(form, both);
+        Cell { write: if write.is_empty() { write } else { write.with_value(value) }, read }
     }
 
-    /// The name of a cell whose write, which has no value, and read are the same thread's, if there are both. `None` if
+    /// The cell of what [`Ledger::bare_names`] gave.
+    pub fn bare_cell(&self, form: Form, Both { name, reader }: Both) -> Cell {
+        let Cell { write, read } = self.one(form, name);
+        Cell { write, read: if reader == 0 { read } else { self.one(form, reader).read } }
+    }
+
+    /// The name of a cell whose write and read are the same thread's, if there are both. `None` if
     /// there is no room.
     fn name(&self, form: Form, cell: Cell) -> Option<u32> {
         if cell == Cell::default() {
             return Some(0);
         }
-        if form == Form::Direct {
-            return self.direct.name(cell);
-        }
-        let names = &mut *self.names.lock();
+        let names = || self.names.lock();
         match form {
-            Form::Stamped => names.stamped.name(cell, names.room()),
-            _ => names.list.name(cell, (SHARE * BYTES * names.lines + START) / ENTRY),
+            Form::Direct => self.direct.name(cell),
+            Form::Timeless => self.timeless.name(cell),
+            Form::Stamped => names().stamped.name(cell, self.room(STAMPS_SHARE)),
+            Form::Listed => names().list.name(cell, self.room(SHARE) / ENTRY),
         }
     }
 
     /// The names of a cell, but for the value that was written; `None` if there is no room.
     pub fn names(&self, form: Form, cell: Cell) -> Option<Both> {
-        let (write, read, none) = (cell.write.with_value(0), cell.read, Mark::default());
+        self.bare_names(form, Cell { write: cell.write.with_value(0), ..cell })
+    }
+
+    /// The names of a cell with the value that its write has: there are to be few. `None` if there is no room.
+    pub fn bare_names(&self, form: Form, cell: Cell) -> Option<Both> {
+        let (Cell { write, read }, none) = (cell, Mark::default());
         if is_apart(cell) {
             let name = self.name(form, Cell { write, read: none })?;
             return Some(Both { name, reader: self.name(form, Cell { write: none, read })? });
         }
-        Some(Both { name: self.name(form, Cell { write, read })?, reader: 0 })
+        Some(Both { name: self.name(form, cell)?, reader: 0 })
     }
 
-    /// A name of the write and the read together, which may be two threads'; it has no value. `None` if there is no room.
-    pub fn pair(&self, cell: Cell) -> Option<u64> {
+    /// A name of the write and the read together, which may be two threads', with the value that the write has, as
+    /// [`Ledger::bare_names`]. `None` if there is no room.
+    pub fn bare_pair(&self, cell: Cell) -> Option<u64> {
         if cell == Cell::default() {
             return Some(0);
         }
-        let names = &mut *self.names.lock();
-        let write = cell.write.with_value(0);
-        names.stamped.pair(Cell { write, ..cell }, names.room())
+        self.names.lock().stamped.pair(cell, self.room(STAMPS_SHARE))
     }
 
-    /// The cell of what [`Ledger::pair`] gave, and a value.
-    pub fn cell_of_pair(&self, pair: u64, value: u16) -> Cell {
-        if pair == 0 {
-            return Cell::default();
+    /// A name in 24 bits, if that is enough: 0 as 0.
+    pub fn narrow(&self, form: Form, name: u32) -> Option<u32> {
+        match form {
+            Form::Direct | Form::Stamped | Form::Timeless => self.grid.narrow(name),
+            Form::Listed => (name < 1 << 24).then_some(name),
         }
-        let Cell { write, read } = self.names.lock().stamped.cell_of_pair(pair);
-        Cell { write: if write.is_empty() { write } else { write.with_value(value) }, read }
+    }
+
+    /// The name of which [`Ledger::narrow`] made this.
+    pub fn widen(&self, form: Form, narrow: u32) -> u32 {
+        match form {
+            Form::Direct | Form::Stamped | Form::Timeless => self.grid.widen(narrow),
+            Form::Listed => narrow,
+        }
+    }
+
+    /// The cell of what [`Ledger::bare_pair`] gave.
+    pub fn bare_cell_of_pair(&self, pair: u64) -> Cell {
+        if pair == 0 { Cell::default() } else { self.names.lock().stamped.cell_of_pair(pair) }
     }
 }
 
@@ -281,6 +318,7 @@ mod tests {
             (Ledger::new(1 << 20, 3), Form::Direct),
             (Ledger::new(1 << 20, 3), Form::Stamped),
             (Ledger::default(), Form::Listed),
+            (Ledger::new(1 << 20, 3), Form::Timeless),
         ] {
             ledger.enter();
             assert!(ledger.has(form));
@@ -311,6 +349,7 @@ mod tests {
                 Form::Stamped => assert_eq!(counts, (0, 4, 0)),
                 // The write has its number already, and so have the other thread's reads.
                 Form::Listed => assert_eq!(counts, (0, 0, 4 * 4)),
+                Form::Timeless => assert_eq!(counts, (0, 0, 0)),
             }
         }
     }

@@ -5,11 +5,11 @@ use margay_exec::observe::AccessEvent;
 use smallvec::SmallVec;
 
 use super::order::{Thread, Tick};
-use super::page::Page;
 use super::quick::{Quick, Way};
-use super::scatter::Stores;
-use super::shadow::{Kind, Mark, PAGE};
+use super::scattered::DENSE_WORDS;
+use super::shadow::{Cells, Kind, Mark, PAGE};
 use super::state::State;
+use super::stores::Stores;
 use super::unordered::Looker;
 use super::watch::{RaceObserver, Volatile};
 
@@ -43,8 +43,37 @@ pub struct Look<'e, 'w, 'a> {
 }
 
 impl Look<'_, '_, '_> {
+    /// Looks at what these lanes access of the page that they begin in. Returns whether one goes on in the next.
+    #[inline]
+    pub fn lanes(&mut self, state: &mut State, page: &mut impl Cells, lanes: u32) -> bool {
+        let bytes = u64::from(self.event.bytes);
+        let (mut crosses, mut left) = (false, lanes);
+        loop {
+            left = self.store_words(page, left);
+            if left == 0 {
+                break;
+            }
+            let lane = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let at = self.event.addresses[lane] % PAGE;
+            let here = bytes.min(PAGE - at);
+            self.lane(state, page, at, here, lane);
+            crosses |= here < bytes;
+        }
+        // Before another worker sees a mark that stands for these.
+        self.note(state);
+        crosses
+    }
+
     /// Looks at `bytes` bytes from `at` of a page, which a lane accesses.
-    pub fn lane(&mut self, state: &mut State, page: &mut Page, at: u64, bytes: u64, lane: usize) {
+    pub fn lane(
+        &mut self,
+        state: &mut State,
+        page: &mut impl Cells,
+        at: u64,
+        bytes: u64,
+        lane: usize,
+    ) {
         let mut mark = self.mark.of_lane(lane as u8);
         let address = self.event.addresses[lane];
         let whole = bytes == u64::from(self.event.bytes);
@@ -83,9 +112,9 @@ impl Look<'_, '_, '_> {
         }
     }
 
-    /// Looks at stores of words in a page by the short way for many ([`Page::store_words`]). Returns the lanes that are left.
+    /// Looks at stores by the short way for many ([`Cells::store_words`]). Returns the lanes that are left.
     #[inline]
-    pub fn store_words(&mut self, page: &mut Page, lanes: u32) -> u32 {
+    fn store_words(&mut self, page: &mut impl Cells, lanes: u32) -> u32 {
         if self.kind != Kind::Write || !self.quick.is_on {
             return lanes;
         }
@@ -102,7 +131,7 @@ impl Look<'_, '_, '_> {
     /// Reads the words that the lane before has read. Returns whether there is a short way.
     fn same_words(
         &mut self,
-        page: &mut Page,
+        page: &mut impl Cells,
         at: u64,
         bytes: u64,
         mark: Mark,
@@ -175,11 +204,27 @@ pub(super) fn by_page(event: &AccessEvent<'_>) -> SmallVec<[(u64, u32); 32]> {
     pages
 }
 
+/// Whether these lanes access so many words of their page that it is to be one of its own.
+pub(super) fn fill_a_page(event: &AccessEvent<'_>, lanes: u32) -> bool {
+    let words = event.bytes / 4;
+    if lanes.count_ones() * words < DENSE_WORDS {
+        return false;
+    }
+    let mut known = [0u64; PAGE as usize / 4 / 64];
+    for lane in lanes_of(lanes) {
+        let first = (event.addresses[lane] % PAGE / 4) as usize;
+        for word in first..(first + words as usize).min(64 * known.len()) {
+            known[word / 64] |= 1 << (word % 64);
+        }
+    }
+    known.iter().map(|words| words.count_ones()).sum::<u32>() >= DENSE_WORDS
+}
+
 /// 16 bits of a value, never 0.
 #[inline(always)]
-fn hash(value: u64) -> u16 {
-    let mixed = value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
-    (mixed as u16).max(1)
+pub(super) const fn hash(value: u64) -> u16 {
+    let mixed = (value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u16;
+    if mixed == 0 { 1 } else { mixed }
 }
 
 #[inline(always)]

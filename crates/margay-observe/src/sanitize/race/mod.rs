@@ -10,11 +10,14 @@
 //! accesses too ([`super::host`]); a copy by `cp.async` counts as done when it is issued.
 
 mod acts;
+mod byte_value;
 mod cluster;
 mod direct;
 mod far;
 mod few;
+mod leaf;
 mod ledger;
+mod lines;
 mod look;
 mod noted;
 pub mod order;
@@ -26,11 +29,12 @@ mod quick;
 mod report;
 mod round;
 mod row;
-mod scatter;
+mod scattered;
 pub mod shadow;
 mod short;
 mod stamped;
 mod state;
+mod stores;
 mod table;
 mod unordered;
 mod watch;

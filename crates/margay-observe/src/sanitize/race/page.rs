@@ -20,6 +20,7 @@ use std::sync::Arc;
 use super::far::{self, Far};
 use super::few::{Few, Left, Part, Place, WHOLE};
 use super::ledger::Ledger;
+use super::lines::Lines;
 use super::packed::{FAR_MARKS, FAR_MARKS_APART, MOST_MARKS, Marks, Packed, Uses};
 use super::paired::Paired;
 use super::plain::Plain;
@@ -92,11 +93,14 @@ impl Line {
 pub const USUAL_BYTES: u64 =
     PAGE / LINE * (size_of::<Plain<WORDS>>() as u64 + size_of::<Line>() as u64);
 
+/// What the lines of a page take by themselves.
+pub(super) const LINES_BYTES: usize = (PAGE / LINE) as usize * size_of::<Line>();
+
 /// See the module's header.
 #[derive(Debug)]
 pub struct Page {
     /// None before one is kept in another way than in the list.
-    pub(super) lines: Box<[Line]>,
+    pub(super) lines: Lines<Line>,
     rows: Vec<Row>,
     few: Few,
     pub(super) marks: Marks,
@@ -185,10 +189,7 @@ impl Page {
 
     /// A line, to be kept in another way.
     fn line(&mut self, line: usize) -> &mut Line {
-        if self.lines.is_empty() {
-            self.lines = (0..self.bytes.div_ceil(LINE)).map(|_| Line::Few).collect();
-        }
-        &mut self.lines[line]
+        self.lines.make(line, self.bytes.div_ceil(LINE) as usize)
     }
 
     /// The line from `at` on, if it is accessed as a row; one of which at most a word was accessed becomes a row of this
@@ -614,7 +615,7 @@ impl Page {
             }
         }
         let marks = &self.marks;
-        if !done && let Line::Bytes(bytes) = &self.lines[line] {
+        if !done && let Some(Line::Bytes(bytes)) = self.lines.get(line) {
             self.lines[line] = Line::PlainBytes(Plain::of(|n| bytes.cell(marks, n)));
             done = true;
         }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Cells of bytes that one thread of a block writes and another one reads: 5.25 bytes for both, by a name that the whole launch
-//! knows ([`super::stamped`]), and 2 for what was written.
+//! knows ([`super::stamped`]), and 1 for what was written.
 
 use std::ops::Range;
 
+use super::byte_value::Values;
 use super::ledger::Ledger;
 use super::page::BYTES;
 use super::shadow::Cell;
@@ -16,7 +17,7 @@ pub struct Paired {
     next: [u8; BYTES],
     high: [u8; BYTES / 4],
     /// Of the write's mark; what else has a value has it in the ledger.
-    value: [u16; BYTES],
+    values: Values,
 }
 
 const _: () = assert!(PAIR <= 32 + 8 + 2);
@@ -25,8 +26,8 @@ impl Paired {
     /// `None` if there is no room in the ledger.
     pub fn new(ledger: &Ledger, cells: &[Cell; BYTES]) -> Option<Box<Paired>> {
         ledger.enter();
-        let (low, next, high, value) = ([0; BYTES], [0; BYTES], [0; BYTES / 4], [0; BYTES]);
-        let mut pairs = Box::new(Paired { low, next, high, value });
+        let (low, next, high) = ([0; BYTES], [0; BYTES], [0; BYTES / 4]);
+        let mut pairs = Box::new(Paired { low, next, high, values: Values::default() });
         let done = (0..BYTES).all(|n| pairs.put(ledger, n, cells[n]));
         if !done {
             ledger.leave();
@@ -37,7 +38,8 @@ impl Paired {
     fn cell(&self, ledger: &Ledger, n: usize) -> Cell {
         let high = u64::from(self.high[n / 4] >> (n % 4 * 2) & 3);
         let pair = high << 40 | u64::from(self.next[n]) << 32 | u64::from(self.low[n]);
-        ledger.cell_of_pair(pair, self.value[n])
+        let cell = ledger.bare_cell_of_pair(pair);
+        Cell { write: self.values.mark(n, cell.write), ..cell }
     }
 
     /// The cells as they are.
@@ -47,9 +49,10 @@ impl Paired {
 
     /// False, with nothing done, if there is no room in the ledger.
     pub fn put(&mut self, ledger: &Ledger, n: usize, cell: Cell) -> bool {
-        let Some(pair) = ledger.pair(cell) else { return false };
-        (self.low[n], self.next[n], self.value[n]) =
-            (pair as u32, (pair >> 32) as u8, cell.write.value());
+        let bare = Cell { write: Values::bare(cell.write), ..cell };
+        let Some(pair) = ledger.bare_pair(bare) else { return false };
+        (self.low[n], self.next[n]) = (pair as u32, (pair >> 32) as u8);
+        self.values.put(n, cell.write);
         let high = &mut self.high[n / 4];
         *high = *high & !(3 << (n % 4 * 2)) | ((pair >> 40) as u8) << (n % 4 * 2);
         true

@@ -16,11 +16,12 @@ const BESIDE: Tight = Tight([u32::MAX; 7]);
 
 /// A cell: of the write and of the read block, stamp and bits, and both addresses of code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Tight([u32; 7]);
+pub struct Tight([u32; 7]);
 
 impl Tight {
+    /// `None` if the cell does not fit.
     #[inline]
-    fn of(cell: Cell) -> Option<Tight> {
+    pub fn of(cell: Cell) -> Option<Tight> {
         let Cell { write, read } = cell;
         let blocks = (write.block | read.block) >> BLOCK;
         let codes = (write.pc | read.pc) >> (PC + 32 - BLOCK);
@@ -38,8 +39,18 @@ impl Tight {
         self.0[2] == u32::MAX
     }
 
+    pub fn to_bytes(self) -> [u8; 28] {
+        std::array::from_fn(|n| self.0[n / 4].to_le_bytes()[n % 4])
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Tight {
+        let byte = |n: usize| bytes.get(n).copied().unwrap_or(0);
+        let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|n| byte(4 * at + n)));
+        Tight(std::array::from_fn(word))
+    }
+
     #[inline]
-    fn cell(self) -> Cell {
+    pub fn cell(self) -> Cell {
         let [write, wrote, of_write, read, was_read, of_read, codes] = self.0;
         let mark = |block: u32, stamp, bits, code: u32| {
             let (block, high) = (block & ((1 << BLOCK) - 1), block >> BLOCK);

@@ -4,19 +4,23 @@
 //! A cell has two marks. When a second thread reads (or atomically changes) a word before the first
 //! is known to be done, the mark is *widened*: to the lanes of a warp, the warps of a block, or the
 //! blocks of the grid. A widened mark keeps the greatest stamp; which stamps its threads really used
-//! is in their clocks ([`super::order`]). So a cell never grows. How a page keeps its cells is in [`super::page`].
+//! is in their clocks ([`super::order`]). So a cell never grows. How a page keeps its cells is in [`super::page`],
+//! and of pages of which little is accessed in [`super::scattered`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use margay_ir::Scope;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
 
 use super::ledger::Ledger;
 use super::order::{Thread, Tick};
 use super::page::{self, Page};
+use super::quick::Quick;
+use super::scattered::{LEAF_BYTES, Scattered};
+use super::stores::Stores;
 
 /// Bytes that a page shadows.
 pub const PAGE: u64 = 4096;
@@ -235,7 +239,30 @@ impl Cell {
     }
 }
 
-const SHARDS: usize = 64;
+/// What cells of bytes may be visited of.
+pub trait Cells {
+    /// Calls `each` on the cells of the bytes `from..from + bytes`.
+    fn cells(&mut self, from: u64, bytes: u64, each: impl FnMut(&mut Cell));
+    /// Goes through these lanes' stores by a way that is shorter than their cells are, up to the first that has none. Returns
+    /// it, and those after it.
+    #[inline]
+    fn store_words(&mut self, lanes: u32, _: &Stores<'_>, _: &Quick) -> u32 {
+        lanes
+    }
+}
+
+impl Cells for Page {
+    #[inline]
+    fn cells(&mut self, from: u64, bytes: u64, each: impl FnMut(&mut Cell)) {
+        Page::cells(self, from, bytes, each);
+    }
+    #[inline]
+    fn store_words(&mut self, lanes: u32, stores: &Stores<'_>, quick: &Quick) -> u32 {
+        Page::store_words(self, lanes, stores, quick)
+    }
+}
+
+const SHARDS: u64 = 64;
 /// Pages that are kept for other launches at most: so many of one program mostly touch the same.
 const SPARE: usize = 1 << 14;
 
@@ -243,10 +270,18 @@ const SPARE: usize = 1 << 14;
 #[derive(Default)]
 pub struct Spare(Mutex<Vec<Arc<Mutex<Page>>>>);
 
+/// Pages, each with a number of as many as there are shards.
+#[derive(Default)]
+struct Shard {
+    pages: FxHashMap<u64, Arc<Mutex<Page>>>,
+    /// What there is of others.
+    scattered: Scattered,
+}
+
 /// The shadow of global memory, shared by the workers of a launch.
 pub struct Shadow<'a> {
-    shards: Vec<Mutex<FxHashMap<u64, Arc<Mutex<Page>>>>>,
-    /// Pages that may still be made.
+    shards: Vec<Mutex<Shard>>,
+    /// Bytes that may still be taken.
     left: AtomicU64,
     ledger: Arc<Ledger>,
     spare: &'a Spare,
@@ -256,7 +291,7 @@ impl Drop for Shadow<'_> {
     fn drop(&mut self) {
         let mut spare = self.spare.0.lock();
         let room = SPARE.saturating_sub(spare.len());
-        let pages = self.shards.iter_mut().flat_map(|shard| shard.get_mut().drain());
+        let pages = self.shards.iter_mut().flat_map(|shard| shard.get_mut().pages.drain());
         let own = pages.filter(|(_, page)| Arc::strong_count(page) == 1).take(room);
         spare.extend(own.map(|(_, page)| {
             page.lock().forget();
@@ -265,30 +300,94 @@ impl Drop for Shadow<'_> {
     }
 }
 
+/// Where the cells of a page are.
+pub enum Found<'s> {
+    /// In a page of its own, which may be new.
+    Page(Arc<Mutex<Page>>, bool),
+    /// With those of others.
+    Scattered(ScatteredPage<'s>),
+}
+
 impl Shadow<'_> {
     /// A shadow that takes about `limit` bytes at most.
     pub fn new(limit: u64, spare: &Spare, ledger: Ledger) -> Shadow<'_> {
         Shadow {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            left: AtomicU64::new(limit / page::USUAL_BYTES),
+            left: AtomicU64::new(limit),
             ledger: Arc::new(ledger),
             spare,
         }
     }
 
-    /// The shadow of a page, and whether it is new; `None` if there is no room for it.
+    fn shard(&self, number: u64) -> MutexGuard<'_, Shard> {
+        self.shards[(number % SHARDS) as usize].lock()
+    }
+
+    /// The shadow of a page as one of its own, and whether it is new; `None` if there is no room for it.
     pub fn page(&self, number: u64) -> Option<(Arc<Mutex<Page>>, bool)> {
-        let mut shard = self.shards[number as usize % SHARDS].lock();
-        if let Some(page) = shard.get(&number) {
-            return Some((page.clone(), false));
+        let mut shard = self.shard(number);
+        match shard.pages.get(&number) {
+            Some(page) => Some((page.clone(), false)),
+            None => Some((self.own_page(&mut shard, number)?, true)),
         }
-        let fewer = |left: u64| left.checked_sub(1);
+    }
+
+    /// The shadow of a page that may be with others'; `None` if there is no room for it.
+    pub fn find(&self, number: u64) -> Option<Found<'_>> {
+        let shard = self.shard(number);
+        if let Some(page) = shard.pages.get(&number) {
+            return Some(Found::Page(page.clone(), false));
+        }
+        if self.left.load(Ordering::Relaxed) < LEAF_BYTES {
+            return None;
+        }
+        Some(Found::Scattered(ScatteredPage { shard, shadow: self, number, new: 0 }))
+    }
+
+    fn own_page(&self, shard: &mut Shard, number: u64) -> Option<Arc<Mutex<Page>>> {
+        let fewer = |left: u64| left.checked_sub(page::USUAL_BYTES);
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).ok()?;
         let new = || Arc::new(Mutex::new(Page::new(PAGE, false)));
         let page = self.spare.0.lock().pop().unwrap_or_else(new);
-        page.lock().join(&self.ledger);
-        shard.insert(number, page.clone());
-        Some((page, true))
+        let mut own = page.lock();
+        own.join(&self.ledger);
+        shard.scattered.move_to(&self.ledger, number / SHARDS, &mut own);
+        drop(own);
+        shard.pages.insert(number, page.clone());
+        Some(page)
+    }
+}
+
+/// What there is of a page with those of others.
+pub struct ScatteredPage<'s> {
+    shard: MutexGuard<'s, Shard>,
+    shadow: &'s Shadow<'s>,
+    number: u64,
+    /// Bytes that nobody had accessed before.
+    new: usize,
+}
+
+impl Cells for ScatteredPage<'_> {
+    fn cells(&mut self, from: u64, bytes: u64, mut each: impl FnMut(&mut Cell)) {
+        let (ledger, page) = (&self.shadow.ledger, self.number / SHARDS);
+        self.new += self.shard.scattered.cells(ledger, page, from..from + bytes, &mut each);
+    }
+}
+
+impl ScatteredPage<'_> {
+    /// Makes a page of its own if that takes less.
+    pub fn settle(mut self) {
+        if self.new == 0 {
+            return;
+        }
+        let made = self.shard.scattered.take_made() * LEAF_BYTES;
+        let fewer = |left: u64| Some(left.saturating_sub(made));
+        // It is never refused.
+        let _ = self.shadow.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
+        if self.shard.scattered.are_many(self.number / SHARDS, self.new) {
+            // Without room it stays where it is.
+            self.shadow.own_page(&mut self.shard, self.number);
+        }
     }
 }
 

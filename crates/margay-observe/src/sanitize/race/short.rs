@@ -15,7 +15,7 @@ use super::page::{LINE, Page};
 use super::quick::{Quick, Way};
 use super::round::Place;
 use super::row::Row;
-use super::shadow::{Cell, Kind, Mark, PAGE, Width};
+use super::shadow::{Cell, Cells, Found, Kind, Mark, PAGE, Width};
 use super::state::State;
 use super::table::Effect;
 use super::unordered::Looker;
@@ -214,29 +214,19 @@ impl RaceWatch<'_, '_> {
             // Barriers tell nothing of other blocks.
             quick.blocks_from = 0;
         }
-        let Some(page) = self.page(at / PAGE) else { return true };
-        let mut page = page.lock();
-        let (mut done, mut wide) = (false, false);
-        page.cells(at % PAGE, 4, |cell| {
-            done = quick.visit_alike(cell, mark)
-                || !Quick::is_own(cell, mark) && {
-                    let mut new = *cell;
-                    // Where lanes know alike, what holds for one holds for all.
-                    let races = all.visit(state, &mut new, &looker, mark, Volatile::No).is_some();
-                    if !races {
-                        quick.join(&mut new, mark.of_lane(1));
-                        *cell = new;
-                    }
-                    !races
-                };
-            wide = cell.read.width() == Width::Blocks;
-        });
-        // Of blocks that learn nothing of each other nobody asks for stamps.
-        if done && (all.learns || !wide) {
-            // Before another worker sees a mark that stands for these.
-            state.note(warp, u32::MAX, stamp, false);
+        let word = AlikeWord { all, at: at % PAGE, looker, mark };
+        if let Some(page) = self.near(at / PAGE) {
+            return word.read(state, &mut *page.lock(), quick);
         }
-        done
+        match self.find(at / PAGE, false) {
+            Some(Found::Page(page, _)) => word.read(state, &mut *page.lock(), quick),
+            Some(Found::Scattered(mut page)) => {
+                let done = word.read(state, &mut page, quick);
+                page.settle();
+                done
+            }
+            None => true,
+        }
     }
 
     /// What the numbers of notes stand for.
@@ -435,6 +425,44 @@ impl RaceWatch<'_, '_> {
         if let Some(around) = self.all.written.around(&(low..low.saturating_add(span))) {
             self.written = around;
         }
+    }
+}
+
+/// A word of a page that a whole warp reads.
+struct AlikeWord<'r, 'a> {
+    all: &'r RaceObserver<'a>,
+    at: u64,
+    looker: Looker,
+    /// Of lane 0.
+    mark: Mark,
+}
+
+impl AlikeWord<'_, '_> {
+    /// See [`RaceWatch::read_alike`].
+    #[inline]
+    fn read(&self, state: &mut State, page: &mut impl Cells, mut quick: Quick) -> bool {
+        let &AlikeWord { all, at, looker, mark } = self;
+        let (mut done, mut wide) = (false, false);
+        page.cells(at, 4, |cell| {
+            done = quick.visit_alike(cell, mark)
+                || !Quick::is_own(cell, mark) && {
+                    let mut new = *cell;
+                    // Where lanes know alike, what holds for one holds for all.
+                    let races = all.visit(state, &mut new, &looker, mark, Volatile::No).is_some();
+                    if !races {
+                        quick.join(&mut new, mark.of_lane(1));
+                        *cell = new;
+                    }
+                    !races
+                };
+            wide = cell.read.width() == Width::Blocks;
+        });
+        // Of blocks that learn nothing of each other nobody asks for stamps.
+        if done && (all.learns || !wide) {
+            // Before another worker sees a mark that stands for these.
+            state.note(looker.me.warp, u32::MAX, mark.stamp, false);
+        }
+        done
     }
 }
 

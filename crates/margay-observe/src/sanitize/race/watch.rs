@@ -28,7 +28,7 @@ use super::page::Page;
 use super::quick::Quick;
 use super::report::Pair;
 use super::round::{Round, Steps};
-use super::shadow::{self, Cell, Kind, Mark, PAGE, Shadow, Spare, Width};
+use super::shadow::{self, Cell, Found, Kind, Mark, PAGE, Shadow, Spare, Width};
 use super::state::{State, Used};
 use super::table::Effect;
 use super::unordered::Looker;
@@ -447,6 +447,30 @@ impl RaceWatch<'_, '_> {
         self.pages[at].as_ref().map(|(_, page)| page)
     }
 
+    /// A page of its own that was looked at lately.
+    #[inline]
+    pub(super) fn near(&self, number: u64) -> Option<&Arc<Mutex<Page>>> {
+        let near = self.pages[self.page_place(number)].as_ref();
+        near.filter(|(n, _)| *n == number).map(|(_, page)| page)
+    }
+
+    /// Where the cells of a page are that was not looked at lately, if there is room for them; `alone`: it is to be one of its
+    /// own.
+    #[cold]
+    pub(super) fn find(&mut self, number: u64, alone: bool) -> Option<Found<'_>> {
+        let found = if alone { None } else { self.all.shadow.find(number) };
+        match found {
+            Some(Found::Scattered(_)) => found,
+            // Of its own, or to be.
+            Some(Found::Page(..)) => self.page(number).map(|page| Found::Page(page.clone(), false)),
+            None if alone => self.page(number).map(|page| Found::Page(page.clone(), false)),
+            None => {
+                self.all.tell_full();
+                None
+            }
+        }
+    }
+
     /// Where a page is kept that was looked at lately. Rows of a matrix are powers of two apart.
     #[inline]
     fn page_place(&self, number: u64) -> usize {
@@ -618,31 +642,26 @@ impl RaceWatch<'_, '_> {
             }
         } else {
             for (number, own) in by_page(event) {
-                let Some(page) = self.page(number) else { continue };
-                let mut page = page.lock();
                 // All lanes whose accesses lie in the page, which is locked once for them.
-                let (mut crosses, mut left) = (false, own);
-                loop {
-                    left = look.store_words(&mut page, left);
-                    if left == 0 {
-                        break;
-                    }
-                    let lane = left.trailing_zeros() as usize;
-                    left &= left - 1;
-                    let at = event.addresses[lane] % PAGE;
-                    let here = bytes.min(PAGE - at);
-                    look.lane(state, &mut page, at, here, lane);
-                    crosses |= here < bytes;
-                }
-                // Before another worker sees a mark that stands for these.
-                look.note(state);
-                drop(page);
+                let near = self.near(number).cloned();
+                let crosses = match near {
+                    Some(page) => look.lanes(state, &mut *page.lock(), own),
+                    None => match self.find(number, look::fill_a_page(event, own)) {
+                        Some(Found::Page(page, _)) => look.lanes(state, &mut *page.lock(), own),
+                        Some(Found::Scattered(mut page)) => {
+                            let crosses = look.lanes(state, &mut page, own);
+                            page.settle();
+                            crosses
+                        }
+                        None => continue,
+                    },
+                };
                 if crosses && let Some(next) = self.page(number.wrapping_add(1)) {
                     let mut next = next.lock();
                     for lane in lanes_of(own) {
                         let here = PAGE - event.addresses[lane] % PAGE;
                         if here < bytes {
-                            look.lane(state, &mut next, 0, bytes - here, lane);
+                            look.lane(state, &mut *next, 0, bytes - here, lane);
                         }
                     }
                     look.note(state);
