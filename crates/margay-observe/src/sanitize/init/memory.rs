@@ -326,4 +326,101 @@ mod tests {
         assert_eq!(bits.get(60, 8), 0);
         assert_eq!(bits.get(1000, 8), 0);
     }
+
+    /// Random numbers, the same each time.
+    fn random() -> impl FnMut(u64) -> u64 {
+        let mut seed = 7u64;
+        move |below| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) % below
+        }
+    }
+
+    /// Bytes of a range that are unwritten, as a list says.
+    fn unwritten(bits: &Bits) -> Vec<u64> {
+        (0..bits.size()).filter(|&at| bits.get(at, 1) != 0).collect()
+    }
+
+    #[test]
+    fn holes_are_what_was_never_written() {
+        let mut next = random();
+        let (mut told, mut refused) = (0, 0);
+        for _ in 0..2000 {
+            let size = 1 + next(5000);
+            let bits = Bits::unwritten(size);
+            bits.write(0, size);
+            for _ in 0..next(90) {
+                let at = next(size);
+                let bytes = (1 + next(8)).min(size - at);
+                bits.put(at, bytes as u32, next(256) as u8);
+            }
+            // What is there already is another's.
+            let mut holes = vec![0..1];
+            let known = unwritten(&bits);
+            match bits.holes(&mut holes) {
+                true => {
+                    let all: Vec<u64> = holes.into_iter().flatten().collect();
+                    // A hole at byte 1 goes on with the one that was there.
+                    assert_eq!(all[1..], known);
+                    told += u32::from(!known.is_empty());
+                }
+                false => {
+                    let ranges = known.chunk_by(|a, b| a + 1 == *b).count();
+                    let few = ranges <= MOST_HOLES && known.len() as u64 <= size / HOLES_PART;
+                    assert!(!few, "{ranges} ranges, {} of {size} bytes", known.len());
+                    refused += 1;
+                }
+            }
+        }
+        assert!(told > 200 && refused > 200, "{told} {refused}");
+    }
+
+    /// However lanes lie, all at once are as one after the other.
+    #[test]
+    fn lanes_are_looked_at_as_one_by_one() {
+        let mut next = random();
+        let mut count = [0; 2];
+        for _ in 0..4000 {
+            let size = 64 + next(1000);
+            let (bits, base) = (Bits::unwritten(size), next(1 << 20) * 64);
+            bits.write(0, size);
+            if next(2) == 0 {
+                bits.put(next(size), 1, 1);
+            }
+            let bytes = [1, 2, 4, 8, 12, 16][next(6) as usize];
+            let mask = if next(2) == 0 { u32::MAX } else { next(1 << 32) as u32 };
+            let step = if next(4) == 0 { 1 } else { bytes };
+            let addresses: [u64; 32] = std::array::from_fn(|lane| match mask >> lane & 1 {
+                // Lanes that are not there have any.
+                0 => next(1 << 40),
+                _ => base + next((size - bytes) / step) * step,
+            });
+            let lanes = || (0..32).filter(|lane| mask >> lane & 1 != 0);
+            let is_written = |lane: usize| {
+                let at = addresses[lane] - base;
+                (at..at + bytes).all(|byte| bits.get(byte, 1) == 0)
+            };
+            let written = lanes().all(is_written);
+            assert_eq!(bits.are_written(&addresses, mask, base, bytes), written);
+            let surely = bits.are_surely_written(&addresses, mask, base, bytes);
+            assert!(written || !surely);
+            count[usize::from(surely)] += 1;
+            bits.write_each(&addresses, mask, base, bytes);
+            assert!(lanes().all(is_written));
+        }
+        assert!(count.iter().all(|&n| n > 400), "{count:?}");
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_surely_written() {
+        let bits = Bits::unwritten(64);
+        bits.write(0, 64);
+        let mut at = [0; 32];
+        assert!(bits.are_surely_written(&at, u32::MAX, 0, 4));
+        for odd in [62, 64, u64::MAX - 3] {
+            at[7] = odd;
+            assert!(!bits.are_surely_written(&at, u32::MAX, 0, 4), "{odd}");
+            assert!(bits.are_surely_written(&at, !(1 << 7), 0, 4), "{odd}");
+        }
+    }
 }

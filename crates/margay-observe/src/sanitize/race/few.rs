@@ -18,7 +18,7 @@ pub type Part = u8;
 pub const WHOLE: Part = 15;
 
 /// Places of a line, before they have cells in a row: of words, and of parts of words.
-pub const MOST_WORDS: usize = 7;
+const MOST_WORDS: usize = 7;
 const MOST_PARTS: usize = 16;
 /// The same of what has names, which take less than marks would in a row of cells, too.
 const MOST_NAMED_WORDS: usize = 16;
@@ -132,6 +132,11 @@ impl Few {
         self.list.clear();
         self.reads.clear();
         (self.form, self.readers) = (None, Vec::new());
+    }
+
+    /// Words that a line may have here.
+    pub fn most_words(&self) -> usize {
+        if self.is_named() { MOST_NAMED_WORDS } else { MOST_WORDS }
     }
 
     /// Whether cells have names, and none a mark.

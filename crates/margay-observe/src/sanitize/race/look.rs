@@ -180,28 +180,41 @@ pub(super) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
 }
 
 /// The pages that the lanes of an access begin in, in the order of their first lanes, with their lanes.
-pub(super) fn by_page(event: &AccessEvent<'_>) -> SmallVec<[(u64, u32); 32]> {
-    const PLACES: usize = 64;
-    const SHIFT: u32 = u64::BITS - PLACES.trailing_zeros();
-    let mut pages: SmallVec<[(u64, u32); 32]> = SmallVec::new();
-    // Which of them a page most likely is.
-    let mut places = [0u8; PLACES];
-    for lane in lanes_of(event.mask) {
-        let number = event.addresses[lane] / PAGE;
-        // Places of one row, or of parts that are as long as powers of two, are pages that many apart.
-        let place = &mut places[(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> SHIFT) as usize];
-        let likely = usize::from(*place);
-        let at = match pages.get(likely) {
-            Some((known, _)) if *known == number => likely,
-            _ => pages.iter().position(|(known, _)| *known == number).unwrap_or(pages.len()),
-        };
-        if at == pages.len() {
-            pages.push((number, 0));
-        }
-        *place = at as u8;
-        pages[at].1 |= 1 << lane;
+#[inline]
+pub(super) fn by_page(event: &AccessEvent<'_>) -> impl Iterator<Item = (u64, u32)> + use<> {
+    let numbers = event.addresses.map(|address| address / PAGE);
+    let mut left = event.mask;
+    std::iter::from_fn(move || {
+        let number = *numbers.get(left.trailing_zeros() as usize)?;
+        let lanes = left & lanes_with(&numbers, number);
+        left &= !lanes;
+        Some((number, lanes))
+    })
+}
+
+/// The lanes that have this number.
+#[inline]
+fn lanes_with(numbers: &[u64; 32], number: u64) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { lanes_with_by_vectors(numbers, number) };
     }
-    pages
+    numbers.iter().rev().fold(0, |lanes, own| lanes << 1 | u32::from(*own == number))
+}
+
+/// The same by comparisons that give a bit a lane.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn lanes_with_by_vectors(numbers: &[u64; 32], number: u64) -> u32 {
+    use std::arch::x86_64::{_mm512_cmpeq_epi64_mask, _mm512_loadu_epi64, _mm512_set1_epi64};
+    let wanted = _mm512_set1_epi64(number as i64);
+    let (parts, _) = numbers.as_chunks::<8>();
+    parts.iter().rev().fold(0, |lanes, part| {
+        // SAFETY: it reads the 64 bytes that the part has, which need no alignment.
+        let own = unsafe { _mm512_loadu_epi64(part.as_ptr().cast()) };
+        lanes << 8 | u32::from(_mm512_cmpeq_epi64_mask(own, wanted))
+    })
 }
 
 /// Whether these lanes access so many words of their page that it is to be one of its own.
@@ -262,7 +275,6 @@ mod tests {
 
     #[test]
     fn pages_come_in_the_order_of_their_first_lanes() {
-        // The last two have one place in the table of likely ones.
         let numbers = [7, 3, 7, 7 + 64, 7, 7 + 64, 3];
         let mut addresses = [u64::MAX; 32];
         numbers.iter().enumerate().for_each(|(l, n)| addresses[4 * l] = n * PAGE + 8 * l as u64);
@@ -278,9 +290,9 @@ mod tests {
             compiled: true,
         };
         let mask = |lanes: &[usize]| lanes.iter().fold(0, |mask, l| mask | 1u32 << (4 * l));
-        let pages = by_page(&event);
+        let pages: Vec<_> = by_page(&event).collect();
         let known = [(7, mask(&[0, 2, 4])), (3, mask(&[1, 6])), (7 + 64, mask(&[3, 5]))];
-        assert_eq!(pages.as_slice(), known);
+        assert_eq!(pages, known);
         assert_eq!(lanes_of(1 << 31 | 5).collect::<Vec<_>>(), [0, 2, 31]);
     }
 

@@ -102,7 +102,7 @@ pub struct Page {
     /// None before one is kept in another way than in the list.
     pub(super) lines: Lines<Line>,
     rows: Vec<Row>,
-    few: Few,
+    pub(super) few: Few,
     pub(super) marks: Marks,
     /// Words are kept as they are: they have met too many different marks, or that was asked for.
     plain_words: bool,
@@ -372,7 +372,7 @@ impl Page {
 
     /// A line has too many words for the list: if that goes for many of those that are accessed, it goes for the next.
     #[cold]
-    fn fill(&mut self) {
+    pub(super) fn fill(&mut self) {
         self.filled = self.filled.saturating_add(1);
         self.fills |= usize::from(self.filled) * 3 >= self.few.lines();
     }
@@ -550,7 +550,7 @@ impl Page {
         if none && (self.few.is_empty() || self.few.is_named()) {
             return self.marks.clear();
         }
-        let numbers = self.marks.keep(&used, none);
+        let Some(numbers) = self.marks.keep(&used, none) else { return };
         self.few.renumber(&numbers);
         for line in self.lines.iter_mut() {
             match line {

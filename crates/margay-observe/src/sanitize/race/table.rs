@@ -422,6 +422,50 @@ mod tests {
         assert!(said > all / 4 && said < all, "{said} of {all}");
     }
 
+    /// Without branches it is the same.
+    #[test]
+    fn lanes_enter_as_they_visit() {
+        let known = [0, 1, 2, 33, STRONG, MANY];
+        for effect in [Effect::Read, Effect::Write, Effect::Strong] {
+            for (w, r) in known.iter().flat_map(|&w| known.map(|r| (w, r))) {
+                for me in [1, 2, 33, STRONG - 1] {
+                    let (mut one, mut other) = ((w, r), (w, r));
+                    let raced = visit(&mut one.0, &mut one.1, me, effect);
+                    let others = enter(&mut other.0, &mut other.1, me, effect);
+                    assert_eq!((one, raced), (other, others != 0), "{effect:?} {w} {r} by {me}");
+                }
+            }
+        }
+    }
+
+    /// What no lane does, and what lies beyond, is nothing that a table may be asked of.
+    #[test]
+    fn lanes_that_are_not_there_mean_nothing() {
+        for bytes in [1u64 << 34, 4096] {
+            let unit = if bytes > 4096 { 28 } else { 2 };
+            let mut table = Table::new(bytes, unit, false);
+            let wide = 1u32 << unit;
+            let party = |warp, mask| Party { warp, mask, bytes: wide, effect: Effect::Write };
+            let at = |lanes: &[(usize, u64)]| {
+                let mut all = [u64::MAX; 32];
+                lanes.iter().for_each(|&(lane, units)| all[lane] = units << unit);
+                all
+            };
+            let end = bytes >> unit;
+            assert!(table.spread(&at(&[]), &party(0, 0)) && table.used.is_empty());
+            assert!(table.spread(&at(&[(3, 9), (31, end - 1)]), &party(0, 1 << 3 | 1 << 31)));
+            assert_eq!(table.used, 9..end as usize);
+            for beyond in [end, end + 5, 1 << 32, (1 << 32) + 9] {
+                assert!(!table.spread(&at(&[(3, beyond)]), &party(0, 1 << 3)), "{beyond}");
+            }
+            let odd = at(&[(3, 9)]).map(|address| address.wrapping_add(1));
+            assert!(!table.spread(&odd, &party(0, 1 << 3)));
+            assert!(!table.spread(&at(&[(4, 9)]), &party(0, 1 << 4)), "lane 3 was there");
+            table.clear();
+            assert!(table.spread(&at(&[(4, 9)]), &party(0, 1 << 4)));
+        }
+    }
+
     #[test]
     fn wide_lanes_and_cleared_units() {
         let mut table = Table::new(4096, 2, false);
