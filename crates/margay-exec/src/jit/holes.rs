@@ -127,3 +127,66 @@ fn row(access: &WatchedAccess, bytes: u32, holes: &[Range<u64>], words: u64) -> 
     }
     row.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use margay_codegen::{LANES, Pattern};
+
+    use super::*;
+
+    /// Where an access is noted, no lane touches a hole; and where it is not, one is near.
+    #[test]
+    fn a_row_has_each_place_from_which_a_lane_touches_a_hole() {
+        let mut seed = 7u64;
+        let mut next = move |below: u64| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) % below
+        };
+        let (mut noted, mut odd) = (0, 0);
+        for _ in 0..600 {
+            let words = 1 + next(300);
+            let size = 4 * words;
+            let bytes = [1u32, 2, 4, 8, 16][next(5) as usize];
+            let step = [0, i64::from(bytes), -i64::from(bytes), 132, -68][next(5) as usize];
+            let form = match next(4) {
+                0 => Pattern { pat: std::array::from_fn(|_| next(200) as i64 - 100), q: None },
+                _ => Pattern { pat: std::array::from_fn(|lane| step * lane as i64), q: None },
+            };
+            let holes: Vec<Range<u64>> = (0..1 + next(3))
+                .map(|_| {
+                    let from = next(size);
+                    from..(from + 1 + next(9)).min(size)
+                })
+                .collect();
+            let access = WatchedAccess::told(3, form.clone());
+            let row = row(&access, bytes, &holes, words);
+            assert_eq!(row.len() as u64, words + 1);
+            assert_eq!(row[words as usize], 1, "what is beyond");
+            let touches = |base: i64, near: i64| {
+                (0..LANES).any(|lane| {
+                    let at = base + form.pat[lane];
+                    let meets = |hole: &Range<u64>| {
+                        at < hole.end as i64 + near
+                            && at + i64::from(bytes) + near > hole.start as i64
+                    };
+                    holes.iter().any(meets)
+                })
+            };
+            for base in 0..size {
+                let is_odd = row[(base >> WORD) as usize] != 0;
+                assert!(is_odd || !touches(base as i64, 0), "{base}, {holes:?}, {bytes}");
+                assert!(!is_odd || touches(base as i64, 3), "{base}, {holes:?}, {bytes}");
+                (noted, odd) = (noted + u32::from(!is_odd), odd + u32::from(is_odd));
+            }
+        }
+        assert!(noted > 10_000 && odd > 10_000, "{noted} {odd}");
+    }
+
+    /// Of two scalars nobody knows where they lead.
+    #[test]
+    fn what_follows_from_two_scalars_is_never_noted() {
+        let form = Pattern { pat: [0; LANES], q: Some([4; LANES]) };
+        let row = row(&WatchedAccess::told(3, form), 4, &[8..9], 16);
+        assert!(row.iter().all(|&odd| odd == 1));
+    }
+}

@@ -151,7 +151,7 @@ pub struct Tallies {
     /// By instruction.
     pub accesses: Vec<Option<AccessSite>>,
     /// Whether the watch may turn accesses away.
-    asks: bool,
+    pub(super) asks: bool,
     /// Accesses that code counts by itself.
     tables: Vec<Table>,
     /// The table in use, and which of its two.
