@@ -92,7 +92,8 @@ pub struct Io {
     pub nctaid: [u32; 3],
     /// Environment registers.
     pub envreg: [u32; 32],
-    /// Number of the warp in its block; code for whole blocks keeps it up to date.
+    /// Number of the warp in its block; code for whole blocks writes it before it calls a handler, and before it returns
+    /// where a warp has left; at any time if it is watched.
     pub warp: u32,
     pub warps: u32,
     /// For whole blocks: how many are still to run, this one counted, from `ctaid` on.
@@ -114,13 +115,13 @@ pub struct Io {
     pub polls: u64,
     /// Planes of `%tid`.
     pub tid: [*const u8; 3],
-    /// Not 0 once something was stored.
+    /// Not 0 once something was stored; code for whole blocks says so only if it is watched.
     pub changed: u32,
     /// Not 0 while the first store to global memory must wait.
     pub hold: u32,
     /// At an exit: lanes at its address.
     pub mask: u32,
-    /// Lanes that have not exited.
+    /// Lanes that have not exited: written as [`Io::warp`] is.
     pub alive: u32,
     /// Masks of lanes that wait elsewhere.
     pub pending: [u32; crate::PENDING],

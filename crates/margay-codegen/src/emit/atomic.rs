@@ -377,7 +377,12 @@ impl Gen<'_> {
     }
 
     /// Remembers that memory changed: always if that is not known.
+    ///
+    /// Who runs whole blocks does not ask, unless somebody watches: warps that poll are handed over first.
     pub(super) fn note_change(&mut self, changed: Option<String>) {
+        if self.tells_late() {
+            return;
+        }
         let Some(changed) = changed else { return self.io_store("i32", "1", io!(changed)) };
         let at = self.io(io!(changed));
         let before = self.ins(format!("load i32, ptr {at}, !alias.scope !1, !noalias !2"));

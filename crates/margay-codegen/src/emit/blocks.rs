@@ -3,7 +3,7 @@
 //! after the other, each warp to its next barrier, hold or end in turn.
 //!
 //! Invariant: while the code runs, [`Gen::warp_number`] is the running warp's number and [`Gen::frame`] its register
-//! frame; [`crate::Io::warp`] and [`crate::Io::ctaid`] say the same to handlers.
+//! frame; where a handler is called, and at exits, [`crate::Io::warp`] and [`crate::Io::ctaid`] say the same.
 
 use std::fmt::Write as _;
 
@@ -70,6 +70,31 @@ impl Gen<'_> {
     /// then those after it, in a circle. Else they go in the order of their numbers.
     pub(super) fn in_turns(&self) -> bool {
         self.options.watched.any()
+    }
+
+    /// Whether which warp runs, and which of its lanes have not exited, is told only where that is asked for: by handlers, and
+    /// by the engine after an exit. Who watches may ask at any access.
+    ///
+    /// It is for each turn of a warp, of which code between barriers may have few instructions: each store counts.
+    pub(super) fn tells_late(&self) -> bool {
+        self.options.blocks && !self.options.watched.any()
+    }
+
+    /// Whether lanes of the function part anywhere.
+    pub(super) fn lanes_part(&self) -> bool {
+        self.facts.waiting.iter().any(Option::is_some)
+    }
+
+    /// Tells which warp runs, and which of its lanes have not exited.
+    pub(super) fn tell_running(&mut self) {
+        if !self.tells_late() {
+            return;
+        }
+        self.io_store("i32", &self.warp_number(32), io!(warp));
+        if self.lanes_part() {
+            let alive = self.ins("load i32, ptr %live");
+            self.io_store("i32", &alive, io!(alive));
+        }
     }
 
     /// Whether those that have arrived at a barrier are told from those that may go on.
@@ -238,12 +263,14 @@ impl Gen<'_> {
         let bytes = t.fixed("i64", io!(frame_bytes));
         let skip = t.ins(format!("mul i64 {bytes}, {}", self.warp_number(64)));
         t.line(format!("%frame{tail} = getelementptr i8, ptr {frame}, i64 {skip}"));
-        t.put("i32", &warp, io!(warp));
         t.line("store i32 -1, ptr %live");
         t.line("store i64 %fuel0, ptr %fuel");
         t.line("store i32 0, ptr %part");
-        if self.facts.waiting.iter().any(Option::is_some) {
-            t.put("i32", "-1", io!(alive));
+        if !self.tells_late() {
+            t.put("i32", &warp, io!(warp));
+            if self.lanes_part() {
+                t.put("i32", "-1", io!(alive));
+            }
         }
         if self.options.hold {
             let held = t.ins("load i32, ptr %held");
@@ -444,6 +471,9 @@ impl Gen<'_> {
     /// The end of an exit's code: to the caller, or to the block's next warp.
     pub(super) fn end_exit(&mut self, number: &str, reason: crate::Reason, resumes: bool) {
         let stays = self.options.blocks && resumes && reason.goes_on();
+        if !stays {
+            self.tell_running();
+        }
         let mut t = Lines::new();
         self.next += 40;
         t.next = 1_000_000 + self.next * 64;

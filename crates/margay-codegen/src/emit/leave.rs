@@ -477,7 +477,9 @@ impl Gen<'_> {
         self.line(format!("store i32 {mask}, ptr %part"));
         let alive = get(self, offset_of!(Parted, alive));
         self.line(format!("store i32 {alive}, ptr %live"));
-        self.io_store("i32", &alive, io!(alive));
+        if !self.tells_late() {
+            self.io_store("i32", &alive, io!(alive));
+        }
         for (n, b) in pending.iter().enumerate() {
             let waits = get(self, offset_of!(Parted, pending) + n * 4);
             self.line(format!("store i32 {waits}, ptr %w{b}"));

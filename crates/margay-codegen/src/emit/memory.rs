@@ -241,7 +241,7 @@ impl Gen<'_> {
             for (e, v) in values.iter().enumerate() {
                 self.store_lanes(&access, e as u64, &place, v, class);
             }
-            self.io_store("i32", "1", io!(changed));
+            self.note_change(None);
             return true;
         }
         let leaves = self.leaves_if_out_of_bounds(inst, &access, &address);
@@ -262,7 +262,7 @@ impl Gen<'_> {
             self.store_lanes(&access, e as u64, &place, v, class);
         }
         if mem.space != Space::Local {
-            self.io_store("i32", "1", io!(changed));
+            self.note_change(None);
         }
         if !leaves {
             self.line(format!("br label %{join}"));

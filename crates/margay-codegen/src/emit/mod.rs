@@ -670,6 +670,7 @@ impl Gen<'_> {
 
     /// Calls the handler of the instruction at `pc`.
     pub fn call_handler(&mut self, pc: u32, mask: &str) -> String {
+        self.tell_running();
         let op = self.io_load("ptr", io!(op));
         let context = self.io_load("ptr", io!(context));
         self.ins(format!("call i32 {op}(ptr {context}, i32 {pc}, i32 {mask})"))
@@ -677,6 +678,7 @@ impl Gen<'_> {
 
     /// The same where hardly ever anything is called: LLVM keeps its registers across.
     pub fn call_handler_keeping(&mut self, pc: u32, mask: &str) -> String {
+        self.tell_running();
         let op = self.io_load("ptr", io!(op_keeping));
         let context = self.io_load("ptr", io!(context));
         self.ins(format!(

@@ -222,10 +222,14 @@ impl Gen<'_> {
     /// `x` in the lanes of `mask`, and `y` in the others.
     ///
     /// Flags are chosen as words: of choices among masks that come from words and go back to them LLVM 19 makes others without
-    /// end, with AVX-512: seeds 12605000429 and 12606000221 of the fuzzer.
+    /// end, with AVX-512: seeds 12605000429, 12606000221 and 27000068 of the fuzzer. What goes in is unseen as well, or the
+    /// passes choose among masks again.
     fn choice(&mut self, class: Class, mask: &str, x: &str, y: &str) -> String {
         if class == Class::P && self.vector_bits == 512 && self.turn.is_none() {
-            let [m, x, y] = [mask, x, y].map(|v| self.ins(format!("bitcast <32 x i1> {v} to i32")));
+            let [m, x, y] = [mask, x, y].map(|v| {
+                let word = self.ins(format!("bitcast <32 x i1> {v} to i32"));
+                self.unseen("i32", &word)
+            });
             let differ = self.ins(format!("xor i32 {x}, {y}"));
             let taken = self.ins(format!("and i32 {differ}, {m}"));
             let word = self.ins(format!("xor i32 {taken}, {y}"));
