@@ -36,6 +36,9 @@ struct Table {
     words: u64,
 }
 
+/// An access that wants a row, and its bytes.
+type Wanted<'k> = (&'k WatchedAccess, u32);
+
 /// Has the code note accesses from now on but for those that touch these, when it notes any. False if it is to note none.
 pub(super) fn set(cx: &mut Cx<'_>, holes: Vec<Range<u64>>) -> bool {
     let of = cx.rooms[0].kernel();
@@ -75,13 +78,14 @@ impl Table {
         bytes: u64,
     ) -> Table {
         let words = if holes.is_empty() { 0 } else { bytes.div_ceil(1 << WORD) };
-        let mut rows: Vec<(Option<(&WatchedAccess, u32)>, Box<[u8]>)> = Vec::new();
+        // Of whom: none is of all that touch no hole.
+        let mut rows: Vec<(Option<Wanted<'_>>, Box<[u8]>)> = Vec::new();
         let mut numbers = Vec::with_capacity(kernel.watched.len());
         for access in &kernel.watched {
             let site = sites.get(access.pc as usize).copied().flatten();
             let site = site.filter(|site| site.space == Space::Shared && words > 0);
             let wanted = site.map(|site| (access, site.bytes));
-            let alike = |(other, _): &(Option<(&WatchedAccess, u32)>, _)| match (wanted, other) {
+            let alike = |(other, _): &(Option<Wanted<'_>>, _)| match (wanted, other) {
                 (Some((a, bytes)), Some((b, others))) => a.form == b.form && bytes == *others,
                 (None, None) => true,
                 (Some(_), None) | (None, Some(_)) => false,

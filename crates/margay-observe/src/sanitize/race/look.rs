@@ -200,21 +200,20 @@ fn lanes_with(numbers: &[u64; 32], number: u64) -> u32 {
         // SAFETY: the processor has what the function is compiled for.
         return unsafe { lanes_with_by_vectors(numbers, number) };
     }
-    numbers.iter().rev().fold(0, |lanes, own| lanes << 1 | u32::from(*own == number))
+    lanes_with_each(numbers, number)
 }
 
 /// The same by comparisons that give a bit a lane.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 fn lanes_with_by_vectors(numbers: &[u64; 32], number: u64) -> u32 {
-    use std::arch::x86_64::{_mm512_cmpeq_epi64_mask, _mm512_loadu_epi64, _mm512_set1_epi64};
-    let wanted = _mm512_set1_epi64(number as i64);
-    let (parts, _) = numbers.as_chunks::<8>();
-    parts.iter().rev().fold(0, |lanes, part| {
-        // SAFETY: it reads the 64 bytes that the part has, which need no alignment.
-        let own = unsafe { _mm512_loadu_epi64(part.as_ptr().cast()) };
-        lanes << 8 | u32::from(_mm512_cmpeq_epi64_mask(own, wanted))
-    })
+    lanes_with_each(numbers, number)
+}
+
+#[inline(always)]
+fn lanes_with_each(numbers: &[u64; 32], number: u64) -> u32 {
+    let bit = |(lane, own): (usize, &u64)| u32::from(*own == number) << lane;
+    numbers.iter().enumerate().fold(0, |lanes, own| lanes | bit(own))
 }
 
 /// Whether these lanes access so many words of their page that it is to be one of its own.

@@ -165,7 +165,7 @@ mod tests {
             (5, 4000, false, true),
         ] {
             let mut next = random(seed);
-            let ledger = Arc::new(Ledger::new(blocks as u64, 4));
+            let ledger = Arc::new(Ledger::new(blocks, 4));
             let mut pages = [(); 2].map(|()| {
                 let mut page = Page::new(PAGE, plain);
                 if named {
