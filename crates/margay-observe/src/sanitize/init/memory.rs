@@ -355,7 +355,8 @@ mod tests {
                 bits.put(at, bytes as u32, next(256) as u8);
             }
             // What is there already is another's.
-            let mut holes = Vec::from([0..1]);
+            let other = 0..1;
+            let mut holes = vec![other];
             let known = unwritten(&bits);
             match bits.holes(&mut holes) {
                 true => {
