@@ -643,10 +643,10 @@ impl RaceWatch<'_, '_> {
         } else {
             for (number, own) in by_page(event) {
                 // All lanes whose accesses lie in the page, which is locked once for them.
-                let near = self.near(number).cloned();
-                let crosses = match near {
-                    Some(page) => look.lanes(state, &mut *page.lock(), own),
-                    None => match self.find(number, look::fill_a_page(event, own)) {
+                let crosses = if let Some(page) = self.near(number) {
+                    look.lanes(state, &mut *page.lock(), own)
+                } else {
+                    match self.find(number, look::fill_a_page(event, own)) {
                         Some(Found::Page(page, _)) => look.lanes(state, &mut *page.lock(), own),
                         Some(Found::Scattered(mut page)) => {
                             let crosses = look.lanes(state, &mut page, own);
@@ -654,7 +654,7 @@ impl RaceWatch<'_, '_> {
                             crosses
                         }
                         None => continue,
-                    },
+                    }
                 };
                 if crosses && let Some(next) = self.page(number.wrapping_add(1)) {
                     let mut next = next.lock();
