@@ -142,6 +142,11 @@ pub struct Notes {
     pub end: *mut Noted,
     /// Warps of the block of whose local memory nobody needs to know any more what they do there: a bit each.
     pub settled: u32,
+    /// Where a load or a store of shared memory that might be turned away is reported all the same: of each access by its number
+    /// a byte for each word of the memory, as lane 0's address, which is not 0 then. What is beyond so many words has the
+    /// next one. Read only where there is room for a note.
+    pub odd: *const *const u8,
+    pub words: u64,
 }
 
 /// An access that the code has noted by itself, where [`Notes`] have room, to be reported later.

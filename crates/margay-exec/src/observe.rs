@@ -393,8 +393,9 @@ pub trait Watch {
     /// It must leave those of which [`Watch::patterned`] might allow the code to count others.
     fn passes(&mut self, _accesses: &mut NotedList<'_>) {}
     /// Whether all accesses of the block's shared memory by compiled code would be [admitted](Watch::admits) and tell nothing
-    /// new, until anything but a load, a store and a barrier comes of the block.
-    fn admits_shared_reads(&mut self, _ctaid: [u32; 3]) -> bool {
+    /// new, until anything but a load, a store and a barrier comes of the block; but for those that touch one of the few
+    /// ranges of it that are put in `holes`.
+    fn admits_shared_reads(&mut self, _ctaid: [u32; 3], _holes: &mut Vec<Range<u64>>) -> bool {
         false
     }
     /// Whether nothing needs to be known of accesses by this warp to the frame that the kernel itself has in local memory,

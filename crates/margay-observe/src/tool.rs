@@ -282,9 +282,9 @@ impl Watch for SeveralWatches<'_> {
     fn noted(&mut self, noted: &NotedAccesses<'_>) {
         self.tell_compiled(Interest::ACCESSES, |w| w.noted(noted));
     }
-    fn admits_shared_reads(&mut self, ctaid: [u32; 3]) -> bool {
+    fn admits_shared_reads(&mut self, ctaid: [u32; 3], holes: &mut Vec<Range<u64>>) -> bool {
         let mut all = true;
-        self.tell(Interest::ADMISSIONS, |w| all = all && w.admits_shared_reads(ctaid));
+        self.tell(Interest::ADMISSIONS, |w| all = all && w.admits_shared_reads(ctaid, holes));
         all
     }
     fn is_settled(&mut self, ctaid: [u32; 3], warp: u32) -> bool {

@@ -231,6 +231,10 @@ impl Gen<'_> {
         let room = self.ins(format!("icmp ult ptr {next}, {end}"));
         let (slow, join) = (self.label(), self.label());
         self.expect(&room, &slow);
+        if a.space == Space::Shared && self.options.watched.admissions {
+            let plain = self.is_not_odd(&notes, site, &base);
+            self.expect(&plain, &slow);
+        }
         let with_values = if values.is_some() { Noted::VALUES } else { 0 };
         let number = (site as u32 | with_values) as i32;
         for (offset, value) in [
@@ -271,6 +275,25 @@ impl Gen<'_> {
             }
         });
         self.begin(&join);
+    }
+
+    /// Whether an access of shared memory goes nowhere that needs a report: see [`Notes::odd`].
+    fn is_not_odd(&mut self, notes: &str, site: usize, base: &str) -> String {
+        let scope = super::blocks::ENGINE;
+        let mut field = |ty: &str, offset: usize| {
+            let p = self.ins(format!("getelementptr i8, ptr {notes}, i64 {offset}"));
+            self.ins(format!("load {ty}, ptr {p}, {scope}"))
+        };
+        let (rows, words) =
+            (field("ptr", offset_of!(Notes, odd)), field("i64", offset_of!(Notes, words)));
+        let row = self.ins(format!("getelementptr ptr, ptr {rows}, i64 {site}"));
+        let row = self.ins(format!("load ptr, ptr {row}, {scope}"));
+        let word = self.ins(format!("lshr i64 {base}, 2"));
+        self.declare("declare i64 @llvm.umin.i64(i64, i64)");
+        let word = self.ins(format!("call i64 @llvm.umin.i64(i64 {word}, i64 {words})"));
+        let odd = self.ins(format!("getelementptr i8, ptr {row}, i64 {word}"));
+        let odd = self.ins(format!("load i8, ptr {odd}, {scope}"));
+        self.ins(format!("icmp eq i8 {odd}, 0"))
     }
 
     /// Calls the report of an access by a scalar.

@@ -12,6 +12,7 @@ mod background;
 mod cache;
 mod choice;
 mod hold;
+mod holes;
 mod kernel;
 mod library;
 mod make;

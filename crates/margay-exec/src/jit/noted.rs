@@ -3,8 +3,8 @@
 //! that it does not report at all: see [`margay_codegen::Notes::settled`].
 //!
 //! For a watch that wants to know of blocks and barriers, loads and stores of shared and global memory are noted; if it may turn
-//! accesses away, in blocks that it agrees to, and no loads of global memory. For one that counts, whatever the code does not
-//! count by itself.
+//! accesses away, in blocks that it agrees to, but for some places ([`super::holes`]), and no loads of global memory. For one
+//! that counts, whatever the code does not count by itself.
 //!
 //! Invariant: what is noted is told before anything else that the watch is told of the block, and before the engine goes
 //! on with other code or another block (but for the blocks that one call runs: notes say which). A warp is settled until then.
@@ -177,10 +177,14 @@ pub(super) fn start(cx: &mut Cx<'_>) {
         return;
     }
     let ctaid = cx.view.ctaid;
-    let asks = cx.interest.contains(Interest::ADMISSIONS);
+    // As the code was made for: it looks at the holes then.
+    let asks = cx.tallies.asks;
     let Some(watch) = &mut cx.watch else { return };
-    if asks && !watch.admits_shared_reads(ctaid) {
-        return;
+    if asks {
+        let mut holes = Vec::new();
+        if !watch.admits_shared_reads(ctaid, &mut holes) || !super::holes::set(cx, holes) {
+            return;
+        }
     }
     open(cx);
 }
@@ -203,6 +207,7 @@ pub(super) fn start_all(cx: &mut Cx<'_>) {
 
 fn open(cx: &mut Cx<'_>) {
     let tallies = &mut cx.tallies;
+    debug_assert!(!tallies.asks || !tallies.notes.odd.is_null(), "the code looks there first");
     if tallies.noted.is_empty() {
         tallies.noted = vec![Noted::default(); ROOM + BEHIND];
     }

@@ -11,6 +11,7 @@ use std::ops::Range;
 use margay_codegen::{Cells, LANES, Noted, Notes, PENDING, Parted, Tally, Watched, WatchedAccess};
 use margay_ir::{Attr, Op, Space, Term};
 
+use super::holes::Holes;
 use super::kernel::Kernel;
 use crate::fault::Access;
 use crate::handlers::address::observe_compiled;
@@ -150,7 +151,7 @@ pub struct Tallies {
     /// By instruction.
     pub accesses: Vec<Option<AccessSite>>,
     /// Whether the watch may turn accesses away.
-    asks: bool,
+    pub(super) asks: bool,
     /// Accesses that code counts by itself.
     tables: Vec<Table>,
     /// The table in use, and which of its two.
@@ -161,6 +162,8 @@ pub struct Tallies {
     /// Room for what compiled code notes, and how far it is used.
     pub(super) noted: Vec<Noted>,
     pub(super) notes: Box<Notes>,
+    /// Where it does not.
+    pub(super) holes: Holes,
     /// Whether it notes anything.
     pub(super) has_notes: bool,
     /// Whether it notes whatever it does not count.
@@ -190,7 +193,10 @@ impl Tallies {
                 next: std::ptr::null_mut(),
                 end: std::ptr::null_mut(),
                 settled: 0,
+                odd: std::ptr::null(),
+                words: 0,
             }),
+            holes: Holes::default(),
             has_notes: false,
             has_all_notes: false,
             settles: false,

@@ -44,6 +44,23 @@ impl Form {
 /// The least and the greatest address of the lanes of a mask.
 #[inline]
 pub fn extent(addresses: &[u64; 32], mask: u32) -> (u64, u64) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { extent_by_vectors(addresses, mask) };
+    }
+    extent_of_each(addresses, mask)
+}
+
+/// The same with comparisons of 64 bits in vectors, which x86-64 has not as such.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn extent_by_vectors(addresses: &[u64; 32], mask: u32) -> (u64, u64) {
+    extent_of_each(addresses, mask)
+}
+
+#[inline(always)]
+fn extent_of_each(addresses: &[u64; 32], mask: u32) -> (u64, u64) {
     // Without branches: masks are of all kinds.
     addresses.iter().enumerate().fold((u64::MAX, 0), |(low, high), (lane, &address)| {
         let on = 0u64.wrapping_sub(u64::from(mask >> lane & 1));

@@ -9,6 +9,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use margay_exec::mem::{AllocKind, AllocationInfo};
 use parking_lot::RwLock;
 
+/// Holes that are told of a range, and which part of it they are at most.
+const MOST_HOLES: usize = 64;
+const HOLES_PART: u64 = 16;
+
 /// Bytes of a range, a bit each: 1 is "never written". Changed by several threads at once.
 #[derive(Debug)]
 pub struct Bits {
@@ -62,6 +66,33 @@ impl Bits {
             }
         }
         self.is_whole()
+    }
+
+    /// Where bytes were never written. False if that is much of the range, or in many places.
+    pub fn holes(&self, holes: &mut Vec<Range<u64>>) -> bool {
+        let (mut left, most) = (self.bytes / HOLES_PART, holes.len() + MOST_HOLES);
+        for (n, word) in self.words.iter().enumerate() {
+            let start = n as u64 * 64;
+            let there = u64::MAX >> (64 - (self.bytes - start).min(64));
+            let mut unwritten = word.load(Ordering::Relaxed) & there;
+            match left.checked_sub(u64::from(unwritten.count_ones())) {
+                Some(less) => left = less,
+                None => return false,
+            }
+            while unwritten != 0 {
+                let from = unwritten.trailing_zeros();
+                let count = (unwritten >> from).trailing_ones();
+                unwritten &= !(u64::MAX >> (64 - count) << from);
+                let from = start + u64::from(from);
+                let full = holes.len() == most;
+                match holes.last_mut() {
+                    Some(last) if last.end == from => last.end += u64::from(count),
+                    Some(_) | None if full => return false,
+                    Some(_) | None => holes.push(from..from + u64::from(count)),
+                }
+            }
+        }
+        true
     }
 
     /// Bits of up to eight bytes from `at`: bit n is set if byte n was never written. Bytes beyond
@@ -129,8 +160,39 @@ impl Bits {
         Some((word, u64::MAX >> (64 - bytes) << bit))
     }
 
+    /// Whether each lane of the mask has at its address, less `base`, what is aligned and was surely written. Most often it
+    /// is so, and this is a look without branches.
+    #[inline]
+    fn are_surely_written(&self, addresses: &[u64; 32], mask: u32, base: u64, bytes: u64) -> bool {
+        if !bytes.is_power_of_two() || bytes > 64 {
+            return false;
+        }
+        let (mut odd, mut missing) = (0, 0);
+        let mut look = |lane: usize| {
+            let at = addresses[lane].wrapping_sub(base);
+            odd |= at;
+            // What lies beyond the range is looked at otherwise.
+            let word = self.words.get((at / 64) as usize);
+            missing |= word.map_or(u64::MAX, |word| word.load(Ordering::Relaxed)) >> (at % 64);
+        };
+        match mask {
+            u32::MAX => (0..32).for_each(&mut look),
+            _ => {
+                let mut left = mask;
+                while left != 0 {
+                    look(left.trailing_zeros() as usize);
+                    left &= left - 1;
+                }
+            }
+        }
+        odd & (bytes - 1) == 0 && missing & (u64::MAX >> (64 - bytes)) == 0
+    }
+
     /// Whether what each lane of the mask has at its address, less `base`, was written.
     pub fn are_written(&self, addresses: &[u64; 32], mask: u32, base: u64, bytes: u64) -> bool {
+        if self.are_surely_written(addresses, mask, base, bytes) {
+            return true;
+        }
         let (mut left, mut missing) = (mask, 0);
         while left != 0 {
             let at = addresses[left.trailing_zeros() as usize] - base;
@@ -145,6 +207,9 @@ impl Bits {
 
     /// What each lane of the mask has at its address, less `base`, is written.
     pub fn write_each(&self, addresses: &[u64; 32], mask: u32, base: u64, bytes: u64) {
+        if self.are_surely_written(addresses, mask, base, bytes) {
+            return;
+        }
         let mut left = mask;
         while left != 0 {
             let at = addresses[left.trailing_zeros() as usize] - base;
@@ -260,5 +325,103 @@ mod tests {
         assert!(bits.look());
         assert_eq!(bits.get(60, 8), 0);
         assert_eq!(bits.get(1000, 8), 0);
+    }
+
+    /// Random numbers, the same each time.
+    fn random() -> impl FnMut(u64) -> u64 {
+        let mut seed = 7u64;
+        move |below| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) % below
+        }
+    }
+
+    /// Bytes of a range that are unwritten, as a list says.
+    fn unwritten(bits: &Bits) -> Vec<u64> {
+        (0..bits.size()).filter(|&at| bits.get(at, 1) != 0).collect()
+    }
+
+    #[test]
+    fn holes_are_what_was_never_written() {
+        let mut next = random();
+        let (mut told, mut refused) = (0, 0);
+        for _ in 0..2000 {
+            let size = 1 + next(5000);
+            let bits = Bits::unwritten(size);
+            bits.write(0, size);
+            for _ in 0..next(90) {
+                let at = next(size);
+                let bytes = (1 + next(8)).min(size - at);
+                bits.put(at, bytes as u32, next(256) as u8);
+            }
+            // What is there already is another's.
+            let other = 0..1;
+            let mut holes = vec![other];
+            let known = unwritten(&bits);
+            match bits.holes(&mut holes) {
+                true => {
+                    let all: Vec<u64> = holes.into_iter().flatten().collect();
+                    // A hole at byte 1 goes on with the one that was there.
+                    assert_eq!(all[1..], known);
+                    told += u32::from(!known.is_empty());
+                }
+                false => {
+                    let ranges = known.chunk_by(|a, b| a + 1 == *b).count();
+                    let few = ranges <= MOST_HOLES && known.len() as u64 <= size / HOLES_PART;
+                    assert!(!few, "{ranges} ranges, {} of {size} bytes", known.len());
+                    refused += 1;
+                }
+            }
+        }
+        assert!(told > 200 && refused > 200, "{told} {refused}");
+    }
+
+    /// However lanes lie, all at once are as one after the other.
+    #[test]
+    fn lanes_are_looked_at_as_one_by_one() {
+        let mut next = random();
+        let mut count = [0; 2];
+        for _ in 0..4000 {
+            let size = 64 + next(1000);
+            let (bits, base) = (Bits::unwritten(size), next(1 << 20) * 64);
+            bits.write(0, size);
+            if next(2) == 0 {
+                bits.put(next(size), 1, 1);
+            }
+            let bytes = [1, 2, 4, 8, 12, 16][next(6) as usize];
+            let mask = if next(2) == 0 { u32::MAX } else { next(1 << 32) as u32 };
+            let step = if next(4) == 0 { 1 } else { bytes };
+            let addresses: [u64; 32] = std::array::from_fn(|lane| match mask >> lane & 1 {
+                // Lanes that are not there have any.
+                0 => next(1 << 40),
+                _ => base + next((size - bytes) / step) * step,
+            });
+            let lanes = || (0..32).filter(|lane| mask >> lane & 1 != 0);
+            let is_written = |lane: usize| {
+                let at = addresses[lane] - base;
+                (at..at + bytes).all(|byte| bits.get(byte, 1) == 0)
+            };
+            let written = lanes().all(is_written);
+            assert_eq!(bits.are_written(&addresses, mask, base, bytes), written);
+            let surely = bits.are_surely_written(&addresses, mask, base, bytes);
+            assert!(written || !surely);
+            count[usize::from(surely)] += 1;
+            bits.write_each(&addresses, mask, base, bytes);
+            assert!(lanes().all(is_written));
+        }
+        assert!(count.iter().all(|&n| n > 400), "{count:?}");
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_surely_written() {
+        let bits = Bits::unwritten(64);
+        bits.write(0, 64);
+        let mut at = [0; 32];
+        assert!(bits.are_surely_written(&at, u32::MAX, 0, 4));
+        for odd in [62, 64, u64::MAX - 3] {
+            at[7] = odd;
+            assert!(!bits.are_surely_written(&at, u32::MAX, 0, 4), "{odd}");
+            assert!(bits.are_surely_written(&at, !(1 << 7), 0, 4), "{odd}");
+        }
     }
 }

@@ -59,6 +59,8 @@ pub struct State {
     files: Vec<Vec<(FuncId, File)>>,
     /// How often it was asked whether all shared memory is written.
     asked: u32,
+    /// The same of holes.
+    asked_of_holes: u32,
 }
 
 /// Bytes of a thread's local memory, a bit each: 1 is "never written", and so is what lies beyond.
@@ -102,13 +104,14 @@ impl State {
             settled: vec![0; threads.div_ceil(32) as usize],
             files: (0..threads.div_ceil(32)).map(|_| Vec::new()).collect(),
             asked: 0,
+            asked_of_holes: 0,
         }
     }
 
     /// As new, for another block of the launch.
     pub fn renew(&mut self) {
         self.shared.forget();
-        self.asked = 0;
+        (self.asked, self.asked_of_holes) = (0, 0);
         self.local.iter_mut().chain(&mut self.together).for_each(|own| own.0.clear());
         self.settled.fill(0);
         self.files.iter_mut().for_each(Vec::clear);
@@ -135,6 +138,15 @@ impl State {
     pub fn is_shared_written(&mut self) -> bool {
         self.asked += 1;
         self.shared.is_whole() || self.asked.is_power_of_two() && self.shared.look()
+    }
+
+    /// The same but for a few ranges of it, as the padding of tiles is.
+    pub fn is_shared_written_but(&mut self, holes: &mut Vec<Range<u64>>) -> bool {
+        if self.is_shared_written() {
+            return true;
+        }
+        self.asked_of_holes += 1;
+        self.asked_of_holes.is_power_of_two() && self.shared.holes(holes)
     }
 
     /// Bits of up to eight bytes of a thread's local memory: set where a byte was never written.

@@ -545,7 +545,11 @@ impl InitWatch<'_, '_> {
                 }
                 return true;
             }
-            Space::Shared if lanes.clone().all(|l| p.addresses[l] < 1 << 24) => {
+            Space::Shared if extent(p.addresses, p.mask).1 < 1 << 24 => {
+                // Beyond its end an access faults.
+                if state.is_shared_written() {
+                    return true;
+                }
                 if reads {
                     return state.shared.are_written(p.addresses, p.mask, 0, bytes);
                 }
@@ -577,7 +581,7 @@ impl InitWatch<'_, '_> {
                 if high - base >= bits.size() {
                     return false;
                 }
-                if reads && (bits.is_whole() || looks && bits.look()) {
+                if bits.is_whole() || looks && bits.look() {
                     return true;
                 }
                 (base, bits, low, high - low + bytes)
@@ -848,9 +852,9 @@ impl Watch for InitWatch<'_, '_> {
         admitted
     }
 
-    fn admits_shared_reads(&mut self, ctaid: [u32; 3]) -> bool {
+    fn admits_shared_reads(&mut self, ctaid: [u32; 3], holes: &mut Vec<Range<u64>>) -> bool {
         let state = self.state(self.all.view.linear(ctaid));
-        state.lock().is_shared_written()
+        state.lock().is_shared_written_but(holes)
     }
 
     fn is_settled(&mut self, ctaid: [u32; 3], warp: u32) -> bool {

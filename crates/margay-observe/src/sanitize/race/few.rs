@@ -134,6 +134,11 @@ impl Few {
         (self.form, self.readers) = (None, Vec::new());
     }
 
+    /// Words that a line may have here.
+    pub fn most_words(&self) -> usize {
+        if self.is_named() { MOST_NAMED_WORDS } else { MOST_WORDS }
+    }
+
     /// Whether cells have names, and none a mark.
     pub fn is_named(&self) -> bool {
         self.form.is_some()

@@ -9,6 +9,7 @@ use super::quick::{Quick, Way};
 use super::scattered::DENSE_WORDS;
 use super::shadow::{Cells, Kind, Mark, PAGE};
 use super::state::State;
+use super::stores::Stores;
 use super::unordered::Looker;
 use super::watch::{RaceObserver, Volatile};
 
@@ -46,8 +47,14 @@ impl Look<'_, '_, '_> {
     #[inline]
     pub fn lanes(&mut self, state: &mut State, page: &mut impl Cells, lanes: u32) -> bool {
         let bytes = u64::from(self.event.bytes);
-        let mut crosses = false;
-        for lane in lanes_of(lanes) {
+        let (mut crosses, mut left) = (false, lanes);
+        loop {
+            left = self.store_words(page, left);
+            if left == 0 {
+                break;
+            }
+            let lane = left.trailing_zeros() as usize;
+            left &= left - 1;
             let at = self.event.addresses[lane] % PAGE;
             let here = bytes.min(PAGE - at);
             self.lane(state, page, at, here, lane);
@@ -105,6 +112,22 @@ impl Look<'_, '_, '_> {
         }
     }
 
+    /// Looks at stores by the short way for many ([`Cells::store_words`]). Returns the lanes that are left.
+    #[inline]
+    fn store_words(&mut self, page: &mut impl Cells, lanes: u32) -> u32 {
+        if self.kind != Kind::Write || !self.quick.is_on {
+            return lanes;
+        }
+        let stores = Stores {
+            addresses: self.event.addresses,
+            bytes: self.event.bytes,
+            values: self.values,
+            mark: self.mark,
+        };
+        self.last = None;
+        page.store_words(lanes, &stores, &self.quick)
+    }
+
     /// Reads the words that the lane before has read. Returns whether there is a short way.
     fn same_words(
         &mut self,
@@ -157,26 +180,40 @@ pub(super) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
 }
 
 /// The pages that the lanes of an access begin in, in the order of their first lanes, with their lanes.
-pub(super) fn by_page(event: &AccessEvent<'_>) -> SmallVec<[(u64, u32); 32]> {
-    const PLACES: usize = 64;
-    let mut pages: SmallVec<[(u64, u32); 32]> = SmallVec::new();
-    // Which of them a page most likely is.
-    let mut places = [0u8; PLACES];
-    for lane in lanes_of(event.mask) {
-        let number = event.addresses[lane] / PAGE;
-        let place = &mut places[number as usize % PLACES];
-        let likely = usize::from(*place);
-        let at = match pages.get(likely) {
-            Some((known, _)) if *known == number => likely,
-            _ => pages.iter().position(|(known, _)| *known == number).unwrap_or(pages.len()),
-        };
-        if at == pages.len() {
-            pages.push((number, 0));
-        }
-        *place = at as u8;
-        pages[at].1 |= 1 << lane;
+#[inline]
+pub(super) fn by_page(event: &AccessEvent<'_>) -> impl Iterator<Item = (u64, u32)> + use<> {
+    let numbers = event.addresses.map(|address| address / PAGE);
+    let mut left = event.mask;
+    std::iter::from_fn(move || {
+        let number = *numbers.get(left.trailing_zeros() as usize)?;
+        let lanes = left & lanes_with(&numbers, number);
+        left &= !lanes;
+        Some((number, lanes))
+    })
+}
+
+/// The lanes that have this number.
+#[inline]
+fn lanes_with(numbers: &[u64; 32], number: u64) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { lanes_with_by_vectors(numbers, number) };
     }
-    pages
+    lanes_with_each(numbers, number)
+}
+
+/// The same by comparisons that give a bit a lane.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn lanes_with_by_vectors(numbers: &[u64; 32], number: u64) -> u32 {
+    lanes_with_each(numbers, number)
+}
+
+#[inline(always)]
+fn lanes_with_each(numbers: &[u64; 32], number: u64) -> u32 {
+    let bit = |(lane, own): (usize, &u64)| u32::from(*own == number) << lane;
+    numbers.iter().enumerate().fold(0, |lanes, own| lanes | bit(own))
 }
 
 /// Whether these lanes access so many words of their page that it is to be one of its own.
@@ -237,7 +274,6 @@ mod tests {
 
     #[test]
     fn pages_come_in_the_order_of_their_first_lanes() {
-        // The last two have one place in the table of likely ones.
         let numbers = [7, 3, 7, 7 + 64, 7, 7 + 64, 3];
         let mut addresses = [u64::MAX; 32];
         numbers.iter().enumerate().for_each(|(l, n)| addresses[4 * l] = n * PAGE + 8 * l as u64);
@@ -253,9 +289,9 @@ mod tests {
             compiled: true,
         };
         let mask = |lanes: &[usize]| lanes.iter().fold(0, |mask, l| mask | 1u32 << (4 * l));
-        let pages = by_page(&event);
+        let pages: Vec<_> = by_page(&event).collect();
         let known = [(7, mask(&[0, 2, 4])), (3, mask(&[1, 6])), (7 + 64, mask(&[3, 5]))];
-        assert_eq!(pages.as_slice(), known);
+        assert_eq!(pages, known);
         assert_eq!(lanes_of(1 << 31 | 5).collect::<Vec<_>>(), [0, 2, 31]);
     }
 

@@ -34,6 +34,7 @@ pub mod shadow;
 mod short;
 mod stamped;
 mod state;
+mod stores;
 mod table;
 mod unordered;
 mod watch;

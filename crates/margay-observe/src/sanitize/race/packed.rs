@@ -39,7 +39,7 @@ impl Marks {
     }
 
     #[inline]
-    fn mark(&self, packed: u16) -> Mark {
+    pub fn mark(&self, packed: u16) -> Mark {
         match (packed >> 5).checked_sub(1) {
             Some(n) => self.list[n as usize].of_lane((packed & 31) as u8),
             None => Mark::default(),
@@ -61,7 +61,7 @@ impl Marks {
 
     /// The number of a mark, and its lane; `None` if there is no room.
     #[inline]
-    fn pack(&mut self, mark: Mark, last: usize) -> Option<u16> {
+    pub fn pack(&mut self, mark: Mark, last: usize) -> Option<u16> {
         if mark.is_empty() {
             return Some(0);
         }
@@ -102,25 +102,32 @@ impl Marks {
     }
 
     /// Keeps only the marks that are used, and makes room for more; `few`: few cells have them. Returns their new numbers
-    /// by the old ones.
-    pub fn keep(&mut self, used: &Uses, few: bool) -> Vec<u16> {
+    /// by the old ones, if they have new ones.
+    #[must_use]
+    pub fn keep(&mut self, used: &Uses, few: bool) -> Option<Vec<u16>> {
         let live = used.count();
         // A table that was full comes to be so by and by. Where marks come and go, it is to be looked through rarely.
-        let step = match (live == self.list.len(), few) {
+        let all = live == self.list.len();
+        let step = match (all, few) {
             (true, _) => live.clamp(FIRST, STEP),
             (false, true) => live.clamp(2 * FIRST, STEP),
             (false, false) => STEP,
         };
         let room = (live + step.max(live / 8)).min(NUMBERS - 1);
-        let mut list = Vec::with_capacity(room);
-        let mut numbers = vec![0; self.list.len() + 1];
-        for (n, mark) in self.list.iter().enumerate() {
-            if used.has(n as u16 + 1) {
-                list.push(*mark);
-                numbers[n + 1] = list.len() as u16;
+        let numbers = (!all).then(|| {
+            let mut list = Vec::with_capacity(room);
+            let mut numbers = vec![0; self.list.len() + 1];
+            for (n, mark) in self.list.iter().enumerate() {
+                if used.has(n as u16 + 1) {
+                    list.push(*mark);
+                    numbers[n + 1] = list.len() as u16;
+                }
             }
-        }
-        (self.list, self.room, self.last) = (list, room as u16, [0; 2]);
+            (self.list, self.last) = (list, [0; 2]);
+            numbers
+        });
+        self.list.reserve_exact(room - self.list.len());
+        self.room = room as u16;
         self.slots = vec![0; room + room / 4 + 1].into();
         for n in 0..self.list.len() {
             if let Some(at) = self.slot(self.list[n]) {
@@ -230,6 +237,18 @@ impl<const N: usize> Packed<N> {
         None
     }
 
+    /// The numbers and lanes of a cell's write and read.
+    #[inline]
+    pub fn both(&self, n: usize) -> (u16, u16) {
+        (self.write[n], self.read[n])
+    }
+
+    /// A cell was written, with this number and lane and value, and was not read since.
+    #[inline]
+    pub fn written(&mut self, n: usize, write: u16, value: u16) {
+        (self.write[n], self.read[n], self.value[n]) = (write, 0, value);
+    }
+
     /// Notes the numbers that the cells have.
     pub fn note(&self, used: &mut Uses) {
         self.write.iter().chain(&self.read).for_each(|packed| used.add(packed >> 5));
@@ -278,8 +297,7 @@ mod tests {
             if !line.put(&mut marks, n, cell(n)) {
                 let mut used = Uses::default();
                 line.note(&mut used);
-                let numbers = marks.keep(&used, false);
-                line.renumber(&numbers);
+                assert!(marks.keep(&used, false).is_none(), "each is used");
                 assert!(line.put(&mut marks, n, cell(n)));
             }
         }
@@ -295,7 +313,7 @@ mod tests {
     #[test]
     fn marks_that_nothing_has_are_forgotten() {
         let (mut marks, mut line) = (Marks::default(), Packed::<32>::default());
-        marks.keep(&Uses::default(), false);
+        assert!(marks.keep(&Uses::default(), false).is_none());
         let cell = |block| Cell { write: mark(block, 5, Kind::Write), read: Mark::default() };
         let full = (0..).find(|&block| !line.put(&mut marks, 0, cell(block)));
         assert_eq!(full, Some(FIRST as u32));
@@ -303,7 +321,7 @@ mod tests {
         let mut used = Uses::default();
         line.note(&mut used);
         assert_eq!(used.count(), 2);
-        let numbers = marks.keep(&used, false);
+        let numbers = marks.keep(&used, false).expect("two are left");
         line.renumber(&numbers);
         assert_eq!((line.cell(&marks, 0), line.cell(&marks, 1)), (cell(FIRST as u32 - 1), cell(2)));
         assert!(line.put(&mut marks, 2, cell(FIRST as u32)));

@@ -34,7 +34,7 @@ pub(super) const BYTES: usize = LINE as usize;
 
 /// How the cells of a line are kept.
 #[derive(Debug, Default)]
-enum Line {
+pub(super) enum Line {
     /// In `Page::few`, or nobody has accessed it.
     #[default]
     Few,
@@ -100,10 +100,10 @@ pub(super) const LINES_BYTES: usize = (PAGE / LINE) as usize * size_of::<Line>()
 #[derive(Debug)]
 pub struct Page {
     /// None before one is kept in another way than in the list.
-    lines: Lines<Line>,
+    pub(super) lines: Lines<Line>,
     rows: Vec<Row>,
-    few: Few,
-    marks: Marks,
+    pub(super) few: Few,
+    pub(super) marks: Marks,
     /// Words are kept as they are: they have met too many different marks, or that was asked for.
     plain_words: bool,
     starts_plain: bool,
@@ -372,14 +372,14 @@ impl Page {
 
     /// A line has too many words for the list: if that goes for many of those that are accessed, it goes for the next.
     #[cold]
-    fn fill(&mut self) {
+    pub(super) fn fill(&mut self) {
         self.filled = self.filled.saturating_add(1);
         self.fills |= usize::from(self.filled) * 3 >= self.few.lines();
     }
 
     /// Gives a line a cell for this part of each word, if that is enough, or else for each byte.
     #[cold]
-    fn divide(&mut self, line: usize, part: Part) {
+    pub(super) fn divide(&mut self, line: usize, part: Part) {
         match std::mem::take(self.line(line)) {
             Line::Few => {
                 let kept = self.few.take(&self.marks, self.ledger.as_deref(), line);
@@ -550,7 +550,7 @@ impl Page {
         if none && (self.few.is_empty() || self.few.is_named()) {
             return self.marks.clear();
         }
-        let numbers = self.marks.keep(&used, none);
+        let Some(numbers) = self.marks.keep(&used, none) else { return };
         self.few.renumber(&numbers);
         for line in self.lines.iter_mut() {
             match line {

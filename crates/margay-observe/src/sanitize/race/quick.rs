@@ -46,7 +46,9 @@ impl Quick {
         Quick { is_on, block, stamp, independent, floor, warps_from, blocks_from, joined }
     }
 
-    fn is_before(&self, old: Mark, new: Mark) -> bool {
+    /// Whether what a mark stands for, if it is one, is surely ordered before the access of another.
+    #[inline]
+    pub fn is_before(&self, old: Mark, new: Mark) -> bool {
         old.is_empty()
             || old.block == self.block
                 && (old.stamp <= self.floor && old.width() < Width::Blocks || old.is_thread_of(new))

@@ -18,7 +18,9 @@ use rustc_hash::FxHashMap;
 use super::ledger::Ledger;
 use super::order::{Thread, Tick};
 use super::page::{self, Page};
+use super::quick::Quick;
 use super::scattered::{LEAF_BYTES, Scattered};
+use super::stores::Stores;
 
 /// Bytes that a page shadows.
 pub const PAGE: u64 = 4096;
@@ -241,12 +243,22 @@ impl Cell {
 pub trait Cells {
     /// Calls `each` on the cells of the bytes `from..from + bytes`.
     fn cells(&mut self, from: u64, bytes: u64, each: impl FnMut(&mut Cell));
+    /// Goes through these lanes' stores by a way that is shorter than their cells are, up to the first that has none. Returns
+    /// it, and those after it.
+    #[inline]
+    fn store_words(&mut self, lanes: u32, _: &Stores<'_>, _: &Quick) -> u32 {
+        lanes
+    }
 }
 
 impl Cells for Page {
     #[inline]
     fn cells(&mut self, from: u64, bytes: u64, each: impl FnMut(&mut Cell)) {
         Page::cells(self, from, bytes, each);
+    }
+    #[inline]
+    fn store_words(&mut self, lanes: u32, stores: &Stores<'_>, quick: &Quick) -> u32 {
+        Page::store_words(self, lanes, stores, quick)
     }
 }
 

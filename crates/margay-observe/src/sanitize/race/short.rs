@@ -3,7 +3,6 @@
 //! later, and a line that a whole warp accesses is one place.
 
 use margay_exec::fault::Access;
-use std::ops::Range;
 use std::sync::Arc;
 
 use margay_exec::observe::{AccessEvent, EventPlace, NotedAccesses, PatternedEvent};
@@ -403,17 +402,29 @@ impl RaceWatch<'_, '_> {
     /// As [`RaceWatch::is_quiet`], where that is known of the allocation that was looked at last.
     #[inline]
     fn is_surely_quiet(&mut self, access: Access, low: u64, span: u64) -> bool {
-        let memory = low..low.saturating_add(span);
-        let near = |near: &Range<u64>| near.start <= memory.start && memory.end <= near.end;
         // What may be written is not quiet, and no store strays that stays there.
-        if near(&self.written) {
+        if self.is_near_written(low, span) {
             return false;
         }
         let quiet = self.is_quiet(access, low, span);
-        if let Some(around) = self.all.written.around(&memory).filter(|_| !quiet) {
-            self.written = around;
+        if !quiet {
+            self.come_near_written(low, span);
         }
         quiet
+    }
+
+    /// Whether memory lies in the allocation that may be written and was looked at last.
+    #[inline]
+    pub(super) fn is_near_written(&self, low: u64, span: u64) -> bool {
+        self.written.start <= low && low.saturating_add(span) <= self.written.end
+    }
+
+    /// Remembers the allocation that memory lies in, if it may be written.
+    #[inline]
+    pub(super) fn come_near_written(&mut self, low: u64, span: u64) {
+        if let Some(around) = self.all.written.around(&(low..low.saturating_add(span))) {
+            self.written = around;
+        }
     }
 }
 

@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use super::look::lanes_of;
+
 /// What an access does to a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -133,7 +135,7 @@ impl Table {
         match (<&mut [u16; 32]>::try_from(&mut *writers), <&mut [u16; 32]>::try_from(&mut *readers))
         {
             (Ok(writers), Ok(readers)) if on == u32::MAX => {
-                each(writers, readers, effect, |i| (me + i as u16 * step, true))
+                row(writers, readers, effect, (me, step))
             }
             (Ok(writers), Ok(readers)) => {
                 let on: [u16; 32] = std::array::from_fn(|i| (on >> i & 1) as u16);
@@ -188,32 +190,142 @@ impl Table {
     /// [`Table::spread`] where each lane accesses one unit, as most do: always inlined, for each effect a loop of its own.
     #[inline(always)]
     fn units_of(&mut self, addresses: &[u64; 32], party: &Party, effect: Effect) -> bool {
-        let within = (1u64 << self.unit) - 1;
-        let (first, step) = self.number(party.warp, 0);
-        let (writers, readers) = (&mut self.writers[..], &mut self.readers[..]);
-        let (mut low, mut high) = match self.used.is_empty() {
-            true => (usize::MAX, 0),
-            false => (self.used.start, self.used.end),
+        let at = At::of(addresses, party.mask, self.unit);
+        let count = self.writers.len().min(self.readers.len());
+        let here = at.low as usize..at.end as usize;
+        if party.mask == 0 {
+            return true;
+        }
+        if at.odd || here.end > count {
+            return false;
+        }
+        self.used = match self.used.is_empty() {
+            true => here,
+            false => self.used.start.min(here.start)..self.used.end.max(here.end),
         };
-        let (mut left, mut raced) = (party.mask, false);
-        while left != 0 {
-            let lane = left.trailing_zeros();
-            left &= left - 1;
-            let address = addresses[lane as usize];
-            let unit = (address >> self.unit) as usize;
-            let (Some(writer), Some(reader)) = (writers.get_mut(unit), readers.get_mut(unit))
-            else {
-                raced = true;
-                break;
+        let (first, step) = self.number(party.warp, 0);
+        // Of one length, so that they are compared with once.
+        let (writers, readers) = (&mut self.writers[..count], &mut self.readers[..count]);
+        // What others left, or 0.
+        let mut others = 0;
+        // Loops of their own, without calls: a closure would have all this by references.
+        macro_rules! each {
+            ($lanes:expr) => {
+                for lane in $lanes {
+                    let unit = at.units[lane] as usize;
+                    if let (Some(writer), Some(reader)) =
+                        (writers.get_mut(unit), readers.get_mut(unit))
+                    {
+                        let me = first.wrapping_add(step.wrapping_mul(lane as u16));
+                        others |= enter(writer, reader, me, effect);
+                    }
+                }
             };
-            (low, high) = (low.min(unit), high.max(unit + 1));
-            let me = first + lane as u16 * step;
-            raced |= (address & within != 0) | visit(writer, reader, me, effect);
         }
-        if low < high {
-            self.used = low..high;
+        match party.mask {
+            u32::MAX => each!(0..32),
+            mask => each!(lanes_of(mask)),
         }
-        !raced
+        others == 0
+    }
+}
+
+/// Applies an access by all lanes to a unit each. False if that may race.
+#[inline]
+fn row(writers: &mut [u16; 32], readers: &mut [u16; 32], effect: Effect, by: (u16, u16)) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512dq") {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { row_by_vectors(writers, readers, effect, by) };
+    }
+    row_of_each(writers, readers, effect, by)
+}
+
+/// The same with all lanes in a vector.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+fn row_by_vectors(
+    writers: &mut [u16; 32],
+    readers: &mut [u16; 32],
+    effect: Effect,
+    by: (u16, u16),
+) -> bool {
+    row_of_each(writers, readers, effect, by)
+}
+
+#[inline(always)]
+fn row_of_each(
+    writers: &mut [u16; 32],
+    readers: &mut [u16; 32],
+    effect: Effect,
+    (me, step): (u16, u16),
+) -> bool {
+    each(writers, readers, effect, |i| (me + i as u16 * step, true))
+}
+
+/// As [`visit`], without branches. Returns what others left there that it may race with, or 0.
+#[inline(always)]
+fn enter(writer: &mut u16, reader: &mut u16, me: u16, effect: Effect) -> u16 {
+    let others = |who: u16, me: u16| who & 0u16.wrapping_sub(u16::from(who != me));
+    let (w, r) = (*writer, *reader);
+    match effect {
+        Effect::Read => {
+            *reader = me | 0u16.wrapping_sub(u16::from(others(r, me) != 0));
+            others(w, me)
+        }
+        Effect::Write => {
+            *writer = me;
+            others(w, me) | others(r, me)
+        }
+        Effect::Strong => {
+            *writer = STRONG;
+            others(w, STRONG) | r
+        }
+    }
+}
+
+/// Where lanes access a unit each.
+struct At {
+    /// Of each lane. Those of lanes that are not there mean nothing.
+    units: [u32; 32],
+    /// The lowest of those that are there, and the end of the highest.
+    low: u32,
+    end: u32,
+    /// An address is none of a unit, or far beyond all.
+    odd: bool,
+}
+
+impl At {
+    #[inline]
+    fn of(addresses: &[u64; 32], mask: u32, unit: u32) -> At {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512bw") {
+            // SAFETY: the processor has what the function is compiled for.
+            return unsafe { At::by_vectors(addresses, mask, unit) };
+        }
+        At::of_each(addresses, mask, unit)
+    }
+
+    /// The same with the lanes in vectors.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
+    fn by_vectors(addresses: &[u64; 32], mask: u32, unit: u32) -> At {
+        At::of_each(addresses, mask, unit)
+    }
+
+    #[inline(always)]
+    fn of_each(addresses: &[u64; 32], mask: u32, unit: u32) -> At {
+        let within = (1u64 << unit) - 1;
+        let (mut units, mut odd) = ([0; 32], 0);
+        let (mut low, mut last) = (u32::MAX, 0);
+        for (lane, &address) in addresses.iter().enumerate() {
+            let there = mask >> lane & 1;
+            let (at, on) = (address >> unit, 0u32.wrapping_sub(there));
+            odd |= (address & within | at >> 32) & 0u64.wrapping_sub(u64::from(there));
+            units[lane] = at as u32;
+            (low, last) = (low.min(at as u32 | !on), last.max(at as u32 & on));
+        }
+        At { units, low, end: last.saturating_add(1), odd: odd != 0 }
     }
 }
 
@@ -308,6 +420,50 @@ mod tests {
         }
         assert_eq!(missed, 0, "{said} of {all} accesses race with nothing");
         assert!(said > all / 4 && said < all, "{said} of {all}");
+    }
+
+    /// Without branches it is the same.
+    #[test]
+    fn lanes_enter_as_they_visit() {
+        let known = [0, 1, 2, 33, STRONG, MANY];
+        for effect in [Effect::Read, Effect::Write, Effect::Strong] {
+            for (w, r) in known.iter().flat_map(|&w| known.map(|r| (w, r))) {
+                for me in [1, 2, 33, STRONG - 1] {
+                    let (mut one, mut other) = ((w, r), (w, r));
+                    let raced = visit(&mut one.0, &mut one.1, me, effect);
+                    let others = enter(&mut other.0, &mut other.1, me, effect);
+                    assert_eq!((one, raced), (other, others != 0), "{effect:?} {w} {r} by {me}");
+                }
+            }
+        }
+    }
+
+    /// What no lane does, and what lies beyond, is nothing that a table may be asked of.
+    #[test]
+    fn lanes_that_are_not_there_mean_nothing() {
+        for bytes in [1u64 << 34, 4096] {
+            let unit = if bytes > 4096 { 28 } else { 2 };
+            let mut table = Table::new(bytes, unit, false);
+            let wide = 1u32 << unit;
+            let party = |warp, mask| Party { warp, mask, bytes: wide, effect: Effect::Write };
+            let at = |lanes: &[(usize, u64)]| {
+                let mut all = [u64::MAX; 32];
+                lanes.iter().for_each(|&(lane, units)| all[lane] = units << unit);
+                all
+            };
+            let end = bytes >> unit;
+            assert!(table.spread(&at(&[]), &party(0, 0)) && table.used.is_empty());
+            assert!(table.spread(&at(&[(3, 9), (31, end - 1)]), &party(0, 1 << 3 | 1 << 31)));
+            assert_eq!(table.used, 9..end as usize);
+            for beyond in [end, end + 5, 1 << 32, (1 << 32) + 9] {
+                assert!(!table.spread(&at(&[(3, beyond)]), &party(0, 1 << 3)), "{beyond}");
+            }
+            let odd = at(&[(3, 9)]).map(|address| address.wrapping_add(1));
+            assert!(!table.spread(&odd, &party(0, 1 << 3)));
+            assert!(!table.spread(&at(&[(4, 9)]), &party(0, 1 << 4)), "lane 3 was there");
+            table.clear();
+            assert!(table.spread(&at(&[(4, 9)]), &party(0, 1 << 4)));
+        }
     }
 
     #[test]

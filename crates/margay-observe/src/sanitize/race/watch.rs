@@ -32,7 +32,7 @@ use super::shadow::{self, Cell, Found, Kind, Mark, PAGE, Shadow, Spare, Width};
 use super::state::{State, Used};
 use super::table::Effect;
 use super::unordered::Looker;
-use crate::sanitize::form::{Forms, place};
+use crate::sanitize::form::{Forms, extent, place};
 use crate::sanitize::view::View;
 
 /// What an instruction at an address of the code does to the order.
@@ -81,6 +81,8 @@ const NEAR_SITES: usize = 64;
 pub struct RaceObserver<'a> {
     pub(super) view: View<'a>,
     roles: Vec<Option<Role>>,
+    /// What barriers order, by address of the code.
+    orders: Vec<BarOrder>,
     /// From compute capability 7.0 on, lanes of a warp are not ordered by being in one.
     pub(super) independent: bool,
     time: Time,
@@ -130,6 +132,7 @@ impl<'a> RaceObserver<'a> {
         };
         let ledger = Ledger::new(view.blocks(), view.threads().div_ceil(32));
         let roles: Vec<_> = (0..program.code_len()).map(role).collect();
+        let orders: Vec<_> = (0..program.code_len()).map(|pc| barrier_order(program, pc)).collect();
         let is_strong = |role: &Role| role.atomic || role.sem != Sem::Weak;
         RaceObserver {
             learns: view.has_clusters() || roles.iter().flatten().any(is_strong),
@@ -144,9 +147,8 @@ impl<'a> RaceObserver<'a> {
             variables: (0..SYNC_SHARDS).map(|_| Mutex::default()).collect(),
             synchronises: AtomicBool::new(false),
             clusters: Mutex::default(),
-            apart: (0..program.code_len()).any(|pc| {
-                matches!(barrier_order(program, pc), BarOrder::Shared | BarOrder::Global)
-            }),
+            apart: orders.iter().any(|o| matches!(o, BarOrder::Shared | BarOrder::Global)),
+            orders,
             reported: Mutex::default(),
             written,
             memory,
@@ -158,6 +160,11 @@ impl<'a> RaceObserver<'a> {
                 .unwrap_or(2),
             one_by_one: false,
         }
+    }
+
+    /// What the barrier at `pc` orders.
+    fn order(&self, pc: u32) -> BarOrder {
+        self.orders.get(pc as usize).copied().unwrap_or(BarOrder::All)
     }
 
     fn state(&self, block: u32) -> Arc<Mutex<State>> {
@@ -636,10 +643,10 @@ impl RaceWatch<'_, '_> {
         } else {
             for (number, own) in by_page(event) {
                 // All lanes whose accesses lie in the page, which is locked once for them.
-                let near = self.near(number).cloned();
-                let crosses = match near {
-                    Some(page) => look.lanes(state, &mut *page.lock(), own),
-                    None => match self.find(number, look::fill_a_page(event, own)) {
+                let crosses = if let Some(page) = self.near(number) {
+                    look.lanes(state, &mut *page.lock(), own)
+                } else {
+                    match self.find(number, look::fill_a_page(event, own)) {
                         Some(Found::Page(page, _)) => look.lanes(state, &mut *page.lock(), own),
                         Some(Found::Scattered(mut page)) => {
                             let crosses = look.lanes(state, &mut page, own);
@@ -647,7 +654,7 @@ impl RaceWatch<'_, '_> {
                             crosses
                         }
                         None => continue,
-                    },
+                    }
                 };
                 if crosses && let Some(next) = self.page(number.wrapping_add(1)) {
                     let mut next = next.lock();
@@ -684,7 +691,7 @@ impl RaceWatch<'_, '_> {
             Some(id) => {
                 let (id, time) = (id as usize, &self.all.time);
                 let arrive = |clock: &mut Block| clock.arrive(id, warp, event.mask, waits, time);
-                match barrier_order(self.all.view.program, event.at.pc) {
+                match self.all.order(event.at.pc) {
                     BarOrder::Shared => arrive(state.clock_of(true)),
                     BarOrder::Global => arrive(state.clock_of(false)),
                     BarOrder::All | BarOrder::Nothing => state.each_clock(arrive),
@@ -695,8 +702,7 @@ impl RaceWatch<'_, '_> {
                 let mut clusters = self.all.clusters.lock();
                 let cluster = clusters.entry(self.all.view.cluster(block)).or_default();
                 if arrives {
-                    let releases =
-                        barrier_order(self.all.view.program, event.at.pc) == BarOrder::All;
+                    let releases = self.all.order(event.at.pc) == BarOrder::All;
                     for (round, lanes) in cluster.arrive(block, warp, event.mask) {
                         let known = match releases {
                             true => state.clock.cluster_arrive(warp, lanes, &self.all.time),
@@ -735,12 +741,18 @@ impl Watch for RaceWatch<'_, '_> {
             Space::Const | Space::Local | Space::Param | Space::Generic => return,
         };
         if !shared && !self.all.written.is_all() {
-            let lanes = (0..32usize).filter(|l| event.mask >> l & 1 != 0);
+            let (low, high) = extent(event.addresses, event.mask);
             let bytes = u64::from(event.bytes);
-            let quiet = |l: usize| self.is_quiet(event.access, event.addresses[l], bytes);
-            // Each is asked: it may be the one that strays.
-            if lanes.filter(|&l| !quiet(l)).count() == 0 {
-                return;
+            let span = high.wrapping_sub(low).saturating_add(bytes);
+            // What lies in an allocation that may be written is neither quiet nor strays.
+            if !self.is_near_written(low, span) {
+                let lanes = (0..32usize).filter(|l| event.mask >> l & 1 != 0);
+                let quiet = |l: usize| self.is_quiet(event.access, event.addresses[l], bytes);
+                // Each is asked: it may be the one that strays.
+                if lanes.filter(|&l| !quiet(l)).count() == 0 {
+                    return;
+                }
+                self.come_near_written(low, span);
             }
         }
         let state = self.state(self.all.view.linear(event.at.ctaid));
@@ -809,7 +821,7 @@ impl Watch for RaceWatch<'_, '_> {
         let state = self.state(self.all.view.linear(round.at.ctaid));
         let state = &mut *state.lock();
         let whole = round.there.count_ones() as usize == state.clock.warps();
-        let order = barrier_order(self.all.view.program, round.at.pc);
+        let order = self.all.order(round.at.pc);
         let mut meets = whole && matches!(order, BarOrder::All | BarOrder::Shared);
         match order {
             BarOrder::All => state.each_clock(|clock| meets &= clock.can_meet()),
