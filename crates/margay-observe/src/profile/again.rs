@@ -8,11 +8,11 @@ use margay_arch::access::{fewest_places, first_of, passes};
 use margay_arch::{Kind, Space};
 use margay_exec::fault::Access;
 use margay_exec::observe::{
-    AccessEvent, EventPlace, NotedAccess, NotedAddresses, NotedList, PatternedEvent,
+    AccessEvent, EventPlace, NotedAccess, NotedAddresses, NotedList, PatternedEvent, PlainNote,
 };
 use margay_ir as ir;
 
-use super::room::{FEW, Known, PERIOD};
+use super::room::{FEW, Known, PERIOD, Room};
 use super::site;
 use super::spread::{Spread, Spreads};
 use super::touches::{Route, SECTOR, Touch, Touched};
@@ -94,7 +94,12 @@ impl Worker<'_, '_> {
         let smid = accesses.smid;
         let modelled = self.launch.caches.models(smid);
         let mut before = Before::new();
-        while let Some(access) = accesses.peek() {
+        loop {
+            let Room { quick, generation, .. } = &self.room;
+            if accesses.plain().is_some_and(|note| quick.may_know(&note, modelled, *generation)) {
+                self.pass_quickly(accesses, modelled);
+            }
+            let Some(access) = accesses.peek() else { return };
             let counted = match access.addresses {
                 NotedAddresses::Patterned { site, base, u, form, counts } => {
                     let steps = &form.pat;
@@ -192,6 +197,12 @@ impl Worker<'_, '_> {
         known.times += 1;
         entry.executions += 1;
         entry.lanes += u64::from(mask.count_ones());
+        let note = PlainNote { site, base, u, mask };
+        let parted = !modelled && mask != u32::MAX && self.room.spreads[pc as usize].is_some();
+        if !parted && self.room.quick.wants(&note, modelled, (known.times, generation)) {
+            let known = *known;
+            self.expect_again(&note, (pc, &known), (modelled, counts));
+        }
         true
     }
 
@@ -266,6 +277,7 @@ impl Worker<'_, '_> {
         if spreads.site != site {
             return false;
         }
+        self.room.quick.parts(site);
         let low = base % PERIOD;
         let known = spreads.all[low as usize].get_or_insert_with(|| {
             let relative = steps.map(|step| step.wrapping_add_unsigned(low));
