@@ -88,20 +88,25 @@ impl<'a> Before<'a> {
 }
 
 impl Worker<'_, '_> {
-    /// Passes the accesses that it counts.
+    /// Passes the accesses that it counts; `quickly` is [`Worker::pass_quickly`], compiled by itself: what is left for the rest takes
+    /// longer with that in it.
     #[inline(always)]
-    pub(super) fn pass(&mut self, accesses: &mut NotedList<'_>) {
+    pub(super) fn pass(
+        &mut self,
+        accesses: &mut NotedList<'_>,
+        quickly: impl Fn(&mut Self, &mut NotedList<'_>) -> bool,
+    ) {
         let smid = accesses.smid;
         let modelled = self.launch.caches.models(smid);
         let mut before = Before::new();
-        loop {
-            let Room { quick, generation, .. } = &self.room;
-            if accesses.plain().is_some_and(|note| quick.may_know(&note, modelled, *generation)) {
-                self.pass_quickly(accesses, modelled);
-            }
-            let Some(access) = accesses.peek() else { return };
+        while let Some(access) = accesses.peek() {
             let counted = match access.addresses {
                 NotedAddresses::Patterned { site, base, u, form, counts } => {
+                    let note = PlainNote { site, base, u, mask: access.mask };
+                    let Room { quick, generation, .. } = &self.room;
+                    if quick.may_know(&note, modelled, *generation) && quickly(self, accesses) {
+                        continue;
+                    }
                     let steps = &form.pat;
                     let of = Form { site, base, u, steps };
                     // Where masks are many most are new, and what is remembered need not be fetched.
@@ -126,14 +131,14 @@ impl Worker<'_, '_> {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub(super) fn pass_wide(&mut self, accesses: &mut NotedList<'_>) {
-        self.pass(accesses);
+        self.pass(accesses, |worker, accesses| worker.pass_quickly_wide(accesses));
     }
 
     /// [`Worker::pass`], compiled for the widest.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     pub(super) fn pass_widest(&mut self, accesses: &mut NotedList<'_>) {
-        self.pass(accesses);
+        self.pass(accesses, |worker, accesses| worker.pass_quickly_wide(accesses));
     }
 
     /// Counts an access by a form that is remembered. Not one of which others might be counted in the code.

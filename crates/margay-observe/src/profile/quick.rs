@@ -170,18 +170,19 @@ impl Item {
 }
 
 impl Worker<'_, '_> {
-    /// Passes accesses as long as they are known here.
+    /// Passes accesses as long as they are known here. Whether any was.
     #[inline(always)]
-    pub(super) fn pass_quickly(&mut self, accesses: &mut NotedList<'_>, modelled: bool) {
-        let mut lock = None;
+    pub(super) fn pass_quickly(&mut self, accesses: &mut NotedList<'_>) -> bool {
+        let modelled = self.launch.caches.models(accesses.smid);
+        let (mut lock, mut any) = (None, false);
         let mut held = Held::new(&self.launch.caches, &mut self.l1, accesses.smid, &mut lock);
         let (generation, sites) = (self.room.generation, &mut self.room.sites);
         let Quick { items, owners, .. } = &mut self.room.quick;
         while let Some(note) = accesses.plain() {
             let at = place(&note, modelled);
-            let Some(item) = items.get_mut(at) else { return };
+            let Some(item) = items.get_mut(at) else { return any };
             if !item.is(&note, generation) || item.times == u32::MAX {
-                return;
+                return any;
             }
             let from = (note.base & !(PERIOD - 1), &item.near);
             match item.way {
@@ -190,21 +191,33 @@ impl Worker<'_, '_> {
                     let owner = owners[at];
                     let entries = sites.get_mut(owner.pc as usize);
                     let entry = entries.and_then(|all| all.get_mut(usize::from(owner.entry)));
-                    let Some(entry) = entry else { return };
+                    let Some(entry) = entry else { return any };
                     let at_hand = held.load(item.way == Way::Load, from, &mut entry.caches);
                     item.hits += u32::from(at_hand);
                 }
                 Way::Store if modelled => held.store(from),
                 Way::Below | Way::BelowIfAny if !modelled => {
                     if !held.below(from) && item.way == Way::BelowIfAny {
-                        return;
+                        return any;
                     }
                 }
-                Way::Load | Way::LoadBelow | Way::Store | Way::Below | Way::BelowIfAny => return,
+                Way::Load | Way::LoadBelow | Way::Store | Way::Below | Way::BelowIfAny => {
+                    return any;
+                }
             }
             item.times += 1;
+            any = true;
             accesses.pass();
         }
+        any
+    }
+
+    /// [`Worker::pass_quickly`], compiled for wider vectors.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(never)]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn pass_quickly_wide(&mut self, accesses: &mut NotedList<'_>) -> bool {
+        self.pass_quickly(accesses)
     }
 
     /// An access was counted as one that a memo knows: it may be passed quickly when it comes again.

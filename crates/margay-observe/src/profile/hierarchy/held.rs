@@ -161,3 +161,75 @@ impl<'s: 'l, 'l> Held<'s, 'l> {
         hits
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use margay_arch::Kind;
+    use margay_arch::caches::SplitPreference;
+
+    use super::super::super::touches::{Route, Touched};
+    use super::super::Hierarchy;
+    use super::*;
+    use crate::constant_cache::ConstantCache;
+
+    /// Loads and stores of up to four lines, in an L1 that holds less than half of what they touch: on a multiprocessor that has
+    /// one, and on one that has none.
+    #[test]
+    fn it_finds_what_one_lookup_after_the_other_finds() {
+        let gpu = margay_arch::find("h200").unwrap();
+        let hierarchies: [Hierarchy; 2] = std::array::from_fn(|_| {
+            Hierarchy::new(gpu, Arc::new(ConstantCache::start(&[gpu], None)))
+        });
+        let [plain, held] = hierarchies
+            .each_ref()
+            .map(|of| of.launch(0, 0, (1 << 20, 1), SplitPreference::Default));
+        let modelled = (0..132).find(|&smid| plain.models(smid)).unwrap();
+        let other = (0..132).find(|&smid| !plain.models(smid)).unwrap();
+        let (mut expected, mut found) = (CacheCounts::default(), CacheCounts::default());
+        let (mut state, mut at_hand, mut marked) = (1u64, 0, 0);
+        let mut next = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state >> 33
+        };
+        let (mut one, mut two) = (plain.alone(), held.alone());
+        for n in 0..60_000 {
+            // Some come again at once.
+            let base = 256 * if n % 3 == 0 { n / 30 % 64 } else { next() % 4096 };
+            let list: Vec<Touch> = (0..1 + next() % 4)
+                .map(|n| Touch::new(3 * n as i64 - 4, 1 << (next() % 4)))
+                .collect();
+            let smid = if n % 4 == 3 { other } else { modelled };
+            let (kind, cached) = match next() % 8 {
+                0 => (Kind::Store, true),
+                1 => (Kind::Load, false),
+                _ => (Kind::Load, true),
+            };
+            let touched = Touched { list: &list, marked: None };
+            let way = (Route::Global { cached }, kind);
+            let base = base + 1024;
+            plain.look(&mut one, way, (base, touched), (smid, 0), &mut expected);
+            let near = Near::of(&list, -512).unwrap();
+            let from = (base - 512, &near);
+            let mut lock = None;
+            let mut all = Held::new(&held, &mut two, smid, &mut lock);
+            match kind {
+                _ if smid == other => {
+                    marked += u32::from(all.below(from));
+                }
+                Kind::Load => {
+                    if all.load(cached, from, &mut found) {
+                        at_hand += 1;
+                        found.l1_hits += u64::from(near.sectors());
+                    }
+                }
+                _ => all.store(from),
+            }
+        }
+        assert_eq!(found, expected);
+        assert!(at_hand > 100 && marked > 100, "{at_hand} {marked}");
+        let far = Touch::new(1 << 20, 1);
+        assert!(Near::of(&[far], 0).is_none() && Near::of(&[Touch::new(0, 1); 5], 0).is_none());
+    }
+}
