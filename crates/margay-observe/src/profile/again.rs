@@ -103,17 +103,20 @@ impl Worker<'_, '_> {
             let counted = match access.addresses {
                 NotedAddresses::Patterned { site, base, u, form, counts } => {
                     let note = PlainNote { site, base, u, mask: access.mask };
+                    // Where masks are many most are new, and what is remembered need not be fetched.
+                    let parts =
+                        access.mask != u32::MAX && self.room.spreads[access.pc as usize].is_some();
                     let Room { quick, generation, .. } = &self.room;
-                    if quick.may_know(&note, modelled, *generation) && quickly(self, accesses) {
+                    if (modelled || !parts)
+                        && quick.knows(&note, modelled, *generation)
+                        && quickly(self, accesses)
+                    {
                         continue;
                     }
                     let steps = &form.pat;
                     let of = Form { site, base, u, steps };
-                    // Where masks are many most are new, and what is remembered need not be fetched.
-                    let spreads = self.room.spreads[access.pc as usize].is_some();
                     let looked_up = modelled && access.space != ir::Space::Param;
-                    let by_form = spreads && !looked_up && access.mask != u32::MAX;
-                    by_form && self.by_form(access.pc, access.mask, access.space, of)
+                    parts && !looked_up && self.by_form(access.pc, access.mask, access.space, of)
                         || self.again(&access, of, (smid, modelled), counts)
                 }
                 NotedAddresses::Each(addresses) => {
@@ -282,7 +285,6 @@ impl Worker<'_, '_> {
         if spreads.site != site {
             return false;
         }
-        self.room.quick.parts(site);
         let low = base % PERIOD;
         let known = spreads.all[low as usize].get_or_insert_with(|| {
             let relative = steps.map(|step| step.wrapping_add_unsigned(low));

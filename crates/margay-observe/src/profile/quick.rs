@@ -69,14 +69,6 @@ pub struct Quick {
     /// None, or as many as there are places.
     items: Vec<Item>,
     owners: Vec<Owner>,
-    /// A bit for each site, by [`bit`], whose parted lanes are mostly not here.
-    parted: u64,
-}
-
-/// A site's bit.
-#[inline(always)]
-fn bit(site: u64) -> u64 {
-    1 << ((site / size_of::<u64>() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)
 }
 
 /// Where accesses like this one are.
@@ -107,26 +99,15 @@ impl Quick {
         (*old, *own) = (item, owner);
     }
 
-    /// Whether an access is known here, or perhaps: where masks are many, most are of no use, and nothing is fetched.
+    /// Whether an access is known here.
     #[inline(always)]
-    pub fn may_know(&self, note: &PlainNote, modelled: bool, generation: u32) -> bool {
-        let parts = !modelled && note.mask != u32::MAX && self.parted & bit(note.site) != 0;
-        let item = self.items.get(place(note, modelled));
-        !parts && item.is_some_and(|item| item.is(note, generation))
+    pub fn knows(&self, note: &PlainNote, modelled: bool, generation: u32) -> bool {
+        self.items.get(place(note, modelled)).is_some_and(|item| item.is(note, generation))
     }
 
-    /// Most of what other lanes than all access by this form is counted without being remembered.
-    #[inline(always)]
-    pub fn parts(&mut self, site: u64) {
-        self.parted |= bit(site);
-    }
-
-    /// Forgets what is known of sites, and everything if `all`.
-    pub fn clear(&mut self, all: bool) {
-        self.parted = 0;
-        if all {
-            self.items.fill(Item::default());
-        }
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.items.fill(Item::default());
     }
 
     /// Bytes of its room.
@@ -177,7 +158,7 @@ impl Worker<'_, '_> {
         let (mut lock, mut any) = (None, false);
         let mut held = Held::new(&self.launch.caches, &mut self.l1, accesses.smid, &mut lock);
         let (generation, sites) = (self.room.generation, &mut self.room.sites);
-        let Quick { items, owners, .. } = &mut self.room.quick;
+        let Quick { items, owners } = &mut self.room.quick;
         while let Some(note) = accesses.plain() {
             let at = place(&note, modelled);
             let Some(item) = items.get_mut(at) else { return any };
@@ -221,6 +202,7 @@ impl Worker<'_, '_> {
     }
 
     /// An access was counted as one that a memo knows: it may be passed quickly when it comes again.
+    #[cold]
     pub(super) fn expect_again(
         &mut self,
         note: &PlainNote,

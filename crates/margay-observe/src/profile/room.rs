@@ -53,8 +53,8 @@ impl Room {
         self.generation = self.generation.wrapping_add(1).max(1);
         if self.generation == 1 {
             self.memos.fill_with(|| None);
+            self.quick.clear();
         }
-        self.quick.clear(self.generation == 1);
         self.spreads.fill_with(|| None);
         let met = |entry: &&mut Entry| entry.executions != 0;
         self.sites.iter_mut().flatten().filter(met).for_each(Entry::clear);
