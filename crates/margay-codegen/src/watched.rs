@@ -105,11 +105,11 @@ impl WatchedAccess {
 }
 
 /// What the code counts of an access by itself: accesses whose first address is in `lo..lo + span`,
-/// by that address modulo [`Cells::PERIOD`]. Where a cell has no count yet, and for all other addresses, the access is
+/// by that address modulo [`Cells::PERIOD`]. Where a cell is [unknown](Cells::UNKNOWN), and for all other addresses, the access is
 /// reported; so it is if the second scalar is another, or if it touches a line of global memory that is marked:
 /// see [`crate::Io::marks`].
 ///
-/// The counts follow, as many as the grain leaves: each is one more than those that nobody was told of, or 0 for a pattern that
+/// The counts follow, as many as the grain leaves: of those that nobody was told of, or [`Cells::UNKNOWN`] for a pattern that
 /// did not come yet. Those of all accesses lie one behind the other, so that what the code counts in takes few pages and lines.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,6 +123,8 @@ pub struct Cells {
 
 impl Cells {
     pub const PERIOD: u64 = 256;
+    /// What the code must not count: one more is 0, which an addition tells without a comparison.
+    pub const UNKNOWN: u64 = u64::MAX;
     /// Places of 8 bytes before the counts.
     pub const WORDS: usize = size_of::<Cells>() / size_of::<u64>();
 

@@ -17,7 +17,7 @@ use margay_ir::{BarKind, Space};
 use crate::fault::Access;
 pub use margay_codegen::Noted;
 
-pub use crate::jit::{NotedAccess, NotedAccesses, NotedAddresses, NotedList};
+pub use crate::jit::{NotedAccess, NotedAccesses, NotedAddresses, NotedList, PlainNote};
 use crate::mem::texture::{Filter, Image};
 
 bitflags::bitflags! {

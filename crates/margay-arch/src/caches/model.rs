@@ -315,7 +315,7 @@ impl Cache {
 
     /// Whether a line is the last used one of its set and has these sectors, so that reading them changes nothing.
     #[inline(always)]
-    fn is_at_hand(&self, line: u64, sectors: u32) -> bool {
+    pub fn is_at_hand(&self, line: u64, sectors: u32) -> bool {
         let first = self.by_sets.remainder(line) as usize * self.ways;
         let wanted = self.tag(line) << self.sectors | u64::from(sectors);
         let differs = |&entry: &u64| (entry ^ wanted) >> self.sectors | wanted & !entry;

@@ -507,9 +507,7 @@ impl Gen<'_> {
         let known_u = second.then(|| field(offset_of!(Cells, u)));
         let from = self.ins(format!("sub i64 {base}, {lo}"));
         let inside = self.ins(format!("icmp ult i64 {from}, {span}"));
-        let (cell, count) = self.cell_of(site, base, grain);
-        let known = self.ins(format!("icmp ne i64 {count}, 0"));
-        let mut ok = self.ins(format!("and i1 {inside}, {known}"));
+        let mut ok = inside;
         if let Some(known) = known_u {
             let same = self.ins(format!("icmp eq i64 {u}, {known}"));
             ok = self.ins(format!("and i1 {ok}, {same}"));
@@ -518,13 +516,20 @@ impl Gen<'_> {
             let plain = self.unmarked(base, u, lines);
             ok = self.ins(format!("and i1 {ok}, {plain}"));
         }
-        let (slow, join) = (self.label(), self.label());
+        let (slow, undo, join) = (self.label(), self.label(), self.label());
         self.expect(&ok, &slow);
+        // Counted before it is known whether it may be: that is one instruction, and one branch on what it leaves.
+        let (cell, count) = self.cell_of(site, base, grain);
         let more = self.ins(format!("add i64 {count}, 1"));
         self.line(format!("store i64 {more}, ptr {cell}, {scope}"));
+        let known = self.ins(format!("icmp ne i64 {more}, {}", Cells::UNKNOWN.wrapping_add(1)));
+        self.expect(&known, &undo);
         self.line(format!("br label %{join}"));
         let (base, u, target) = (base.to_owned(), u.to_owned(), join.clone());
         self.aside(|g| {
+            g.begin(&undo);
+            g.line(format!("store i64 {}, ptr {cell}, {scope}", Cells::UNKNOWN as i64));
+            g.line(format!("br label %{slow}"));
             g.begin(&slow);
             g.call_keeping(site as u32, &mask, (&base, &u), &notes);
             g.line(format!("br label %{target}"));

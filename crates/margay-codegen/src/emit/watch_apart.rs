@@ -151,7 +151,7 @@ impl Gen<'_> {
             }
         };
         let (cell, count) = self.apart_cell(&group);
-        let mut ok = self.ins(format!("icmp ne i64 {count}, 0"));
+        let mut ok = self.ins(format!("icmp ne i64 {count}, {}", Cells::UNKNOWN as i64));
         if let Some(inside) = inside {
             ok = self.ins(format!("and i1 {inside}, {ok}"));
         }
@@ -279,8 +279,9 @@ impl Gen<'_> {
     fn offer_whole(&mut self, group: &Apart, otherwise: &str) {
         let (_, count) = self.apart_cell(group);
         let never = self.apart_field(group, offset_of!(Cells, u));
-        let any = self.ins(format!("or i64 {count}, {never}"));
-        let mut ask = self.ins(format!("icmp eq i64 {any}, 0"));
+        let unknown = self.ins(format!("icmp eq i64 {count}, {}", Cells::UNKNOWN as i64));
+        let may = self.ins(format!("icmp eq i64 {never}, 0"));
+        let mut ask = self.ins(format!("and i1 {unknown}, {may}"));
         if !group.lines.is_empty() {
             let plain = self.apart_unmarked(group);
             ask = self.ins(format!("and i1 {ask}, {plain}"));

@@ -31,7 +31,7 @@ pub(crate) use choice::{Done, consider};
 pub(crate) use hold::{Holds, who_holds};
 pub(crate) use kernel::Kernels;
 pub use make::{Counts, counts};
-pub use noted::{NotedAccess, NotedAccesses, NotedAddresses, NotedList};
+pub use noted::{NotedAccess, NotedAccesses, NotedAddresses, NotedList, PlainNote};
 pub(crate) use run::{Arrived, Chunk, ChunkEnd, Fast, LaunchCode, Rooms, enter, entry, new_io};
 pub(crate) use watching::{AccessSite, Tallies, tell};
 

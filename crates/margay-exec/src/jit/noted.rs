@@ -131,7 +131,27 @@ pub enum NotedAddresses<'a> {
     Each(&'a [u64; LANES]),
 }
 
+/// The same of one whose addresses follow from one, as far as the note itself tells.
+pub struct PlainNote {
+    /// As in [`NotedAddresses::Patterned`].
+    pub site: u64,
+    pub base: u64,
+    pub u: u64,
+    pub mask: u32,
+}
+
 impl<'a> NotedList<'a> {
+    /// The next one, if it is of the same block and its addresses follow from one. It may be of a generic space, or of several
+    /// accesses: such have sites that no other has.
+    #[inline(always)]
+    pub fn plain(&self) -> Option<PlainNote> {
+        let note = self.notes.get(self.next).filter(|note| note.blocks == self.blocks)?;
+        let Noted { base, u, number, mask, .. } = *note;
+        let site = self.watched.as_ptr().wrapping_add(number as usize) as u64;
+        let plain = number & (Noted::ADDRESSES | Noted::VALUES) == 0;
+        plain.then_some(PlainNote { site, base, u, mask })
+    }
+
     /// The next one, unless it is of another block, or of a generic space.
     #[inline(always)]
     pub fn peek(&self) -> Option<NotedAccess<'a>> {

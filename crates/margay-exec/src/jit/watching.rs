@@ -119,7 +119,11 @@ impl Counts {
             starts.push(end);
             end += access.cell_words();
         }
-        Counts { words: vec![0; end], bases: vec![0; end], starts }
+        let mut words = vec![Cells::UNKNOWN; end];
+        for (start, _) in starts.iter().zip(watched).filter(|(_, access)| access.cells) {
+            words[*start..*start + Cells::WORDS].fill(0);
+        }
+        Counts { words, bases: vec![0; end], starts }
     }
 
     /// Those of an access that has some.
@@ -289,14 +293,14 @@ impl Tallies {
         let new = Cells { lo: range.start, span: range.end.saturating_sub(range.start), u };
         if own.cells != new {
             tell_cells(watch, place, (watched, &self.accesses), access, &mut own);
-            own.counts.fill(0);
+            own.counts.fill(Cells::UNKNOWN);
             own.set(new);
         }
         let cell = Cells::cell(base, access.grain);
         if let (Some(count), Some(at)) = (own.counts.get_mut(cell), own.bases.get_mut(cell))
-            && *count == 0
+            && *count == Cells::UNKNOWN
         {
-            (*count, *at) = (1, base);
+            (*count, *at) = (0, base);
         }
     }
 
@@ -443,14 +447,14 @@ fn tell_cells(
 ) {
     let u = if access.apart { 0 } else { own.cells.u };
     let counted = own.counts.iter_mut().zip(own.bases.iter().copied());
-    for (count, base) in counted.filter(|(count, _)| **count > 1) {
+    for (count, base) in counted.filter(|(count, _)| !matches!(**count, 0 | Cells::UNKNOWN)) {
         for (access, site, more) in members(watched, sites, access) {
             let at = EventPlace { pc: access.pc, ..place };
             let from = (base.wrapping_add_signed(more), u);
             let once = event(access, site, at, u32::MAX, from, None);
-            watch.patterned(&PatternedEvent { times: *count - 1, late: true, ..once });
+            watch.patterned(&PatternedEvent { times: *count, late: true, ..once });
         }
-        *count = 1;
+        *count = 0;
     }
 }
 

@@ -8,11 +8,11 @@ use margay_arch::access::{fewest_places, first_of, passes};
 use margay_arch::{Kind, Space};
 use margay_exec::fault::Access;
 use margay_exec::observe::{
-    AccessEvent, EventPlace, NotedAccess, NotedAddresses, NotedList, PatternedEvent,
+    AccessEvent, EventPlace, NotedAccess, NotedAddresses, NotedList, PatternedEvent, PlainNote,
 };
 use margay_ir as ir;
 
-use super::room::{FEW, Known, PERIOD};
+use super::room::{FEW, Known, PERIOD, Room};
 use super::site;
 use super::spread::{Spread, Spreads};
 use super::touches::{Route, SECTOR, Touch, Touched};
@@ -88,22 +88,35 @@ impl<'a> Before<'a> {
 }
 
 impl Worker<'_, '_> {
-    /// Passes the accesses that it counts.
+    /// Passes the accesses that it counts; `quickly` is [`Worker::pass_quickly`], compiled by itself: what is left for the rest takes
+    /// longer with that in it.
     #[inline(always)]
-    pub(super) fn pass(&mut self, accesses: &mut NotedList<'_>) {
+    pub(super) fn pass(
+        &mut self,
+        accesses: &mut NotedList<'_>,
+        quickly: impl Fn(&mut Self, &mut NotedList<'_>) -> bool,
+    ) {
         let smid = accesses.smid;
         let modelled = self.launch.caches.models(smid);
         let mut before = Before::new();
         while let Some(access) = accesses.peek() {
             let counted = match access.addresses {
                 NotedAddresses::Patterned { site, base, u, form, counts } => {
+                    let note = PlainNote { site, base, u, mask: access.mask };
+                    // Where masks are many most are new, and what is remembered need not be fetched.
+                    let parts =
+                        access.mask != u32::MAX && self.room.spreads[access.pc as usize].is_some();
+                    let Room { quick, generation, .. } = &self.room;
+                    if (modelled || !parts)
+                        && quick.knows(&note, modelled, *generation)
+                        && quickly(self, accesses)
+                    {
+                        continue;
+                    }
                     let steps = &form.pat;
                     let of = Form { site, base, u, steps };
-                    // Where masks are many most are new, and what is remembered need not be fetched.
-                    let spreads = self.room.spreads[access.pc as usize].is_some();
                     let looked_up = modelled && access.space != ir::Space::Param;
-                    let by_form = spreads && !looked_up && access.mask != u32::MAX;
-                    by_form && self.by_form(access.pc, access.mask, access.space, of)
+                    parts && !looked_up && self.by_form(access.pc, access.mask, access.space, of)
                         || self.again(&access, of, (smid, modelled), counts)
                 }
                 NotedAddresses::Each(addresses) => {
@@ -121,14 +134,14 @@ impl Worker<'_, '_> {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub(super) fn pass_wide(&mut self, accesses: &mut NotedList<'_>) {
-        self.pass(accesses);
+        self.pass(accesses, |worker, accesses| worker.pass_quickly_wide(accesses));
     }
 
     /// [`Worker::pass`], compiled for the widest.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     pub(super) fn pass_widest(&mut self, accesses: &mut NotedList<'_>) {
-        self.pass(accesses);
+        self.pass(accesses, |worker, accesses| worker.pass_quickly_wide(accesses));
     }
 
     /// Counts an access by a form that is remembered. Not one of which others might be counted in the code.
@@ -192,6 +205,12 @@ impl Worker<'_, '_> {
         known.times += 1;
         entry.executions += 1;
         entry.lanes += u64::from(mask.count_ones());
+        let note = PlainNote { site, base, u, mask };
+        let parted = !modelled && mask != u32::MAX && self.room.spreads[pc as usize].is_some();
+        if !parted && self.room.quick.wants(&note, modelled, (known.times, generation)) {
+            let known = *known;
+            self.expect_again(&note, (pc, &known), (modelled, counts));
+        }
         true
     }
 

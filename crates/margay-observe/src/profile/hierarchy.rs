@@ -14,8 +14,11 @@
 //! Limit: *modelled*. NVIDIA documents sizes, not replacement, and how blocks overlap in time is the
 //! engine's schedule and not a GPU's.
 
+mod held;
+
 use std::sync::Arc;
 
+pub use held::{Held, Near};
 use margay_arch::access::first_of;
 use margay_arch::caches::{self, Cache, CacheShape, SplitPreference};
 use margay_arch::coalesce::through_l1;

@@ -14,6 +14,7 @@ pub mod hierarchy;
 mod passing;
 mod pattern;
 mod patterns;
+mod quick;
 pub mod raw;
 mod room;
 pub(crate) mod site;

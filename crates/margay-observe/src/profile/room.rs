@@ -5,6 +5,7 @@ use margay_arch::Space;
 use smallvec::SmallVec;
 
 use super::patterns::Patterns;
+use super::quick::Quick;
 use super::raw::{CacheCounts, RawBranch, Sums};
 use super::site::Site;
 use super::spread::Spreads;
@@ -22,6 +23,8 @@ pub struct Room {
     pub memos: Vec<Option<Box<Memo>>>,
     /// By instruction.
     pub spreads: Vec<Option<Box<Spreads>>>,
+    /// What needs no memo.
+    pub quick: Quick,
     /// What memos have from before it changed they do not know any more.
     pub generation: u32,
 }
@@ -36,6 +39,7 @@ impl Room {
             sites: (0..n).map(|_| Vec::new()).collect(),
             memos: (0..n).map(|_| None).collect(),
             spreads: (0..n).map(|_| None).collect(),
+            quick: Quick::default(),
             generation: 1,
         }
     }
@@ -49,6 +53,7 @@ impl Room {
         self.generation = self.generation.wrapping_add(1).max(1);
         if self.generation == 1 {
             self.memos.fill_with(|| None);
+            self.quick.clear();
         }
         self.spreads.fill_with(|| None);
         let met = |entry: &&mut Entry| entry.executions != 0;
@@ -57,6 +62,7 @@ impl Room {
 
     /// Gives the patterns what memos have counted of them, and the entries what is summed up.
     pub fn settle(&mut self) {
+        self.quick.settle(&mut self.sites);
         for (memo, entries) in self.memos.iter_mut().zip(&mut self.sites) {
             if let Some(memo) = memo {
                 let Memo { known, used, .. } = &mut **memo;
@@ -70,6 +76,7 @@ impl Room {
     pub fn bytes(&self) -> usize {
         let patterns = self.sites.iter().flatten().map(|entry| entry.patterns.bytes());
         patterns.sum::<usize>()
+            + self.quick.bytes()
             + self.memos.iter().flatten().map(|memo| memo.bytes()).sum::<usize>()
     }
 }

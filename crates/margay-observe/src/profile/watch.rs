@@ -517,7 +517,7 @@ impl Watch for Worker<'_, '_> {
             // SAFETY: `is_wide` found the features.
             return unsafe { self.pass_wide(accesses) };
         }
-        self.pass(accesses);
+        self.pass(accesses, Worker::pass_quickly);
     }
 
     fn alone(&mut self) {
