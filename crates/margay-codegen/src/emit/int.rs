@@ -515,7 +515,8 @@ impl Gen<'_> {
     }
 
     /// Exclusive or of lanes' flags in mask registers. LLVM 19 turns the negation of one whose operands come from words
-    /// (`bitcast i32`) into a word's and back without end: seeds 8005000204, 8008000174 and 8014000157 of the fuzzer.
+    /// (`bitcast i32`) into a word's and back without end: seeds 8005000204, 8008000174 and 8014000157 of the fuzzer. So it does
+    /// with an or of flags and one of the same flags' negation: seed 31500000000357.
     fn xor_flags(&mut self, x: &str, y: &str) -> String {
         let [x, y] = [x, y].map(|v| self.ins(format!("bitcast <32 x i1> {v} to i32")));
         let word = self.ins(format!("xor i32 {x}, {y}"));
@@ -561,6 +562,7 @@ impl Gen<'_> {
             Op::POr => self.ins(format!("or {t} {x}, {y}")),
             Op::PXor if wide && self.vector_bits == 512 => self.xor_flags(&x, &y),
             Op::PXor => self.ins(format!("xor {t} {x}, {y}")),
+            Op::PNot if wide && self.vector_bits == 512 => self.xor_flags(&x, "splat (i1 true)"),
             Op::PNot => {
                 let one = constant("i1", "true", wide);
                 self.ins(format!("xor {t} {x}, {one}"))

@@ -87,7 +87,7 @@ fn is_lane_wise(inst: &Inst, facts: &Facts, options: &Options, vector_bits: u32)
     match inst.op {
         // Bytes change places by lists of all.
         Op::Prmt => !matches!(inst.srcs.get(2), Some(Value::Imm(_))),
-        Op::PXor => vector_bits != 512,
+        Op::PXor | Op::PNot => vector_bits != 512,
         // Addresses, of which more is known than their lanes (`Gen::address_form`).
         Op::Add | Op::Shl => inst.ty != Ty::I64,
         // Scalars may tell its lanes (`Gen::note_lanes`).
