@@ -137,8 +137,11 @@ impl Work<'_> {
             }
             _ => return false,
         };
-        // Who stores goes before who does not.
-        if join == b || sides.iter().any(|&(side, _)| join < side && self.has_stores(side)) {
+        // Who stores goes next, before who does not and before lanes that wait anywhere else.
+        let is_next = |side: usize| {
+            b < side && side < join && self.gone[b + 1..side].iter().all(|gone| *gone)
+        };
+        if join == b || sides.iter().any(|&(side, _)| !is_next(side) && self.has_stores(side)) {
             return false;
         }
         self.ways[join] -= 1;

@@ -8,14 +8,23 @@ use margay_exec::jit::Engine;
 use margay_filetest::compile::compile;
 use margay_filetest::device::{Argument, Shape, run};
 
-const RUNS: [(Engine, usize); 3] = [(Engine::Interp, 1), (Engine::Jit, 1), (Engine::Jit, 2)];
+/// Engine, threads, seed.
+type How = (Engine, usize, Option<u64>);
+
+const RUNS: [How; 5] = [
+    (Engine::Interp, 1, None),
+    (Engine::Jit, 1, None),
+    (Engine::Jit, 2, None),
+    (Engine::Interp, 1, Some(7)),
+    (Engine::Jit, 2, Some(7)),
+];
 
 /// What a kernel with one buffer leaves there, or its fault.
 fn result(
     text: &str,
     bytes: Vec<u8>,
     (grid, block): ([u32; 3], [u32; 3]),
-    (engine, threads): (Engine, usize),
+    (engine, threads, seed): How,
 ) -> Result<Vec<u8>, String> {
     let module = Arc::new(compile(text).unwrap_or_else(|e| panic!("{e:?}")));
     let shape = Shape {
@@ -30,7 +39,7 @@ fn result(
         timeout: Duration::from_secs(120),
         page_bounds: false,
         engine: Some(engine),
-        seed: None,
+        seed,
     };
     let arguments = [Argument::Buffer { bytes, label: "out".to_owned() }];
     let outcome = run(module, "k", &arguments, &shape).map_err(|e| e.to_string())?;
@@ -137,6 +146,30 @@ fn masked_stores_touch_nothing_else() {
     }
 }
 
+/// The address of a store is a row as the program stands, and no longer once the branch before it is two guarded ops.
+#[test]
+fn a_store_stays_for_some_lanes_where_its_address_is_found_to_vary() {
+    for (one, other) in [("E", "T"), ("T", "E")] {
+        let sides = [("E", "mov.u32 %r5, %r2;"), ("T", "add.u32 %r2, %r2, 32;\nmov.u32 %r5, %r2;")];
+        let side = |name| sides.iter().find(|s| s.0 == name).map_or("", |s| s.1);
+        let negated = if other == "T" { "" } else { "!" };
+        let text = kernel(&format!(
+            "and.b32 %r4, %r0, 1;\nsetp.eq.u32 %p1, %r4, 0;\nrem.u32 %r6, %r0, 3;\nsetp.eq.u32 %p2, %r6, 0;\n\
+             mov.u32 %r2, %tid.x;\n@{negated}%p1 bra {other};\n{one}:\n{}\nbra J;\n{other}:\n{}\n\
+             J:\nadd.u32 %r7, %r5, 5;\nmov.u32 %r2, %tid.x;\nmul.wide.u32 %d1, %r2, 4;\n\
+             add.s64 %d2, %d0, %d1;\n@%p2 bra END;\nst.global.u32 [%d2], %r7;\nEND:",
+            side(one),
+            side(other)
+        ));
+        let lane = |n: u32| if n % 2 == 0 { n + 32 + 5 } else { n + 5 };
+        let after: Vec<u32> = (0..64).map(|n| if n % 3 == 0 { 1000 } else { lane(n) }).collect();
+        for how in RUNS {
+            let found = result(&text, words(&[1000; 64]), ([1; 3], [64, 1, 1]), how).unwrap();
+            assert!(found == words(&after), "{one} {other} {how:?}");
+        }
+    }
+}
+
 #[test]
 fn a_masked_store_faults_where_its_lanes_do() {
     // Threads up to 79 of which every second stores, into 70 words.
@@ -153,5 +186,5 @@ fn a_masked_store_faults_where_its_lanes_do() {
     });
     let place = ": outside every allocation; 284 bytes past the start of `out`, which has 280: kernel k, block (0,0,0), \
                  thread (71,0,0), PTX line 23";
-    assert_eq!(faults, [Some(place.to_owned()), Some(place.to_owned()), Some(place.to_owned())]);
+    assert!(faults.iter().all(|fault| fault.as_deref() == Some(place)), "{faults:?}");
 }

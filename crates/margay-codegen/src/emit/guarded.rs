@@ -53,17 +53,22 @@ impl Gen<'_> {
         };
         let value = self.bits(value, class);
         self.flush_before(n);
-        let (slow, join) = (self.label(), self.label());
+        let (outside, slow, join) = (self.label(), self.label(), self.label());
         let undone = self.save_for_handler(n, inst);
         let some = self.lanes_of(guard);
         let bits = self.ins(format!("bitcast <32 x i1> {some} to i32"));
-        let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
+        let nobody = self.ins(format!("icmp eq i32 {bits}, 0"));
+        let Some(place) = self.checked_place(n, &access, &address, &outside) else { return false };
         // From here on those lanes are the ones that run.
         let all = (self.apart, std::mem::replace(&mut self.mask, bits), self.mask_vector.take());
         (self.apart, self.mask_vector) = (true, Some(some));
         self.store_lanes(&access, 0, &place, &value, class);
         self.note_change(None);
         self.line(format!("br label %{join}"));
+        self.aside(|g| {
+            g.begin(&outside);
+            g.line(format!("br i1 {nobody}, label %{join}, label %{slow}"));
+        });
         self.slow_path(n, inst, &slow, &join, undone);
         (self.apart, self.mask, self.mask_vector) = all;
         self.begin(&join);
@@ -71,11 +76,14 @@ impl Gen<'_> {
     }
 
     /// The lanes that run and for which a guard holds.
-    fn lanes_of(&mut self, guard: Guard) -> String {
+    pub(super) fn lanes_of(&mut self, guard: Guard) -> String {
         let pred = self.read(guard.pred);
         let mut some = self.spread(&pred, Class::P);
         if guard.negated {
-            some = self.ins(format!("xor <32 x i1> {some}, splat (i1 true)"));
+            some = match self.vector_bits {
+                512 => self.xor_flags(&some, "splat (i1 true)"),
+                _ => self.ins(format!("xor <32 x i1> {some}, splat (i1 true)")),
+            };
         }
         match self.all() {
             true => some,

@@ -517,7 +517,7 @@ impl Gen<'_> {
     /// Exclusive or of lanes' flags in mask registers. LLVM 19 turns the negation of one whose operands come from words
     /// (`bitcast i32`) into a word's and back without end: seeds 8005000204, 8008000174 and 8014000157 of the fuzzer. So it does
     /// with an or of flags and one of the same flags' negation: seed 31500000000357.
-    fn xor_flags(&mut self, x: &str, y: &str) -> String {
+    pub(super) fn xor_flags(&mut self, x: &str, y: &str) -> String {
         let [x, y] = [x, y].map(|v| self.ins(format!("bitcast <32 x i1> {v} to i32")));
         let word = self.ins(format!("xor i32 {x}, {y}"));
         let opaque = self.ins(format!("call i32 asm \"\", \"=r,0\"(i32 {word})"));

@@ -656,7 +656,14 @@ impl Gen<'_> {
                 self.spill_whole(r);
             }
         }
-        let mask = self.mask.clone();
+        // The handler may know no guard: see `selects.rs`.
+        let mask = match inst.guard {
+            Some(guard) => {
+                let some = self.lanes_of(guard);
+                self.ins(format!("bitcast <32 x i1> {some} to i32"))
+            }
+            None => self.mask.clone(),
+        };
         let status = self.call_handler(pc, &mask);
         if matches!(inst.attr, Attr::Mem(_) | Attr::Atom { .. }) {
             self.take_poll_cost();

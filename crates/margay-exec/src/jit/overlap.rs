@@ -210,7 +210,11 @@ impl<'a> Sums<'a> {
         let at = usize::try_from(base.wrapping_add(mem.offset as u64)).ok()?;
         let bytes = self.config.params.get(at..)?;
         match inst.ty {
-            Ty::I32 => Some(Sum::of(i32::from_le_bytes(*bytes.first_chunk()?) as i64)),
+            // One with the highest bit may be a large number in a wide register.
+            Ty::I32 => {
+                let word = i32::from_le_bytes(*bytes.first_chunk()?);
+                (word >= 0).then(|| Sum::of(i64::from(word)))
+            }
             _ => Some(Sum::of(i64::from_le_bytes(*bytes.first_chunk()?))),
         }
     }
@@ -280,9 +284,10 @@ pub struct Conflicts {
 
 impl Conflicts {
     pub fn new(config: &LaunchConfig) -> Option<Conflicts> {
-        // Each warp is a piece of a row of threads.
+        // Each warp is a piece of a row of threads. Blocks of a cluster wait for one another.
         let rows = config.block[0].is_multiple_of(WARP as u32);
-        rows.then(|| Conflicts { grid: config.grid, pairs: Vec::new() })
+        (rows && config.cluster == [1; 3])
+            .then(|| Conflicts { grid: config.grid, pairs: Vec::new() })
     }
 
     /// Adds a store and a load, and how many bytes they touch. `None` if nothing can be said.
@@ -354,15 +359,24 @@ impl Conflicts {
         let mut alike = self.grid[0] - x;
         let mut waits = false;
         for pair in &self.pairs {
-            // What fits for all blocks was seen when the pair was made.
-            let place = [x, y, z].map(i64::from);
-            let products = pair.per_block.iter().zip(place).map(|(per, n)| per * n);
-            let distance = pair.constant + products.sum::<i64>();
+            // The distance fits for all blocks, as was seen when the pair was made; sums on the way to it may not.
+            let numbers = [x, y, z].map(i64::from);
+            let products = pair.per_block.iter().zip(numbers).map(|(per, n)| per.wrapping_mul(n));
+            let distance = products.fold(pair.constant, i64::wrapping_add);
             let at = pair.ranges.partition_point(|r| r.1 < distance);
-            waits |= pair.ranges.get(at).is_some_and(|r| r.0 <= distance);
-            if pair.per_block[0] != 0 {
-                alike = 1;
-            }
+            let next = pair.ranges.get(at);
+            waits |= next.is_some_and(|r| r.0 <= distance);
+            alike = match pair.per_block {
+                [0, ..] => alike,
+                // The distance is the block's number in its row: so it is up to where a range begins or ends.
+                [1, 0, 0] if pair.constant == 0 => {
+                    let change =
+                        next.map(|r| if r.0 <= distance { r.1.saturating_add(1) } else { r.0 });
+                    let blocks = change.map_or(i64::MAX, |change| change - distance);
+                    alike.min(u32::try_from(blocks).unwrap_or(u32::MAX))
+                }
+                _ => 1,
+            };
         }
         (waits, alike)
     }
@@ -484,7 +498,14 @@ mod tests {
             found.add(&config, (&store, 4), (&load, 4)).unwrap();
             for n in 0..grid.iter().product::<u32>() {
                 let at = [n % 3, n / 3 % 2, n / 6];
-                let (waits, _) = found.row(at);
+                let (waits, alike) = found.row(at);
+                for x in at[0]..at[0] + alike {
+                    assert_eq!(
+                        found.row([x, at[1], at[2]]).0,
+                        waits,
+                        "{at:?} and {x}: {store:?} {load:?}"
+                    );
+                }
                 let truth = meets(block, at.map(i64::from), (&store, 4), (&load, 4));
                 assert!(waits || !truth, "{grid:?} {block:?} {at:?} {store:?} {load:?}");
                 conflicts += usize::from(truth);

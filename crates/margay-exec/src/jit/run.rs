@@ -135,7 +135,10 @@ impl LaunchCode {
             if code.whole.is_none() {
                 return;
             }
-            if wish.hold && !watched.any() && matches!(env.who_holds(), Holds::Some(_)) {
+            // A seed gives blocks other numbers than their places.
+            let numbered = env.config.seed.is_none();
+            if wish.hold && !watched.any() && numbered && matches!(env.who_holds(), Holds::Some(_))
+            {
                 code.free = get(&Options { hold: false, ..wish });
             }
         } else {
