@@ -161,7 +161,7 @@ fn a_store_stays_for_some_lanes_where_its_address_is_found_to_vary() {
             side(one),
             side(other)
         ));
-        let lane = |n: u32| if n % 2 == 0 { n + 32 + 5 } else { n + 5 };
+        let lane = |n: u32| if n.is_multiple_of(2) { n + 32 + 5 } else { n + 5 };
         let after: Vec<u32> = (0..64).map(|n| if n % 3 == 0 { 1000 } else { lane(n) }).collect();
         for how in RUNS {
             let found = result(&text, words(&[1000; 64]), ([1; 3], [64, 1, 1]), how).unwrap();
