@@ -138,9 +138,7 @@ impl Work<'_> {
             _ => return false,
         };
         // Who stores goes next, before who does not and before lanes that wait anywhere else.
-        let is_next = |side: usize| {
-            b < side && side < join && self.gone[b + 1..side].iter().all(|gone| *gone)
-        };
+        let is_next = |side: usize| side < join && self.follows(b, side);
         if join == b || sides.iter().any(|&(side, _)| !is_next(side) && self.has_stores(side)) {
             return false;
         }
@@ -187,6 +185,11 @@ impl Work<'_> {
         (all <= MOST).then_some((to.0 as usize, all))
     }
 
+    /// Whether a block comes next after another one: nothing is between them where lanes may wait.
+    fn follows(&self, b: usize, next: usize) -> bool {
+        b < next && self.gone[b + 1..next].iter().all(|gone| *gone)
+    }
+
     fn has_stores(&self, b: usize) -> bool {
         self.out.blocks[b].insts.iter().any(|inst| inst.op == Op::St)
     }
@@ -204,7 +207,7 @@ impl Work<'_> {
     fn join(&mut self, b: usize) -> bool {
         let Term::Br(to) = self.out.blocks[b].term else { return false };
         let to = to.0 as usize;
-        if self.ways[to] != 1 || to <= b || !self.gone[b + 1..to].iter().all(|g| *g) {
+        if self.ways[to] != 1 || !self.follows(b, to) {
             return false;
         }
         let insts = std::mem::take(&mut self.out.blocks[to].insts);

@@ -31,6 +31,11 @@ impl Pattern {
         self.q.is_none() && self.pat == [0; LANES]
     }
 
+    /// Whether each lane is as many bytes behind the one before.
+    pub fn is_row(&self, bytes: i64) -> bool {
+        self.q.is_none() && self.pat.iter().zip(0..).all(|(&p, lane)| p == lane * bytes)
+    }
+
     /// The lane from which the second scalar can be read, and its factor there.
     pub fn second_lane(&self) -> Option<(usize, i64)> {
         let q = self.q.as_ref()?;

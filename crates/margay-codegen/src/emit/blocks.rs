@@ -85,6 +85,14 @@ impl Gen<'_> {
         self.facts.waiting.iter().any(Option::is_some)
     }
 
+    /// From here on these lanes have not exited.
+    pub(super) fn set_alive(&mut self, alive: &str) {
+        self.line(format!("store i32 {alive}, ptr %live"));
+        if !self.tells_late() {
+            self.io_store("i32", alive, io!(alive));
+        }
+    }
+
     /// Tells which warp runs, and which of its lanes have not exited.
     pub(super) fn tell_running(&mut self) {
         if !self.tells_late() {

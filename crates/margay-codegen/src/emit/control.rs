@@ -273,10 +273,7 @@ impl Gen<'_> {
         let live = self.ins("load i32, ptr %live");
         let gone = self.ins(format!("xor i32 {mask}, -1"));
         let left = self.ins(format!("and i32 {live}, {gone}"));
-        self.line(format!("store i32 {left}, ptr %live"));
-        if !self.tells_late() {
-            self.io_store("i32", &left, super::io!(alive));
-        }
+        self.set_alive(&left);
         let over = self.label();
         let some = self.label();
         let any = self.ins(format!("icmp ne i32 {left}, 0"));

@@ -9,12 +9,7 @@ use margay_ir::{Class, Guard, Inst, MemAttr, Op, Space};
 
 use super::Gen;
 use super::value::Val;
-use crate::shape::{Pattern, Shape};
-
-/// Whether the lanes of a pattern are neighbours of so many bytes, in order.
-fn is_row(form: &Pattern, bytes: u64) -> bool {
-    form.q.is_none() && form.pat.iter().zip(0..).all(|(&p, lane)| p == lane * bytes as i64)
-}
+use crate::shape::Shape;
 
 /// Whether a store of one element goes to a row of neighbours, as far as its address is known before code is written.
 pub(crate) fn stores_row(inst: &Inst, mem: &MemAttr, address: &Shape) -> bool {
@@ -24,7 +19,7 @@ pub(crate) fn stores_row(inst: &Inst, mem: &MemAttr, address: &Shape) -> bool {
         && inst.op == Op::St
         && inst.srcs.len() == 2
         && Gen::is_direct(inst, mem)
-        && is_row(&lin.form, Gen::access(inst, mem).bytes())
+        && lin.form.is_row(Gen::access(inst, mem).bytes() as i64)
 }
 
 /// Whether there are stores with a guard in code for such a processor and with such options: they may not leave, so nobody

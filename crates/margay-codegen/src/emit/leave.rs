@@ -476,10 +476,7 @@ impl Gen<'_> {
         let mask = get(self, offset_of!(Parted, mask));
         self.line(format!("store i32 {mask}, ptr %part"));
         let alive = get(self, offset_of!(Parted, alive));
-        self.line(format!("store i32 {alive}, ptr %live"));
-        if !self.tells_late() {
-            self.io_store("i32", &alive, io!(alive));
-        }
+        self.set_alive(&alive);
         for (n, b) in pending.iter().enumerate() {
             let waits = get(self, offset_of!(Parted, pending) + n * 4);
             self.line(format!("store i32 {waits}, ptr %w{b}"));

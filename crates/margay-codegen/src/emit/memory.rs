@@ -1217,7 +1217,7 @@ fn inst_result_is_scalar(g: &Gen<'_>, inst: &Inst) -> bool {
 
 /// Whether each lane is as far from the one before.
 fn is_even(form: &Pattern) -> bool {
-    form.q.is_none() && (0..LANES).all(|l| form.pat[l] == form.pat[1] * l as i64)
+    form.is_row(form.pat[1])
 }
 
 /// Whether the address is known to be a multiple of the access.

@@ -94,8 +94,7 @@ impl Gen<'_> {
     fn next_row(&self, form: &Pattern, a: &Access) -> Option<u64> {
         let [x, y, z] = self.options.block;
         let row = LANES as u64 * a.bytes();
-        let is_row =
-            form.q.is_none() && (0..LANES).all(|l| form.pat[l] == l as i64 * a.bytes() as i64);
+        let is_row = form.is_row(a.bytes() as i64);
         if !self.options.blocks || !is_row || z != 1 {
             return None;
         }

@@ -103,6 +103,21 @@ impl Sum {
     }
 }
 
+/// The least and the largest value of a constant with multiples of numbers that are below these; `None` beyond 64 bits.
+fn limits<'n>(
+    constant: i64,
+    per: &[i64],
+    below: impl Iterator<Item = &'n u32>,
+) -> Option<(i64, i64)> {
+    let (mut least, mut most) = (constant, constant);
+    for (per, &count) in per.iter().zip(below) {
+        let reach = per.checked_mul(i64::from(count.saturating_sub(1)))?;
+        least = least.checked_add(reach.min(0))?;
+        most = most.checked_add(reach.max(0))?;
+    }
+    Some((least, most))
+}
+
 /// The sums of all steps in one launch.
 pub(super) struct Sums<'a> {
     config: &'a LaunchConfig,
@@ -221,14 +236,7 @@ impl<'a> Sums<'a> {
 
     /// The least and the largest value in the grid; `None` beyond 64 bits.
     fn limits(&self, sum: &Sum) -> Option<(i64, i64)> {
-        let numbers = self.config.grid.iter().chain(&self.config.block);
-        let (mut least, mut most) = (sum.constant, sum.constant);
-        for (&per, &count) in sum.per.iter().zip(numbers) {
-            let reach = per.checked_mul(i64::from(count.saturating_sub(1)))?;
-            least = least.checked_add(reach.min(0))?;
-            most = most.checked_add(reach.max(0))?;
-        }
-        Some((least, most))
+        limits(sum.constant, &sum.per, self.config.grid.iter().chain(&self.config.block))
     }
 
     /// Whether a register of the type has the number itself, signed, for every thread.
@@ -319,12 +327,7 @@ impl Conflicts {
         };
         let (stores, loads) = (warps(store)?, warps(load)?);
         // The distances that there are.
-        let (mut least, mut most) = (distance.constant, distance.constant);
-        for (per, &count) in [x, y, z].iter().zip(&config.grid) {
-            let reach = per.checked_mul(i64::from(count.saturating_sub(1)))?;
-            least = least.checked_add(reach.min(0))?;
-            most = most.checked_add(reach.max(0))?;
-        }
+        let (least, most) = limits(distance.constant, &[x, y, z], self.grid.iter())?;
         let mut ranges = Vec::new();
         for (w, s) in stores.iter().enumerate() {
             for (other, l) in loads.iter().enumerate() {

@@ -778,27 +778,7 @@ impl Fast {
             Some(kernel) if code.options.watched.any() => {
                 self.run_followed(cx, pool, kernel, chunk, stop)
             }
-            Some(kernel) => {
-                let mut done = 0;
-                loop {
-                    let rest =
-                        Chunk { first: chunk.first + u64::from(done), count: chunk.count - done };
-                    let (kernel, count) = code.kernel_of(env, kernel, rest);
-                    if done > 0 {
-                        let place = env.block_at(rest.first);
-                        self.set_up(cx, place, env.multiprocessor_of(rest.first));
-                        cx.peers = &raw const peers[..];
-                    }
-                    let part = Chunk { count, ..rest };
-                    match self.run_whole(cx, pool, kernel, part, stop) {
-                        Ok(ChunkEnd::Handed { group, at }) => {
-                            break Ok(ChunkEnd::Handed { group, at: done + at });
-                        }
-                        Ok(ChunkEnd::Done) if done + count < chunk.count => done += count,
-                        end => break end,
-                    }
-                }
-            }
+            Some(kernel) => self.run_stretches(cx, pool, (code, kernel), chunk, stop),
             None => {
                 debug_assert_eq!(chunk.count, 1);
                 match code.options.watched.any() {
@@ -809,6 +789,36 @@ impl Fast {
         };
         cx.peers = &[];
         end
+    }
+
+    /// [`Fast::run_chunk`] by code for whole blocks, for each stretch of them the one that does.
+    fn run_stretches(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pool: &mut Pool,
+        (code, whole): (&LaunchCode, &Arc<Kernel>),
+        chunk: Chunk,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<ChunkEnd, Box<Fault>> {
+        let (env, peers) = (cx.env, cx.peers);
+        let mut done = 0;
+        loop {
+            let rest = Chunk { first: chunk.first + u64::from(done), count: chunk.count - done };
+            let (kernel, count) = code.kernel_of(env, whole, rest);
+            if done > 0 {
+                self.set_up(cx, env.block_at(rest.first), env.multiprocessor_of(rest.first));
+                cx.peers = peers;
+            }
+            match self.run_whole(cx, pool, kernel, Chunk { count, ..rest }, stop)? {
+                ChunkEnd::Handed { group, at } => {
+                    return Ok(ChunkEnd::Handed { group, at: done + at });
+                }
+                ChunkEnd::Done => done += count,
+            }
+            if done >= chunk.count {
+                return Ok(ChunkEnd::Done);
+            }
+        }
     }
 
     /// [`Fast::run_chunk`] by code for whole blocks.
