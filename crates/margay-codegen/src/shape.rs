@@ -8,7 +8,7 @@
 
 use std::rc::Rc;
 
-use margay_ir::{Inst, Op, Ty};
+use margay_ir::{Inst, Op, Ty, Value};
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;
@@ -276,6 +276,62 @@ fn widen(a: &Lin, signed: bool) -> Option<Lin> {
     Some(Lin { form: a.form.clone(), constant, align, second_align, most })
 }
 
+/// Whether an op is one by which a 64-bit value keeps what 32 bits of it have: a shift to the right that undoes one to the
+/// left, or a mask. OpenCL's compilers narrow what `get_global_id` gives so.
+pub fn may_narrow(inst: &Inst) -> bool {
+    match (inst.op, inst.srcs.as_slice()) {
+        (Op::ShrS, [_, Value::Imm(n)]) => inst.ty == Ty::I64 && (1..=32).contains(n),
+        (Op::And, [_, Value::Imm(m)]) => inst.ty == Ty::I64 && *m == u64::from(u32::MAX),
+        _ => false,
+    }
+}
+
+/// The range in which a narrowed value's lanes must lie to keep their steps, from its least number on: [`may_narrow`].
+pub fn narrowed_range(inst: &Inst) -> (i64, u64) {
+    match (inst.op, &inst.srcs[1]) {
+        (Op::ShrS, Value::Imm(n)) => (i64::MIN >> n, 1 << (64 - n)),
+        _ => (0, 1 << 32),
+    }
+}
+
+/// The range of a narrowed value's second scalar, from which no product with a factor reaches 63 bits; as above.
+pub const SECOND: (i64, u64) = (-(1 << 40), 1 << 41);
+
+/// A linear value after [`may_narrow`], if its lanes lie in [`narrowed_range`] and its second scalar in [`SECOND`].
+fn narrow(inst: &Inst, a: &Lin) -> Option<Lin> {
+    /// Numbers of a random generator have larger steps, and would hardly ever stay in the range.
+    const LARGEST: u64 = 1 << 20;
+    let mut all = a.clone();
+    if let (Op::ShrS, Value::Imm(n)) = (inst.op, inst.srcs[1]) {
+        // Nothing may go but zeros.
+        let n = n as u32;
+        let second = a.form.q.is_none() || a.second_align >= n;
+        if !second || a.align < n || a.form.pat.iter().any(|p| p & ((1 << n) - 1) != 0) {
+            return None;
+        }
+        all.form.pat = a.form.pat.map(|p| p >> n);
+        all.constant = a.constant.map(|c| (c as i64 >> n) as u64);
+        (all.align, all.second_align) = (a.align - n, a.second_align.saturating_sub(n));
+        all.most = if a.most <= i64::MAX as u64 { a.most >> n } else { u64::MAX };
+    } else {
+        all.constant = a.constant.map(|c| c & u64::from(u32::MAX));
+        all.most = a.most.min(u64::from(u32::MAX));
+    }
+    let steps = || all.form.pat.iter().chain(all.form.q.iter().flatten());
+    if steps().any(|p| p.unsigned_abs() > LARGEST) {
+        return None;
+    }
+    let (least, count) = narrowed_range(inst);
+    match (all.constant, all.form.q) {
+        // Known to the bit, so there is nothing to check later.
+        (Some(c), None) => {
+            let fits = |p: &i64| ((c as i64).wrapping_add(*p).wrapping_sub(least) as u64) < count;
+            all.form.pat.iter().all(fits).then_some(all)
+        }
+        _ => Some(all),
+    }
+}
+
 /// The result of a lane-wise integer op on linear operands, if it is linear. Every operand is linear.
 pub fn apply(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
     let bits = inst.ty.bits();
@@ -375,6 +431,12 @@ pub fn apply(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
         _ => None,
     };
     if let Some(l) = found {
+        return Some(l);
+    }
+    if may_narrow(inst)
+        && !a[0].is_uniform()
+        && let Some(l) = narrow(inst, a[0])
+    {
         return Some(l);
     }
     if a.iter().all(|l| l.is_uniform()) {

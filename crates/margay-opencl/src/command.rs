@@ -200,6 +200,14 @@ impl Event {
 
     /// Ends the event. False if it had ended.
     pub fn end(self: &Arc<Self>, status: cl_int) -> bool {
+        let Some(ready) = self.end_with(status) else { return false };
+        ready.into_iter().for_each(Command::start);
+        true
+    }
+
+    /// Ends the event, if it had not ended: the commands that may run now, unless the program's functions were to be told
+    /// first, which may wait for these commands.
+    fn end_with(self: &Arc<Self>, status: cl_int) -> Option<Vec<Arc<Command>>> {
         // The program's own.
         if self.queue.is_none() {
             self.place.reached();
@@ -210,7 +218,7 @@ impl Event {
         }
         let mut state = self.state.lock();
         if state.status <= CL_COMPLETE {
-            return false;
+            return None;
         }
         state.status = status;
         let end = now();
@@ -228,11 +236,13 @@ impl Event {
         if let Some(queue) = &self.queue {
             queue.ended(self);
         }
-        for (command, explicit) in dependents {
-            command.resolved(explicit, status);
+        let ready = dependents.into_iter().filter_map(|(c, explicit)| c.resolved(explicit, status));
+        let mut ready: Vec<_> = ready.collect();
+        if !due.is_empty() {
+            ready.drain(..).for_each(Command::start);
+            self.call(due, status);
         }
-        self.call(due, status);
-        true
+        Some(ready)
     }
 
     /// Calls the program's functions, in a thread of their own order: this one.
@@ -274,18 +284,35 @@ fn due(state: &mut State) -> Vec<Watcher> {
 }
 
 impl Command {
-    /// One event that this command waits for has ended.
-    fn resolved(self: Arc<Self>, explicit: bool, status: cl_int) {
+    /// One event that this command waits for has ended: the command itself, if that was the last.
+    fn resolved(self: Arc<Self>, explicit: bool, status: cl_int) -> Option<Arc<Self>> {
         if explicit && status < 0 {
             self.failed.store(true, Ordering::Release);
         }
-        if self.remaining.fetch_sub(1, Ordering::AcqRel) == 1 {
+        let last = self.remaining.fetch_sub(1, Ordering::AcqRel) == 1;
+        last.then(|| {
             self.event.advance(CL_SUBMITTED);
-            execute(Box::new(move || self.run()));
+            self
+        })
+    }
+
+    /// Runs it on some thread, soon.
+    fn start(self: Arc<Self>) {
+        execute(Box::new(move || self.run()));
+    }
+
+    /// Runs it, and then what may run after it: to wake another thread takes as long as a small kernel.
+    fn run(self: Arc<Self>) {
+        let mut next = Some(self);
+        while let Some(command) = next {
+            let mut ready = command.run_alone();
+            next = ready.pop();
+            ready.into_iter().for_each(Command::start);
         }
     }
 
-    fn run(self: Arc<Self>) {
+    /// Runs it: what may run after it.
+    fn run_alone(self: Arc<Self>) -> Vec<Arc<Self>> {
         let work = self.work.lock().take();
         let before = self.before.lock().take();
         let order = before
@@ -293,8 +320,8 @@ impl Command {
             .map(|(before, queue)| before.start(&self.event.place, queue.as_told(), &queue.chains));
         if self.failed.load(Ordering::Acquire) {
             drop(work);
-            self.event.end(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
-            return;
+            let status = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+            return self.event.end_with(status).unwrap_or_default();
         }
         self.event.advance(CL_RUNNING);
         let run = || order::during(order, || work.map_or(Ok(()), |work| work()));
@@ -308,11 +335,14 @@ impl Command {
             }
         };
         let reports = REPORTS.take();
-        self.event.state.lock().reporting = !reports.is_empty();
-        self.event.end(status);
-        if !reports.is_empty() {
-            self.event.tell(&reports);
+        if reports.is_empty() {
+            return self.event.end_with(status).unwrap_or_default();
         }
+        self.event.state.lock().reporting = true;
+        // The program's function may wait for what runs after this.
+        self.event.end(status);
+        self.event.tell(&reports);
+        Vec::new()
     }
 }
 
@@ -375,9 +405,12 @@ pub fn enqueue(
         }
         let status = state.status;
         drop(state);
-        command.clone().resolved(explicit, status);
+        // The last of them is none of these.
+        let _waits = command.clone().resolved(explicit, status);
     }
-    command.resolved(false, CL_COMPLETE);
+    if let Some(command) = command.resolved(false, CL_COMPLETE) {
+        command.start();
+    }
     event
 }
 

@@ -192,7 +192,8 @@ impl Queue {
         let state = self.state.lock();
         let (pending, places) = (state.pending.clone(), state.places.clone());
         drop(state);
-        for event in &pending {
+        // The last first: who waits for each in turn is woken by each.
+        for event in pending.iter().rev() {
             event.wait();
         }
         places.iter().for_each(|place| place.seen());

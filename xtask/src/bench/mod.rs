@@ -207,6 +207,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         let mut child = Command::new(&program);
         child.arg("bench").args(arguments).args(["--threads", &threads.to_string()]);
         child.env(POCL_THREADS, threads.to_string());
+        // Margay's own driver is a peer, too, and reads this once.
+        child.env("MARGAY_THREADS", threads.to_string());
         child.env("OCL_ICD_VENDORS", opencl::vendors(root())?);
         for (flag, file) in [("--json", &options.json), ("--markdown", &options.markdown)] {
             if let Some(file) = file {

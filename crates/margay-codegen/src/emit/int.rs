@@ -11,7 +11,9 @@ use margay_ir::{Attr, Class, Inst, IntCmp, Op, Sreg, Ty, Value};
 use super::value::{Addr, Val, scalar, vector};
 use super::{Gen, io, vector_of};
 use crate::Reason;
-use crate::shape::{LANES, Lin, Shape, Widening, factor, widens};
+use crate::shape::{
+    LANES, Lin, SECOND, Shape, Widening, factor, may_narrow, narrowed_range, widens,
+};
 
 /// Class of a source operand of a lane-wise op.
 pub fn operand_class(inst: &Inst, n: usize) -> Class {
@@ -193,6 +195,9 @@ impl Gen<'_> {
             self.assign(inst, Val::Lin { base, u: u.flatten(), lin: lin.clone() });
             return true;
         }
+        if may_narrow(inst) && lin.constant.is_none() && !lin.is_uniform() {
+            return self.narrowed(n, inst, &values, lin);
+        }
         let u = lin.form.q.is_some().then(|| self.second(inst, &values));
         let name = match lin.constant {
             Some(bits) => super::value::literal(result_class(inst), bits),
@@ -233,6 +238,21 @@ impl Gen<'_> {
     fn check_widening(&mut self, n: usize, base: &str, u: Option<&str>, lin: &Lin, signed: bool) {
         let ext = if signed { "sext" } else { "zext" };
         let base = self.ins(format!("{ext} i32 {base} to i64"));
+        let u = u.map(|u| self.ins(format!("sext i32 {u} to i64")));
+        let range = (if signed { i64::from(i32::MIN) } else { 0 }, 1 << 32);
+        self.check_range(n, &base, u.as_deref(), lin, range);
+    }
+
+    /// Leaves for good unless all lanes of a linear value, whose scalars have 64 bits, lie in a range: its least number,
+    /// and how many there are.
+    fn check_range(
+        &mut self,
+        n: usize,
+        base: &str,
+        u: Option<&str>,
+        lin: &Lin,
+        (from, count): (i64, u64),
+    ) {
         let least = lin.form.pat.iter().copied().min().unwrap_or(0);
         let most = lin.form.pat.iter().copied().max().unwrap_or(0);
         let (mut low, mut high) = (
@@ -240,7 +260,6 @@ impl Gen<'_> {
             self.ins(format!("add i64 {base}, {most}")),
         );
         if let (Some(u), Some(q)) = (u, &lin.form.q) {
-            let u = self.ins(format!("sext i32 {u} to i64"));
             let (qmin, qmax) = (q.iter().min().unwrap_or(&0), q.iter().max().unwrap_or(&0));
             let a = self.ins(format!("mul i64 {u}, {qmin}"));
             let b = self.ins(format!("mul i64 {u}, {qmax}"));
@@ -251,15 +270,51 @@ impl Gen<'_> {
             low = self.ins(format!("add i64 {low}, {lower}"));
             high = self.ins(format!("add i64 {high}, {upper}"));
         }
-        if signed {
-            low = self.ins(format!("add i64 {low}, 2147483648"));
-            high = self.ins(format!("add i64 {high}, 2147483648"));
+        if from != 0 {
+            low = self.ins(format!("sub i64 {low}, {from}"));
+            high = self.ins(format!("sub i64 {high}, {from}"));
         }
-        let a = self.ins(format!("icmp ult i64 {low}, 4294967296"));
-        let b = self.ins(format!("icmp ult i64 {high}, 4294967296"));
+        let a = self.ins(format!("icmp ult i64 {low}, {count}"));
+        let b = self.ins(format!("icmp ult i64 {high}, {count}"));
         let ok = self.ins(format!("and i1 {a}, {b}"));
         let exit = self.exit(Reason::Never, n, None);
         self.expect(&ok, &exit);
+    }
+
+    /// The first lane that runs, and how far behind it the last one is; as `i32`.
+    fn running_span(&mut self) -> (String, String) {
+        self.declare("declare i32 @llvm.cttz.i32(i32, i1)");
+        self.declare("declare i32 @llvm.ctlz.i32(i32, i1)");
+        let mask = self.mask.clone();
+        let first = self.ins(format!("call i32 @llvm.cttz.i32(i32 {mask}, i1 true)"));
+        let above = self.ins(format!("call i32 @llvm.ctlz.i32(i32 {mask}, i1 true)"));
+        let last = self.ins(format!("sub i32 31, {above}"));
+        let lanes = self.ins(format!("sub i32 {last}, {first}"));
+        (first, lanes)
+    }
+
+    /// Lane 0's number of a value with even steps, told from the first lane that runs; leaves for good unless all lanes
+    /// that run lie in a range, as in [`Gen::check_range`].
+    fn base_from_running(
+        &mut self,
+        n: usize,
+        value: &str,
+        (first, lanes): (&str, &str),
+        step: i64,
+        (from, count): (i64, u64),
+    ) -> String {
+        let lanes = self.ins(format!("zext i32 {lanes} to i64"));
+        let span = self.ins(format!("mul i64 {lanes}, {step}"));
+        let mut high = self.ins(format!("add i64 {value}, {span}"));
+        if from != 0 {
+            high = self.ins(format!("sub i64 {high}, {from}"));
+        }
+        let ok = self.ins(format!("icmp ult i64 {high}, {count}"));
+        let exit = self.exit(Reason::Never, n, None);
+        self.expect(&ok, &exit);
+        let first = self.ins(format!("zext i32 {first} to i64"));
+        let skip = self.ins(format!("mul i64 {first}, {step}"));
+        self.ins(format!("sub i64 {value}, {skip}"))
     }
 
     /// The 64-bit base of a 32-bit value with even steps that is the same in 64 bits in the lanes that
@@ -267,28 +322,47 @@ impl Gen<'_> {
     fn widen_running(&mut self, n: usize, base: &str, lin: &Lin, signed: bool) -> String {
         let ext = if signed { "sext" } else { "zext" };
         let step = even_step(lin).unwrap_or(0);
-        self.declare("declare i32 @llvm.cttz.i32(i32, i1)");
-        self.declare("declare i32 @llvm.ctlz.i32(i32, i1)");
-        let mask = self.mask.clone();
-        let first = self.ins(format!("call i32 @llvm.cttz.i32(i32 {mask}, i1 true)"));
-        let above = self.ins(format!("call i32 @llvm.ctlz.i32(i32 {mask}, i1 true)"));
-        let last = self.ins(format!("sub i32 31, {above}"));
+        let (first, lanes) = self.running_span();
         let skip = self.ins(format!("mul i32 {first}, {step}"));
         let value = self.ins(format!("add i32 {base}, {skip}"));
         let value = self.ins(format!("{ext} i32 {value} to i64"));
-        let lanes = self.ins(format!("sub i32 {last}, {first}"));
-        let lanes = self.ins(format!("zext i32 {lanes} to i64"));
-        let span = self.ins(format!("mul i64 {lanes}, {step}"));
-        let mut high = self.ins(format!("add i64 {value}, {span}"));
-        if signed {
-            high = self.ins(format!("add i64 {high}, 2147483648"));
+        let range = (if signed { i64::from(i32::MIN) } else { 0 }, 1 << 32);
+        self.base_from_running(n, &value, (&first, &lanes), step, range)
+    }
+
+    /// A value that keeps its steps where the op takes nothing but zeros or sign bits from it, and leaves for good else.
+    fn narrowed(&mut self, n: usize, inst: &Inst, values: &[Val], lin: &Rc<Lin>) -> bool {
+        let range = narrowed_range(inst);
+        let Some(Val::Lin { base, u, lin: own }) = values.first() else { return false };
+        let op = |gen_: &mut Self, base: &str| match (inst.op, inst.srcs[1]) {
+            (Op::ShrS, Value::Imm(by)) => gen_.ins(format!("ashr i64 {base}, {by}")),
+            _ => gen_.ins(format!("and i64 {base}, {}", u32::MAX)),
+        };
+        // A running warp's lanes alone count where they can be told by their first and last.
+        if !self.all()
+            && u.is_none()
+            && let Some(step) = even_step(lin)
+        {
+            let (first, lanes) = self.running_span();
+            let wide = self.ins(format!("zext i32 {first} to i64"));
+            let skip = self.ins(format!("mul i64 {wide}, {}", own.form.pat[1]));
+            let value = self.ins(format!("add i64 {base}, {skip}"));
+            let value = op(self, &value);
+            let base = self.base_from_running(n, &value, (&first, &lanes), step, range);
+            self.assign(inst, Val::Lin { base, u: None, lin: lin.clone() });
+            return true;
         }
-        let ok = self.ins(format!("icmp ult i64 {high}, 4294967296"));
-        let exit = self.exit(Reason::Never, n, None);
-        self.expect(&ok, &exit);
-        let first = self.ins(format!("zext i32 {first} to i64"));
-        let skip = self.ins(format!("mul i64 {first}, {step}"));
-        self.ins(format!("sub i64 {value}, {skip}"))
+        let base = op(self, base);
+        let u = u.as_ref().map(|u| match (inst.op, inst.srcs[1]) {
+            (Op::ShrS, Value::Imm(by)) => self.ins(format!("ashr i64 {u}, {by}")),
+            _ => u.clone(),
+        });
+        if let Some(u) = &u {
+            self.check_range(n, u, None, &Lin::uniform(), SECOND);
+        }
+        self.check_range(n, &base, u.as_deref(), lin, range);
+        self.assign(inst, Val::Lin { base, u, lin: lin.clone() });
+        true
     }
 
     /// The base of a widening op whose operands' 64-bit bases are `exact` where they are given.

@@ -49,7 +49,7 @@ use std::sync::Arc;
 use margay_ir::{Attr, Function, Inst, Op, Reg, Value};
 
 use crate::analysis::{Facts, Set, is_pure};
-use crate::shape::{LANES, Lin, Pattern, Shape};
+use crate::shape::{LANES, Lin, Pattern, Shape, may_narrow};
 use crate::{Code, Entry, Exit, Options, Outline, Places, RoomGroup, RoomSite, Root, SYMBOL};
 
 pub(crate) use float::is_native as float_is_native;
@@ -840,18 +840,21 @@ fn waits(op: Op) -> bool {
     )
 }
 
+/// Whether an op makes 64 bits of 32, or keeps 32 of 64: a linear value that turns out to be none any more leaves the code.
+fn checks_steps(inst: &Inst) -> bool {
+    matches!(
+        inst.op,
+        Op::SExt | Op::ZExt | Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU
+    ) || may_narrow(inst)
+}
+
 /// Whether code for the instruction may have to leave with live registers.
 fn may_leave(inst: &Inst) -> bool {
     must_leave(inst.op)
+        || checks_steps(inst)
         || matches!(
             inst.op,
-            Op::SExt
-                | Op::ZExt
-                | Op::MulWideS
-                | Op::MulWideU
-                | Op::MadWideS
-                | Op::MadWideU
-                | Op::Ld
+            Op::Ld
                 | Op::St
                 | Op::Atom
                 | Op::AtomWide

@@ -12,6 +12,7 @@ use std::mem::offset_of;
 use margay_ir::{Attr, Inst, MemAttr, Op, Reg, Space, Value};
 
 use super::Gen;
+use super::checks_steps;
 use super::memory::Access;
 use super::value::Val;
 use super::watch::{Place, places_between};
@@ -177,7 +178,8 @@ impl Gen<'_> {
                         found.push(member);
                     }
                 }
-                _ if only_computes(inst) || widens(inst) => {}
+                _ if only_computes(inst)
+                    || matches!(inst.attr, Attr::None) && checks_steps(inst) => {}
                 _ => break,
             }
             if matches!(through, Through::Reg(r) if inst.dsts.contains(&r)) {
@@ -339,13 +341,4 @@ impl Gen<'_> {
         let at = self.ins(format!("add i64 {}, {}", group.base, group.first));
         self.unmarked(&at, "0", &group.lines)
     }
-}
-
-/// Whether an op makes 64 bits of 32, for which it may leave the code.
-fn widens(inst: &Inst) -> bool {
-    matches!(inst.attr, Attr::None)
-        && matches!(
-            inst.op,
-            Op::SExt | Op::ZExt | Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU
-        )
 }

@@ -7,7 +7,7 @@
 use margay_ir::{Attr, Class, Inst, MemAttr, Op, Reg, Space, Value};
 
 use super::value::Val;
-use super::{Gen, must_leave};
+use super::{Gen, checks_steps, must_leave};
 use crate::shape::Pattern;
 use crate::{WatchedAccess, WatchedMember};
 
@@ -31,13 +31,8 @@ fn is_plain(inst: &Inst, mem: &MemAttr) -> bool {
 
 /// Whether an op computes and does nothing else: it neither leaves the code nor reports anything.
 pub(super) fn only_computes(inst: &Inst) -> bool {
-    // A linear value that turns out to be another one in 64 bits leaves the code.
-    let widens = matches!(
-        inst.op,
-        Op::SExt | Op::ZExt | Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU
-    );
     match inst.attr {
-        Attr::None => !widens && !must_leave(inst.op) && inst.op != Op::Elect,
+        Attr::None => !checks_steps(inst) && !must_leave(inst.op) && inst.op != Op::Elect,
         Attr::Float(_)
         | Attr::MinMax(_)
         | Attr::IntCmp(_)

@@ -8,7 +8,7 @@
 
 use super::overlap::{Conflicts, Steps, Sums};
 use margay_codegen::Root;
-use margay_ir::{Attr, Function, Inst, Op, Reg, Space, Term, Value};
+use margay_ir::{Attr, Function, Inst, Op, Reg, Space, Term, Ty, Value};
 
 use crate::interp::Env;
 use crate::program::Program;
@@ -73,7 +73,7 @@ fn weight(f: &Function) -> u64 {
 }
 
 /// The only definition of each register, if it has one.
-fn definitions(f: &Function) -> Vec<Option<&Inst>> {
+pub(super) fn definitions(f: &Function) -> Vec<Option<&Inst>> {
     let mut found: Vec<(u32, Option<&Inst>)> = vec![(0, None); f.regs.len()];
     for inst in f.blocks.iter().flat_map(|b| &b.insts) {
         margay_ir::analysis::liveness::for_each_def(inst, |r| {
@@ -85,8 +85,8 @@ fn definitions(f: &Function) -> Vec<Option<&Inst>> {
 }
 
 /// Whether a value is different in every thread of a one-dimensional block: a multiple of `%tid.x`
-/// and what all threads share.
-fn own_per_thread(defs: &[Option<&Inst>], v: Value, depth: u32) -> bool {
+/// and what all threads share; `once` if it must be `%tid.x` itself and what they share.
+fn own_per_thread(defs: &[Option<&Inst>], v: Value, depth: u32, once: bool) -> bool {
     // Uniform over the block.
     fn shared(defs: &[Option<&Inst>], v: Value, depth: u32) -> bool {
         let Value::Reg(r) = v else { return true };
@@ -118,9 +118,11 @@ fn own_per_thread(defs: &[Option<&Inst>], v: Value, depth: u32) -> bool {
     if depth == 0 || inst.guard.is_some() {
         return false;
     }
-    let own = |v: Value| own_per_thread(defs, v, depth - 1);
+    let own = |v: Value| own_per_thread(defs, v, depth - 1, once);
+    // Whose low 32 bits differ, too.
+    let number = |v: Value| own_per_thread(defs, v, depth - 1, true);
     let all = |v: Value| shared(defs, v, depth - 1);
-    let factor = |v: Value| matches!(v, Value::Imm(n) if n != 0 && n < 1 << 16);
+    let factor = |v: Value| matches!(v, Value::Imm(n) if n != 0 && n < 1 << 16) && !once;
     match inst.op {
         Op::Sreg => matches!(inst.attr, Attr::Sreg(margay_ir::Sreg::Tid(0))),
         Op::Mov | Op::SExt | Op::ZExt | Op::Cvta | Op::CvtaTo => own(inst.srcs[0]),
@@ -130,7 +132,17 @@ fn own_per_thread(defs: &[Option<&Inst>], v: Value, depth: u32) -> bool {
         Op::MadWideS | Op::MadWideU => {
             own(inst.srcs[0]) && factor(inst.srcs[1]) && all(inst.srcs[2])
         }
-        Op::Shl => own(inst.srcs[0]) && matches!(inst.srcs[1], Value::Imm(n) if n < 8),
+        Op::Shl => own(inst.srcs[0]) && matches!(inst.srcs[1], Value::Imm(n) if n < 8) && !once,
+        // The low half of a wide number, widened.
+        Op::ShrS if inst.ty == Ty::I64 => {
+            let low = |r: Reg| defs[r.0 as usize].filter(|i| i.op == Op::Shl && i.guard.is_none());
+            let widened = match (inst.srcs[0], inst.srcs[1]) {
+                (Value::Reg(r), Value::Imm(24..=32)) => low(r),
+                _ => None,
+            };
+            widened.is_some_and(|shl| shl.srcs[1] == Value::Imm(32) && number(shl.srcs[0]))
+        }
+        Op::And => inst.srcs[1] == Value::Imm(u64::from(u32::MAX)) && number(inst.srcs[0]),
         _ => false,
     }
 }
@@ -174,7 +186,7 @@ pub fn accesses(program: &Program) -> Accesses {
             step: reg.and_then(|r| found.steps.add(&defs, r)),
             offset: mem.offset,
             bytes: i64::from(inst.ty.bits() / 8) * elements as i64,
-            own: reg.is_some_and(|r| own_per_thread(&defs, Value::Reg(r), 12)),
+            own: reg.is_some_and(|r| own_per_thread(&defs, Value::Reg(r), 12, false)),
         };
         let list = if inst.op == Op::Ld { &mut found.loads } else { &mut found.stores };
         if !list.contains(&access) {

@@ -90,6 +90,15 @@ impl Sum {
         Some(all)
     }
 
+    /// A part of it, where nothing is left over.
+    fn over(&self, parts: i64) -> Option<Sum> {
+        let mut all = *self;
+        for n in all.per.iter_mut().chain([&mut all.constant]) {
+            *n = (*n % parts == 0).then_some(*n / parts)?;
+        }
+        Some(all)
+    }
+
     fn product(&self, other: &Sum) -> Option<Sum> {
         match (self.as_constant(), other.as_constant()) {
             (Some(factor), _) => other.times(factor),
@@ -166,9 +175,14 @@ impl<'a> Sums<'a> {
             Op::Mul => arg(0, ty)?.product(&arg(1, ty)?)?,
             Op::Mad => arg(0, ty)?.product(&arg(1, ty)?)?.plus(&arg(2, ty)?)?,
             Op::Shl => match arg(1, Ty::I32)?.as_constant()? {
-                n @ 0..32 => arg(0, ty)?.times(1 << n)?,
+                n @ 0..63 => arg(0, ty)?.times(1 << n)?,
                 _ => return None,
             },
+            // With the shift before, the way to widen what was computed in 64 bits and is an `int` in the source.
+            Op::ShrS => {
+                let n = arg(1, Ty::I32)?.as_constant().filter(|n| (0..63).contains(n))?;
+                arg(0, ty)?.over(1 << n)?
+            }
             Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU => {
                 let factors = [arg(0, Ty::I32)?, arg(1, Ty::I32)?];
                 let signed = matches!(inst.op, Op::MulWideS | Op::MadWideS);
@@ -182,6 +196,13 @@ impl<'a> Sums<'a> {
                     return None;
                 }
                 return self.fits(&all, Ty::I64).then_some(all);
+            }
+            Op::And => {
+                let low = i64::from(u32::MAX);
+                arg(1, ty)?.as_constant().filter(|m| *m == low && ty == Ty::I64)?;
+                let own = arg(0, ty)?;
+                self.limits(&own).filter(|l| l.0 >= 0 && l.1 <= low)?;
+                own
             }
             Op::SExt if inst.from == Ty::I32 => arg(0, Ty::I32)?,
             Op::ZExt if inst.from == Ty::I32 => {
@@ -545,6 +566,46 @@ mod tests {
         // Few that are free between others run as those do, unless nothing else is asked for.
         assert_eq!(found.stretch(u64::from(first) - 2, 10), (true, 10));
         assert_eq!(found.stretch(u64::from(first) - 2, 2), (false, 2));
+    }
+
+    #[test]
+    fn a_number_of_which_32_bits_are_kept_is_followed_where_it_fits() {
+        let module = |first: u64, mask: u64| {
+            let text = format!(
+                ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n\
+                 .reg .b32 %r<2>;\n.reg .b64 %d<8>;\nmov.u32 %r0, %ctaid.x;\nmov.u32 %r1, %tid.x;\n\
+                 cvt.u64.u32 %d0, %r0;\ncvt.u64.u32 %d1, %r1;\nmad.lo.s64 %d2, %d0, 64, %d1;\n\
+                 add.s64 %d3, %d2, {first};\nshl.b64 %d4, %d3, 32;\nshr.s64 %d5, %d4, 30;\n\
+                 and.b64 %d6, %d3, {mask};\nst.global.u64 [%d5], %d6;\nret;\n}}\n"
+            );
+            margay_ir::lower(&margay_ptx::parse(&text).unwrap()).unwrap()
+        };
+        let sums = |first: u64, mask: u64| {
+            let module = module(first, mask);
+            let f = &module.functions[0];
+            let defs = crate::jit::hold::definitions(f);
+            let (mut steps, config) = (Steps::default(), config([4, 1, 1], [64, 1, 1]));
+            let store = f.blocks[0].insts.iter().find(|i| i.op == Op::St).unwrap();
+            let of = |steps: &mut Steps, n: usize| match store.srcs[n] {
+                Value::Reg(r) => steps.add(&defs, r).unwrap(),
+                Value::Imm(_) => unreachable!(),
+            };
+            let at = [0, 1].map(|n| of(&mut steps, n));
+            let sums = Sums::new(&steps, &config);
+            at.map(|step| sums.address(step, 0))
+        };
+        let low = u64::from(u32::MAX);
+        let per = |n: i64| [64 * n, 0, 0, n, 0, 0];
+        let sum = |constant: i64, n: i64| Some(Sum { constant, per: per(n) });
+        assert_eq!(sums(7, low), [sum(28, 4), sum(7, 1)]);
+        // 256 threads: the last one's number is the first that a signed one cannot be, or just not.
+        assert_eq!(
+            sums((1 << 31) - 256, low),
+            [sum(((1 << 31) - 256) * 4, 4), sum((1 << 31) - 256, 1)]
+        );
+        assert_eq!(sums((1 << 31) - 255, low), [None, sum((1 << 31) - 255, 1)]);
+        assert_eq!(sums((1 << 32) - 255, low), [None, None]);
+        assert_eq!(sums(7, low >> 1), [sum(28, 4), None]);
     }
 
     #[test]

@@ -115,6 +115,17 @@ impl Gen<'_> {
     /// Lines that add an index of so many bytes to a base, and the address.
     fn address(&mut self, base: &str, index: &str, bytes: u32, lines: &mut Vec<String>) -> String {
         let (a, b) = (self.scratch('d'), self.scratch('d'));
+        if self.narrows && self.random.chance(25) {
+            // What is above 32 bits goes again.
+            lines.push(format!("cvt.u64.u32 {b}, {index};"));
+            let above = *self.random.pick(&[0u64, 0, 1 << 32, 9 << 40]);
+            lines.push(format!("add.s64 {b}, {b}, {above};"));
+            let signed = self.random.chance(50);
+            let (cut, b) = self.cut(&b, u64::from(bytes.trailing_zeros()), signed);
+            lines.extend(cut);
+            lines.push(format!("add.s64 {a}, {base}, {b};"));
+            return a;
+        }
         match self.random.below(6) {
             0 => lines.push(format!("mad.wide.u32 {a}, {index}, {bytes}, {base};")),
             1 => lines.push(format!("mad.wide.s32 {a}, {index}, {bytes}, {base};")),

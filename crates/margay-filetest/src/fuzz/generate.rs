@@ -46,6 +46,8 @@ pub struct Gen<'a> {
     budget: i32,
     /// Lane-wise ops come in long stretches.
     long: bool,
+    /// 64-bit values are cut to 32, as compilers of OpenCL do.
+    pub narrows: bool,
     /// Some thread may have ended, or was never there.
     pub gaps: bool,
     fault: bool,
@@ -129,6 +131,8 @@ pub fn kernel(seed: u64, palette: &mut Palette) -> Kernel {
         kernel,
         budget: 0,
         long: seed % 8 == 5,
+        // The seeds in `differential.rs` are none of these.
+        narrows: seed % 4 >= 2,
         gaps: !threads.is_multiple_of(32),
         fault: false,
     };
@@ -318,6 +322,9 @@ impl Gen<'_> {
     /// What address arithmetic is made of: sums and products of indices that the code generator
     /// follows, rather than any numbers.
     fn index_arithmetic(&mut self) -> Stmt {
+        if self.narrows && self.random.chance(15) {
+            return self.cut_index();
+        }
         let of = ["%r0", "%r1", "%r2", "%r3", "%r4", "%r5", "%r6"];
         let base = if self.random.chance(60) {
             (*self.random.pick(&of)).to_owned()
@@ -395,6 +402,54 @@ impl Gen<'_> {
             _ => format!("neg.s32 {}, {base};", self.result('r')),
         };
         Stmt::Lines(vec![self.guarded(line)])
+    }
+
+    /// Lines that keep 32 bits of a 64-bit number, signed and not.
+    pub fn cut(&mut self, long: &str, scale: u64, signed: bool) -> (Vec<String>, String) {
+        let (a, b) = (self.scratch('d'), self.scratch('d'));
+        let lines = match signed {
+            true => {
+                vec![
+                    format!("shl.b64 {a}, {long}, 32;"),
+                    format!("shr.s64 {b}, {a}, {};", 32 - scale),
+                ]
+            }
+            false => vec![
+                format!("and.b64 {a}, {long}, 0xffffffff;"),
+                format!("shl.b64 {b}, {a}, {scale};"),
+            ],
+        };
+        (lines, b)
+    }
+
+    /// A thread's number in 64 bits with a multiple of another one, near where 32 bits wrap or not, and what 32 bits keep.
+    fn cut_index(&mut self) -> Stmt {
+        let of = ["%r0", "%r1", "%r2", "%r3", "%r4", "%r5", "%r6"];
+        let (base, other) = (*self.random.pick(&of), *self.random.pick(&of));
+        let step = *self.random.pick(&[0, 1, 1, 2, 7, 64, 1 << 21]);
+        let from = *self.random.pick(&[
+            0,
+            0,
+            100,
+            -1,
+            -20,
+            0x7fff_fff8,
+            0xffff_fff0,
+            0x5_0000_0000,
+            i64::MAX - 9,
+        ]);
+        let (a, b, c) = (self.scratch('d'), self.scratch('d'), self.scratch('d'));
+        let mut lines = vec![
+            format!("cvt.u64.u32 {a}, {base};"),
+            format!("mul.wide.u32 {b}, {other}, {step};"),
+            format!("add.s64 {c}, {a}, {b};"),
+            format!("add.s64 {c}, {c}, {from};"),
+        ];
+        let (scale, signed) = (self.random.below(4) as u64, self.random.chance(50));
+        let (cut, result) = self.cut(&c, scale, signed);
+        lines.extend(cut);
+        self.show('d', result);
+        Stmt::Lines(lines)
     }
 
     /// A number that every thread of the block has alike.
