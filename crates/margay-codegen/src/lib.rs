@@ -30,6 +30,7 @@ use std::sync::Arc;
 use margay_ir as ir;
 
 pub use analysis::widest;
+pub use emit::plain_barrier;
 pub use environment::{environment, usual};
 pub use io::{Extent, Io, Parted, Room, RoomGroup, RoomSite, Turn};
 pub use outline::Outline;

@@ -5,6 +5,7 @@
 //! guest may touch, a [`program::Program`] linked from a loaded module for one kernel, and
 //! [`launch::launch`], which runs a grid to its end or to its first fault.
 
+pub mod alone;
 mod barrier;
 mod block;
 mod buffer;
@@ -22,6 +23,7 @@ pub mod program;
 pub mod reach;
 mod sched;
 pub mod semantics;
+mod sums;
 mod syscall;
 mod warp;
 mod workers;

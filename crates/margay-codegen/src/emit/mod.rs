@@ -54,7 +54,7 @@ use crate::{Code, Entry, Exit, Options, Outline, Places, RoomGroup, RoomSite, Ro
 
 pub(crate) use float::is_native as float_is_native;
 pub(crate) use guarded::{stores_row, stores_under_masks};
-pub(crate) use leave::plain_barrier;
+pub use leave::plain_barrier;
 pub(crate) use private::frame as local_frame;
 pub(crate) use strips::is_written_out;
 use value::Val;

@@ -6,13 +6,14 @@
 //! load can see another thread's store that costs time for nothing: where what is loaded and what is
 //! stored are different allocations, or each thread loads and stores one address of its own.
 
-use super::overlap::{Conflicts, Steps, Sums};
+use super::overlap::Conflicts;
 use margay_codegen::Root;
 use margay_ir::{Attr, Function, Inst, Op, Reg, Space, Term, Ty, Value};
 
 use crate::interp::Env;
 use crate::program::Program;
 use crate::reach::root_address;
+use crate::sums::{Steps, Sums};
 
 /// A load or store of global memory.
 #[derive(Clone, Copy, PartialEq)]
@@ -73,7 +74,7 @@ fn weight(f: &Function) -> u64 {
 }
 
 /// The only definition of each register, if it has one.
-pub(super) fn definitions(f: &Function) -> Vec<Option<&Inst>> {
+pub(crate) fn definitions(f: &Function) -> Vec<Option<&Inst>> {
     let mut found: Vec<(u32, Option<&Inst>)> = vec![(0, None); f.regs.len()];
     for inst in f.blocks.iter().flat_map(|b| &b.insts) {
         margay_ir::analysis::liveness::for_each_def(inst, |r| {

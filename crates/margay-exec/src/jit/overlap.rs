@@ -6,111 +6,12 @@
 //! block is a sum of three products and a look into a few ranges. Most blocks of an in-place kernel over rows turn out to be
 //! free: only the one that has the pivot's row is not.
 
-use std::collections::HashMap;
-
-use margay_ir::{Attr, Inst, Op, Reg, Space, Sreg, Ty, Value};
-
 use crate::lanes::WARP;
 use crate::launch::LaunchConfig;
+use crate::sums::Sum;
 
 /// Fewer blocks in a row that are free of conflicts are run with their neighbours.
 const WORTH: u32 = 8;
-
-/// The longest way from an address to a parameter or special register.
-const DEEPEST: u32 = 64;
-
-/// An instruction behind an address, and which of the steps before it its operands are.
-struct Step {
-    inst: Inst,
-    from: [Option<usize>; 3],
-}
-
-/// The instructions behind addresses, down to parameters and special registers, each after those that it depends on.
-#[derive(Default)]
-pub(super) struct Steps {
-    steps: Vec<Step>,
-    /// By register: its step, or none while that is being looked for, or if there is none.
-    of: HashMap<u32, Option<usize>>,
-}
-
-impl Steps {
-    /// Adds what a register depends on; the number of its step if it has one.
-    pub fn add(&mut self, defs: &[Option<&Inst>], r: Reg) -> Option<usize> {
-        self.add_up_to(defs, r, DEEPEST)
-    }
-
-    fn add_up_to(&mut self, defs: &[Option<&Inst>], r: Reg, depth: u32) -> Option<usize> {
-        if let Some(known) = self.of.get(&r.0) {
-            return *known;
-        }
-        // A register that depends on itself has none.
-        self.of.insert(r.0, None);
-        let deeper = depth.checked_sub(1)?;
-        let inst =
-            defs[r.0 as usize].filter(|inst| inst.guard.is_none() && inst.dsts.len() == 1)?;
-        let mut from = [None; 3];
-        for (from, v) in from.iter_mut().zip(&inst.srcs) {
-            if let Value::Reg(r) = v {
-                *from = self.add_up_to(defs, *r, deeper);
-            }
-        }
-        self.steps.push(Step { inst: inst.clone(), from });
-        let number = Some(self.steps.len() - 1);
-        self.of.insert(r.0, number);
-        number
-    }
-}
-
-/// A number that is a constant and a multiple of each of the block's three numbers and of the thread's, signed and exact:
-/// no step on the way to it wraps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sum {
-    constant: i64,
-    per: [i64; 6],
-}
-
-impl Sum {
-    fn of(constant: i64) -> Sum {
-        Sum { constant, per: [0; 6] }
-    }
-
-    fn plus(&self, other: &Sum) -> Option<Sum> {
-        let mut all = Sum::of(self.constant.checked_add(other.constant)?);
-        for (to, (a, b)) in all.per.iter_mut().zip(self.per.iter().zip(&other.per)) {
-            *to = a.checked_add(*b)?;
-        }
-        Some(all)
-    }
-
-    fn times(&self, factor: i64) -> Option<Sum> {
-        let mut all = Sum::of(self.constant.checked_mul(factor)?);
-        for (to, a) in all.per.iter_mut().zip(&self.per) {
-            *to = a.checked_mul(factor)?;
-        }
-        Some(all)
-    }
-
-    /// A part of it, where nothing is left over.
-    fn over(&self, parts: i64) -> Option<Sum> {
-        let mut all = *self;
-        for n in all.per.iter_mut().chain([&mut all.constant]) {
-            *n = (*n % parts == 0).then_some(*n / parts)?;
-        }
-        Some(all)
-    }
-
-    fn product(&self, other: &Sum) -> Option<Sum> {
-        match (self.as_constant(), other.as_constant()) {
-            (Some(factor), _) => other.times(factor),
-            (_, Some(factor)) => self.times(factor),
-            (None, None) => None,
-        }
-    }
-
-    fn as_constant(&self) -> Option<i64> {
-        (self.per == [0; 6]).then_some(self.constant)
-    }
-}
 
 /// The least and the largest value of a constant with multiples of numbers that are below these; `None` beyond 64 bits.
 fn limits<'n>(
@@ -125,149 +26,6 @@ fn limits<'n>(
         most = most.checked_add(reach.max(0))?;
     }
     Some((least, most))
-}
-
-/// The sums of all steps in one launch.
-pub(super) struct Sums<'a> {
-    config: &'a LaunchConfig,
-    of: Vec<Option<Sum>>,
-}
-
-impl<'a> Sums<'a> {
-    pub fn new(steps: &Steps, config: &'a LaunchConfig) -> Sums<'a> {
-        let mut sums = Sums { config, of: Vec::with_capacity(steps.steps.len()) };
-        for step in &steps.steps {
-            let sum = sums.result(step);
-            sums.of.push(sum);
-        }
-        sums
-    }
-
-    /// The sum that the address of a step is, with a constant added.
-    pub fn address(&self, step: usize, offset: i64) -> Option<Sum> {
-        self.of[step]?.plus(&Sum::of(offset))
-    }
-
-    /// An operand of a type, as a signed number.
-    fn operand(&self, step: &Step, n: usize, ty: Ty) -> Option<Sum> {
-        match *step.inst.srcs.get(n)? {
-            Value::Reg(_) => self.of[step.from[n]?],
-            Value::Imm(bits) if ty == Ty::I32 => Some(Sum::of(bits as u32 as i32 as i64)),
-            Value::Imm(bits) => Some(Sum::of(bits as i64)),
-        }
-    }
-
-    fn result(&self, step: &Step) -> Option<Sum> {
-        let (inst, ty) = (&step.inst, step.inst.ty);
-        if !matches!(ty, Ty::I32 | Ty::I64) {
-            return None;
-        }
-        let arg = |n: usize, ty: Ty| self.operand(step, n, ty);
-        let sum = match inst.op {
-            Op::Mov => arg(0, ty)?,
-            Op::Cvta | Op::CvtaTo => match inst.attr {
-                Attr::Space(Space::Global | Space::Generic) => arg(0, ty)?,
-                _ => return None,
-            },
-            Op::Add => arg(0, ty)?.plus(&arg(1, ty)?)?,
-            Op::Sub => arg(0, ty)?.plus(&arg(1, ty)?.times(-1)?)?,
-            Op::Neg => arg(0, ty)?.times(-1)?,
-            Op::Mul => arg(0, ty)?.product(&arg(1, ty)?)?,
-            Op::Mad => arg(0, ty)?.product(&arg(1, ty)?)?.plus(&arg(2, ty)?)?,
-            Op::Shl => match arg(1, Ty::I32)?.as_constant()? {
-                n @ 0..63 => arg(0, ty)?.times(1 << n)?,
-                _ => return None,
-            },
-            // With the shift before, the way to widen what was computed in 64 bits and is an `int` in the source.
-            Op::ShrS => {
-                let n = arg(1, Ty::I32)?.as_constant().filter(|n| (0..63).contains(n))?;
-                arg(0, ty)?.over(1 << n)?
-            }
-            Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU => {
-                let factors = [arg(0, Ty::I32)?, arg(1, Ty::I32)?];
-                let signed = matches!(inst.op, Op::MulWideS | Op::MadWideS);
-                let product = factors[0].product(&factors[1])?;
-                let all = match inst.op {
-                    Op::MadWideS | Op::MadWideU => product.plus(&arg(2, Ty::I64)?)?,
-                    _ => product,
-                };
-                let mut positive = factors.iter().map(|f| self.limits(f).is_some_and(|l| l.0 >= 0));
-                if !signed && !positive.all(|p| p) {
-                    return None;
-                }
-                return self.fits(&all, Ty::I64).then_some(all);
-            }
-            Op::And => {
-                let low = i64::from(u32::MAX);
-                arg(1, ty)?.as_constant().filter(|m| *m == low && ty == Ty::I64)?;
-                let own = arg(0, ty)?;
-                self.limits(&own).filter(|l| l.0 >= 0 && l.1 <= low)?;
-                own
-            }
-            Op::SExt if inst.from == Ty::I32 => arg(0, Ty::I32)?,
-            Op::ZExt if inst.from == Ty::I32 => {
-                let own = arg(0, Ty::I32)?;
-                self.limits(&own).filter(|l| l.0 >= 0)?;
-                own
-            }
-            Op::Trunc if inst.from == Ty::I64 => arg(0, Ty::I64)?,
-            Op::Sreg => self.special(inst)?,
-            Op::Ld => self.parameter(inst)?,
-            _ => return None,
-        };
-        self.fits(&sum, ty).then_some(sum)
-    }
-
-    fn special(&self, inst: &Inst) -> Option<Sum> {
-        let Attr::Sreg(sreg) = inst.attr else { return None };
-        let one = |n: usize| {
-            let mut sum = Sum::default();
-            *sum.per.get_mut(n)? = 1;
-            Some(sum)
-        };
-        let fixed = |all: &[u32; 3], d: u8| Some(Sum::of(*all.get(d as usize)? as i32 as i64));
-        match sreg {
-            Sreg::CtaId(d @ 0..3) => one(d as usize),
-            Sreg::Tid(d @ 0..3) => one(3 + d as usize),
-            Sreg::NTid(d) => fixed(&self.config.block, d),
-            Sreg::NCtaId(d) => fixed(&self.config.grid, d),
-            Sreg::EnvReg(n) => Some(Sum::of(self.config.environment(n) as i32 as i64)),
-            _ => None,
-        }
-    }
-
-    fn parameter(&self, inst: &Inst) -> Option<Sum> {
-        let (Attr::Mem(mem), [Value::Imm(base)]) = (&inst.attr, inst.srcs.as_slice()) else {
-            return None;
-        };
-        if mem.space != Space::Param {
-            return None;
-        }
-        let at = usize::try_from(base.wrapping_add(mem.offset as u64)).ok()?;
-        let bytes = self.config.params.get(at..)?;
-        match inst.ty {
-            // One with the highest bit may be a large number in a wide register.
-            Ty::I32 => {
-                let word = i32::from_le_bytes(*bytes.first_chunk()?);
-                (word >= 0).then(|| Sum::of(i64::from(word)))
-            }
-            _ => Some(Sum::of(i64::from_le_bytes(*bytes.first_chunk()?))),
-        }
-    }
-
-    /// The least and the largest value in the grid; `None` beyond 64 bits.
-    fn limits(&self, sum: &Sum) -> Option<(i64, i64)> {
-        limits(sum.constant, &sum.per, self.config.grid.iter().chain(&self.config.block))
-    }
-
-    /// Whether a register of the type has the number itself, signed, for every thread.
-    fn fits(&self, sum: &Sum, ty: Ty) -> bool {
-        let (least, most) = match ty {
-            Ty::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
-            _ => (i64::MIN, i64::MAX),
-        };
-        self.limits(sum).is_some_and(|(low, high)| low >= least && high <= most)
-    }
 }
 
 /// A load and a store that may meet: how far the load is from the store in the block, and the distances at which a warp
@@ -443,7 +201,10 @@ impl Conflicts {
 
 #[cfg(test)]
 mod tests {
+    use margay_ir::{Op, Value};
+
     use super::*;
+    use crate::sums::{Steps, Sums};
 
     /// Numbers that are alike on every machine.
     struct Random(u64);

@@ -26,6 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use margay_exec::alone::alone;
 use margay_exec::launch::{LaunchFailure, LaunchStats};
 use margay_exec::mem::AllocationInfo;
 use margay_exec::observe::Observer;
@@ -228,13 +229,18 @@ impl Tool for Checks {
             let view = || View::new(launch, &self.sink);
             match check {
                 Check::Race => {
+                    let one_by_one = self.one_by_one.load(Ordering::Relaxed);
+                    let alone = match one_by_one {
+                        true => Vec::new(),
+                        false => alone(launch.program, launch.config, launch.memory),
+                    };
                     let mut race = race::RaceObserver::new(
                         view(),
-                        written.clone(),
+                        (written.clone(), alone),
                         launch.memory,
                         &self.spare,
                     );
-                    race.one_by_one = self.one_by_one.load(Ordering::Relaxed);
+                    race.one_by_one = one_by_one;
                     observers.push(Box::new(race));
                     observers.extend(self.streams.observer(launch, view()));
                     observers.extend(host::HostObserver::of(&launch.host, view()));

@@ -30,6 +30,7 @@ mod report;
 mod round;
 mod row;
 mod scattered;
+mod seen;
 pub mod shadow;
 mod short;
 mod stamped;

@@ -18,6 +18,8 @@ pub enum Way {
     /// Of the block's own shared memory.
     Read,
     Store,
+    /// Of shared memory, but of places where nothing races.
+    Alone,
     /// Of global memory, and how the lanes' addresses lie.
     Global(Access, Form),
 }
@@ -41,9 +43,10 @@ pub struct Sites {
 }
 
 impl Sites {
-    /// Those of the code that has noted these; `steps` finds how the lanes' addresses lie, where accesses are weak.
+    /// Those of the code that has noted these; `alone` tells whether an instruction's accesses race with nothing, `steps` finds how the lanes' addresses lie, where accesses are weak.
     pub fn of(
         noted: &NotedAccesses<'_>,
+        alone: impl Fn(u32) -> bool,
         mut steps: impl FnMut(&PatternedEvent<'_>) -> Option<(Arc<Steps>, Form)>,
     ) -> Sites {
         let mut site = |event: PatternedEvent<'_>| {
@@ -52,6 +55,7 @@ impl Sites {
                 return None;
             }
             let way = |form| match (space, access) {
+                (Space::Shared, _) if alone(at.pc) => Some(Way::Alone),
                 (Space::Shared, Access::Read) => Some(Way::Read),
                 (Space::Shared, _) => Some(Way::Store),
                 (Space::Global, _) => Some(Way::Global(access, form)),
@@ -92,7 +96,7 @@ impl Sites {
         let access = match way {
             Way::Read => Access::Read,
             Way::Store => Access::Write,
-            Way::Global(..) => return None,
+            Way::Alone | Way::Global(..) => return None,
         };
         let (place, who) = ((note.base, note.mask), (note.warp as u16, stamp));
         Some((Kept::plain((number, pc, bytes, access), place, who), steps))

@@ -2,7 +2,7 @@
 //! A line of 128 bytes that whole warps access, lane after lane, as one place.
 
 use super::page::WORDS;
-use super::shadow::{Cell, Mark};
+use super::shadow::{Cell, Kind, Mark, Width};
 
 /// A line that lanes of a warp access, each the same words as those of others before. Marks name lane 0 and stand for the
 /// lane of each word.
@@ -75,6 +75,20 @@ impl Row {
     pub fn lanes(&self) -> u32 {
         let lanes = WORDS as u32 >> self.shift;
         (u32::MAX >> (32 - lanes)) << self.first
+    }
+
+    /// Whether blocks of which none comes before another have read what these lanes have here, and nobody has written it.
+    pub fn is_read_by_blocks(&self, mask: u32) -> bool {
+        let only_read = |cell: &Cell| {
+            let read = cell.read.width() == Width::Blocks && cell.read.kind() == Kind::Read;
+            read && cell.write.is_empty()
+        };
+        let (lanes, odd) = (self.lanes() & mask, self.odd_lane());
+        let rest = lanes & !odd;
+        let many = self.read & rest == rest && self.wrote & rest == 0;
+        // The mark of a write may be that of other lanes.
+        let marks = Cell { write: Mark::default(), ..self.marks };
+        (rest == 0 || many && only_read(&marks)) && (lanes & odd == 0 || only_read(&self.own))
     }
 
     fn lane(&self, word: usize) -> u8 {

@@ -15,6 +15,7 @@ use super::page::{LINE, Page};
 use super::quick::{Quick, Way};
 use super::round::Place;
 use super::row::Row;
+use super::seen::Read;
 use super::shadow::{Cell, Cells, Found, Kind, Mark, PAGE, Width};
 use super::state::State;
 use super::table::Effect;
@@ -196,14 +197,15 @@ impl RaceWatch<'_, '_> {
         }
     }
 
-    /// A short way for a weak read of one word of global memory by a whole warp. False, with nothing done, if there is none.
+    /// A short way for a weak read of one word of global memory by a whole warp. False, with nothing done, if there is none;
+    /// and whether another one that is like it would change nothing.
     fn read_alike(
         &mut self,
         state: &mut State,
         at: u64,
         (floor, simple): (Tick, bool),
         (warp, pc): (u16, u32),
-    ) -> bool {
+    ) -> (bool, bool) {
         let (all, block) = (self.all, state.clock.id);
         let (me, stamp) = (Thread { block, warp, lane: 0 }, state.clock.stamp(warp));
         let mark = Mark::new(me, stamp, pc, Kind::Read, None);
@@ -225,7 +227,7 @@ impl RaceWatch<'_, '_> {
                 page.settle();
                 done
             }
-            None => true,
+            None => (true, false),
         }
     }
 
@@ -239,7 +241,7 @@ impl RaceWatch<'_, '_> {
             let form = self.forms.of(event).filter(|_| all.is_weak(event.at.pc))?;
             Some((self.steps(event).clone(), form))
         };
-        let sites = Arc::new(Sites::of(noted, steps));
+        let sites = Arc::new(Sites::of(noted, |pc| all.is_alone(pc), steps));
         self.noted_sites = Some(sites.clone());
         sites
     }
@@ -286,6 +288,7 @@ impl RaceWatch<'_, '_> {
                     let plain = Plain { pc, warp, mask, base, access, bytes, form, values };
                     self.by_form(state, false, &plain) == ByForm::Done
                 }
+                Some(noted::Way::Alone) => true,
                 None => false,
             };
             if !done && noted.event(at).is_some_and(|event| !self.form(state, &event)) {
@@ -301,6 +304,9 @@ impl RaceWatch<'_, '_> {
     pub(super) fn form(&mut self, state: &mut State, event: &PatternedEvent<'_>) -> bool {
         let all = self.all;
         let warp = event.at.warp as u16;
+        if event.space == Space::Shared && all.is_alone(event.at.pc) {
+            return true;
+        }
         if !all.is_weak(event.at.pc)
             || event.access == Access::Atomic
             || state.clock.cluster_due(warp).is_some()
@@ -336,7 +342,6 @@ impl RaceWatch<'_, '_> {
     fn by_form(&mut self, state: &mut State, shared: bool, plain: &Plain<'_>) -> ByForm {
         let all = self.all;
         let &Plain { pc, warp, mask, base, access, bytes, form, values } = plain;
-        let (floor, uniform, simple) = state.floor(warp);
         let reads = access == Access::Read;
         let low = base.wrapping_add_signed(form.low);
         // What lies between the first lane that is there and the last.
@@ -351,6 +356,21 @@ impl RaceWatch<'_, '_> {
         if !shared && self.is_surely_quiet(access, low.wrapping_add(before), span) {
             return ByForm::Done;
         }
+        if all.is_alone(pc) {
+            return ByForm::Done;
+        }
+        let mut read = None;
+        if !shared && !reads {
+            all.changes.add(low.wrapping_add(before), span);
+        } else if !shared && !all.learns && !all.one_by_one {
+            read = Read::new(low.wrapping_add(before), span, mask, pc);
+        }
+        let seen = match read.map(|read| (read, self.seen.has(&read, &all.changes))) {
+            Some((_, Ok(()))) => return ByForm::Done,
+            Some((read, Err(count))) => Some((read, count)),
+            None => None,
+        };
+        let (floor, uniform, simple) = state.floor(warp);
         let shift = match bytes {
             4 => 0,
             8 => 1,
@@ -359,7 +379,13 @@ impl RaceWatch<'_, '_> {
         };
         if form.order == Order::Same && reads && all.independent {
             let short = !shared && shift == 0 && uniform;
-            let done = short && self.read_alike(state, low, (floor, simple), (warp, pc));
+            let (done, last) = match short {
+                true => self.read_alike(state, low, (floor, simple), (warp, pc)),
+                false => (false, false),
+            };
+            if let (true, Some((read, count))) = (last, seen) {
+                self.seen.add(read, count, &all.changes);
+            }
             return if done { ByForm::Done } else { ByForm::Alike };
         }
         let whole = form.order == Order::Row && low.is_multiple_of(LINE) && simple && uniform;
@@ -372,6 +398,7 @@ impl RaceWatch<'_, '_> {
         let mark = Mark::new(me, stamp, pc, kind, None);
         let looker = Looker { me, floor, uniform };
         let lanes = 32u8 >> shift;
+        let mut last = false;
         for n in 0..1u8 << shift {
             let at = low + u64::from(n) * LINE;
             let first = n * lanes;
@@ -386,12 +413,19 @@ impl RaceWatch<'_, '_> {
                 let Some(page) = self.page(at / PAGE) else { continue };
                 let mut page = page.lock();
                 let row = page.row(at % PAGE, first, shift);
-                row.is_some_and(|row| all.visit_row(state, row, &looker, mark, (mask, values)))
+                row.is_some_and(|row| {
+                    let done = all.visit_row(state, row, &looker, mark, (mask, values));
+                    last = done && row.is_read_by_blocks(mask);
+                    done
+                })
             };
             if !done {
                 // Those before are looked at again, which changes nothing.
                 return ByForm::No;
             }
+        }
+        if let (true, Some((read, count))) = (last, seen) {
+            self.seen.add(read, count, &all.changes);
         }
         if shared {
             state.round.pass(!reads);
@@ -440,9 +474,9 @@ struct AlikeWord<'r, 'a> {
 impl AlikeWord<'_, '_> {
     /// See [`RaceWatch::read_alike`].
     #[inline]
-    fn read(&self, state: &mut State, page: &mut impl Cells, mut quick: Quick) -> bool {
+    fn read(&self, state: &mut State, page: &mut impl Cells, mut quick: Quick) -> (bool, bool) {
         let &AlikeWord { all, at, looker, mark } = self;
-        let (mut done, mut wide) = (false, false);
+        let (mut done, mut wide, mut read) = (false, false, false);
         page.cells(at, 4, |cell| {
             done = quick.visit_alike(cell, mark)
                 || !Quick::is_own(cell, mark) && {
@@ -456,13 +490,14 @@ impl AlikeWord<'_, '_> {
                     !races
                 };
             wide = cell.read.width() == Width::Blocks;
+            read = cell.write.is_empty() && cell.read.kind() == Kind::Read;
         });
         // Of blocks that learn nothing of each other nobody asks for stamps.
         if done && (all.learns || !wide) {
             // Before another worker sees a mark that stands for these.
             state.note(looker.me.warp, u32::MAX, mark.stamp, false);
         }
-        done
+        (done, done && wide && read)
     }
 }
 

@@ -28,6 +28,7 @@ use super::page::Page;
 use super::quick::Quick;
 use super::report::Pair;
 use super::round::{Round, Steps};
+use super::seen::{Changes, Seen};
 use super::shadow::{self, Cell, Found, Kind, Mark, PAGE, Shadow, Spare, Width};
 use super::state::{State, Used};
 use super::table::Effect;
@@ -103,6 +104,10 @@ pub struct RaceObserver<'a> {
     pub(super) reported: Mutex<HashSet<Pair>>,
     pub(super) written: Written,
     pub(super) memory: &'a AddressSpace,
+    /// By address of the code, accesses that race with nothing, as their addresses show: see [`margay_exec::alone`].
+    alone: Vec<bool>,
+    /// Of lines of global memory.
+    pub(super) changes: Changes,
     /// A store left the memory that its pointer points into.
     pub(super) strayed: AtomicBool,
     /// How the lanes' addresses lie to each other, by the numbers of instructions of compiled code.
@@ -116,7 +121,7 @@ pub struct RaceObserver<'a> {
 impl<'a> RaceObserver<'a> {
     pub fn new(
         view: View<'a>,
-        written: Written,
+        (written, alone): (Written, Vec<bool>),
         memory: &'a AddressSpace,
         spare: &'a Spare,
     ) -> RaceObserver<'a> {
@@ -135,6 +140,8 @@ impl<'a> RaceObserver<'a> {
         let orders: Vec<_> = (0..program.code_len()).map(|pc| barrier_order(program, pc)).collect();
         let is_strong = |role: &Role| role.atomic || role.sem != Sem::Weak;
         RaceObserver {
+            alone,
+            changes: Changes::default(),
             learns: view.has_clusters() || roles.iter().flatten().any(is_strong),
             roles,
             independent: view.sm >= 70,
@@ -272,6 +279,12 @@ impl<'a> RaceObserver<'a> {
         }
     }
 
+    /// Whether what the instruction at `pc` accesses is nobody else's, as long as it stays where its pointer points.
+    #[inline]
+    pub(super) fn is_alone(&self, pc: u32) -> bool {
+        self.alone.get(pc as usize).copied().unwrap_or(false)
+    }
+
     /// Whether the instruction at `pc` is a plain load or store.
     #[inline]
     pub(super) fn is_weak(&self, pc: u32) -> bool {
@@ -386,6 +399,7 @@ impl Observer for RaceObserver<'_> {
             forms: Forms::default(),
             steps: vec![(0, None); NEAR_SITES],
             noted_sites: None,
+            seen: Seen::default(),
             written: 0..0,
         })
     }
@@ -406,6 +420,8 @@ pub(super) struct RaceWatch<'w, 'a> {
     steps: Vec<(u64, Option<Arc<Steps>>)>,
     /// Of the code that noted accesses last.
     pub(super) noted_sites: Option<Arc<Sites>>,
+    /// Reads that change nothing any more.
+    pub(super) seen: Seen,
     /// An allocation that the launch may write.
     pub(super) written: Range<u64>,
 }
@@ -754,6 +770,13 @@ impl Watch for RaceWatch<'_, '_> {
                 }
                 self.come_near_written(low, span);
             }
+        }
+        if self.all.is_alone(event.at.pc) {
+            return;
+        }
+        if !shared && event.access != Access::Read {
+            let lanes = (0..32usize).filter(|l| event.mask >> l & 1 != 0);
+            lanes.for_each(|l| self.all.changes.add(event.addresses[l], event.bytes.into()));
         }
         let state = self.state(self.all.view.linear(event.at.ctaid));
         let state = &mut *state.lock();

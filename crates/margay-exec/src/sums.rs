@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Addresses that are sums of multiples of block and thread numbers, with a launch's parameters and dimensions put in.
+
+use std::collections::HashMap;
+
+use margay_ir::{AddrOf, Attr, Inst, Op, Reg, Space, Sreg, Ty, Value};
+
+use crate::launch::LaunchConfig;
+use crate::program::Program;
+
+/// The least and the largest number of each of a thread's: of its block in the grid, then its own in the block.
+pub(crate) type Numbers = [(i64, i64); 6];
+
+/// Those of a launch.
+pub(crate) fn numbers(config: &LaunchConfig) -> Numbers {
+    let all = [config.grid, config.block];
+    std::array::from_fn(|n| (0, i64::from(all[n / 3][n % 3]) - 1))
+}
+
+/// The longest way from an address to a parameter or special register.
+const DEEPEST: u32 = 64;
+
+/// An instruction behind an address, and which of the steps before it its operands are.
+struct Step {
+    inst: Inst,
+    from: [Option<usize>; 3],
+}
+
+/// The instructions behind addresses, down to parameters and special registers, each after those that it depends on.
+#[derive(Default)]
+pub(crate) struct Steps {
+    steps: Vec<Step>,
+    /// By register: its step, or none while that is being looked for, or if there is none.
+    of: HashMap<u32, Option<usize>>,
+}
+
+impl Steps {
+    /// Adds what a register depends on; the number of its step if it has one.
+    pub fn add(&mut self, defs: &[Option<&Inst>], r: Reg) -> Option<usize> {
+        self.add_up_to(defs, r, DEEPEST)
+    }
+
+    /// The number of a register's step, if it was added and has one.
+    pub fn number(&self, r: Reg) -> Option<usize> {
+        self.of.get(&r.0).copied().flatten()
+    }
+
+    fn add_up_to(&mut self, defs: &[Option<&Inst>], r: Reg, depth: u32) -> Option<usize> {
+        if let Some(known) = self.of.get(&r.0) {
+            return *known;
+        }
+        // A register that depends on itself has none.
+        self.of.insert(r.0, None);
+        let deeper = depth.checked_sub(1)?;
+        let inst =
+            defs[r.0 as usize].filter(|inst| inst.guard.is_none() && inst.dsts.len() == 1)?;
+        let mut from = [None; 3];
+        for (from, v) in from.iter_mut().zip(&inst.srcs) {
+            if let Value::Reg(r) = v {
+                *from = self.add_up_to(defs, *r, deeper);
+            }
+        }
+        self.steps.push(Step { inst: inst.clone(), from });
+        let number = Some(self.steps.len() - 1);
+        self.of.insert(r.0, number);
+        number
+    }
+}
+
+/// A number that is a constant and a multiple of each of the block's three numbers and of the thread's, signed and exact:
+/// no step on the way to it wraps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    pub constant: i64,
+    pub per: [i64; 6],
+}
+
+impl Sum {
+    pub fn of(constant: i64) -> Sum {
+        Sum { constant, per: [0; 6] }
+    }
+
+    pub fn plus(&self, other: &Sum) -> Option<Sum> {
+        let mut all = Sum::of(self.constant.checked_add(other.constant)?);
+        for (to, (a, b)) in all.per.iter_mut().zip(self.per.iter().zip(&other.per)) {
+            *to = a.checked_add(*b)?;
+        }
+        Some(all)
+    }
+
+    pub fn times(&self, factor: i64) -> Option<Sum> {
+        let mut all = Sum::of(self.constant.checked_mul(factor)?);
+        for (to, a) in all.per.iter_mut().zip(&self.per) {
+            *to = a.checked_mul(factor)?;
+        }
+        Some(all)
+    }
+
+    /// A part of it, where nothing is left over.
+    fn over(&self, parts: i64) -> Option<Sum> {
+        let mut all = *self;
+        for n in all.per.iter_mut().chain([&mut all.constant]) {
+            *n = (*n % parts == 0).then_some(*n / parts)?;
+        }
+        Some(all)
+    }
+
+    /// The least and the largest value where a thread's numbers are these; `None` beyond 64 bits.
+    pub fn limits(&self, numbers: &Numbers) -> Option<(i64, i64)> {
+        let (mut least, mut most) = (self.constant, self.constant);
+        for (per, (first, last)) in self.per.iter().zip(numbers) {
+            let ends = [per.checked_mul(*first)?, per.checked_mul(*last)?];
+            least = least.checked_add(ends[0].min(ends[1]))?;
+            most = most.checked_add(ends[0].max(ends[1]))?;
+        }
+        Some((least, most))
+    }
+
+    fn product(&self, other: &Sum) -> Option<Sum> {
+        match (self.as_constant(), other.as_constant()) {
+            (Some(factor), _) => other.times(factor),
+            (_, Some(factor)) => self.times(factor),
+            (None, None) => None,
+        }
+    }
+
+    pub fn as_constant(&self) -> Option<i64> {
+        (self.per == [0; 6]).then_some(self.constant)
+    }
+}
+
+/// The sums of all steps in one launch.
+pub(crate) struct Sums<'a> {
+    config: &'a LaunchConfig,
+    /// Of the threads that they are for.
+    numbers: Numbers,
+    /// Whose variables have addresses.
+    program: Option<&'a Program>,
+    of: Vec<Option<Sum>>,
+}
+
+impl<'a> Sums<'a> {
+    pub fn new(steps: &Steps, config: &'a LaunchConfig) -> Sums<'a> {
+        Sums::of_some(steps, config, numbers(config), None)
+    }
+
+    /// For those threads alone whose numbers are these; of variables, too, where their program is given.
+    pub fn of_some(
+        steps: &Steps,
+        config: &'a LaunchConfig,
+        numbers: Numbers,
+        program: Option<&'a Program>,
+    ) -> Sums<'a> {
+        let of = Vec::with_capacity(steps.steps.len());
+        let mut sums = Sums { config, numbers, program, of };
+        for step in &steps.steps {
+            let sum = sums.result(step);
+            sums.of.push(sum);
+        }
+        sums
+    }
+
+    /// The sum that the address of a step is, with a constant added.
+    pub fn address(&self, step: usize, offset: i64) -> Option<Sum> {
+        self.of[step]?.plus(&Sum::of(offset))
+    }
+
+    /// An operand of a type, as a signed number.
+    fn operand(&self, step: &Step, n: usize, ty: Ty) -> Option<Sum> {
+        match *step.inst.srcs.get(n)? {
+            Value::Reg(_) => self.of[step.from[n]?],
+            Value::Imm(bits) if ty == Ty::I32 => Some(Sum::of(bits as u32 as i32 as i64)),
+            Value::Imm(bits) => Some(Sum::of(bits as i64)),
+        }
+    }
+
+    fn result(&self, step: &Step) -> Option<Sum> {
+        let (inst, ty) = (&step.inst, step.inst.ty);
+        if !matches!(ty, Ty::I32 | Ty::I64) {
+            return None;
+        }
+        let arg = |n: usize, ty: Ty| self.operand(step, n, ty);
+        let sum = match inst.op {
+            Op::Mov => arg(0, ty)?,
+            Op::Cvta | Op::CvtaTo => match inst.attr {
+                Attr::Space(Space::Global | Space::Generic) => arg(0, ty)?,
+                _ => return None,
+            },
+            Op::Add => arg(0, ty)?.plus(&arg(1, ty)?)?,
+            Op::Sub => arg(0, ty)?.plus(&arg(1, ty)?.times(-1)?)?,
+            Op::Neg => arg(0, ty)?.times(-1)?,
+            Op::Mul => arg(0, ty)?.product(&arg(1, ty)?)?,
+            Op::Mad => arg(0, ty)?.product(&arg(1, ty)?)?.plus(&arg(2, ty)?)?,
+            Op::Shl => match arg(1, Ty::I32)?.as_constant()? {
+                n @ 0..63 => arg(0, ty)?.times(1 << n)?,
+                _ => return None,
+            },
+            // With the shift before, the way to widen what was computed in 64 bits and is an `int` in the source.
+            Op::ShrS => {
+                let n = arg(1, Ty::I32)?.as_constant().filter(|n| (0..63).contains(n))?;
+                arg(0, ty)?.over(1 << n)?
+            }
+            Op::MulWideS | Op::MulWideU | Op::MadWideS | Op::MadWideU => {
+                let factors = [arg(0, Ty::I32)?, arg(1, Ty::I32)?];
+                let signed = matches!(inst.op, Op::MulWideS | Op::MadWideS);
+                let product = factors[0].product(&factors[1])?;
+                let all = match inst.op {
+                    Op::MadWideS | Op::MadWideU => product.plus(&arg(2, Ty::I64)?)?,
+                    _ => product,
+                };
+                let mut positive = factors.iter().map(|f| self.limits(f).is_some_and(|l| l.0 >= 0));
+                if !signed && !positive.all(|p| p) {
+                    return None;
+                }
+                return self.fits(&all, Ty::I64).then_some(all);
+            }
+            Op::And => {
+                let low = i64::from(u32::MAX);
+                arg(1, ty)?.as_constant().filter(|m| *m == low && ty == Ty::I64)?;
+                let own = arg(0, ty)?;
+                self.limits(&own).filter(|l| l.0 >= 0 && l.1 <= low)?;
+                own
+            }
+            Op::SExt if inst.from == Ty::I32 => arg(0, Ty::I32)?,
+            Op::ZExt if inst.from == Ty::I32 => {
+                let own = arg(0, Ty::I32)?;
+                self.limits(&own).filter(|l| l.0 >= 0)?;
+                own
+            }
+            Op::Trunc if inst.from == Ty::I64 => arg(0, Ty::I64)?,
+            Op::Sreg => self.special(inst)?,
+            Op::Addr => self.variable(inst)?,
+            Op::Ld => self.parameter(inst)?,
+            _ => return None,
+        };
+        self.fits(&sum, ty).then_some(sum)
+    }
+
+    fn special(&self, inst: &Inst) -> Option<Sum> {
+        let Attr::Sreg(sreg) = inst.attr else { return None };
+        let one = |n: usize| {
+            let mut sum = Sum::default();
+            *sum.per.get_mut(n)? = 1;
+            Some(sum)
+        };
+        let fixed = |all: &[u32; 3], d: u8| Some(Sum::of(*all.get(d as usize)? as i32 as i64));
+        match sreg {
+            Sreg::CtaId(d @ 0..3) => one(d as usize),
+            Sreg::Tid(d @ 0..3) => one(3 + d as usize),
+            Sreg::NTid(d) => fixed(&self.config.block, d),
+            Sreg::NCtaId(d) => fixed(&self.config.grid, d),
+            Sreg::EnvReg(n) => Some(Sum::of(self.config.environment(n) as i32 as i64)),
+            _ => None,
+        }
+    }
+
+    fn parameter(&self, inst: &Inst) -> Option<Sum> {
+        let (Attr::Mem(mem), [Value::Imm(base)]) = (&inst.attr, inst.srcs.as_slice()) else {
+            return None;
+        };
+        if mem.space != Space::Param {
+            return None;
+        }
+        let at = usize::try_from(base.wrapping_add(mem.offset as u64)).ok()?;
+        let bytes = self.config.params.get(at..)?;
+        match inst.ty {
+            // One with the highest bit may be a large number in a wide register.
+            Ty::I32 => {
+                let word = i32::from_le_bytes(*bytes.first_chunk()?);
+                (word >= 0).then(|| Sum::of(i64::from(word)))
+            }
+            _ => Some(Sum::of(i64::from_le_bytes(*bytes.first_chunk()?))),
+        }
+    }
+
+    /// The address of a variable.
+    fn variable(&self, inst: &Inst) -> Option<Sum> {
+        let (Attr::Address { of: AddrOf::Global(id), addend }, Some(program)) =
+            (&inst.attr, self.program)
+        else {
+            return None;
+        };
+        let base = match program.module.ir.globals.get(id.0 as usize)?.space {
+            Space::Shared => {
+                let mut all = program.shared_variables().iter();
+                i64::from(all.find(|(variable, _)| variable == id)?.1)
+            }
+            Space::Global => i64::try_from(*program.module.addresses.get(id.0 as usize)?).ok()?,
+            _ => return None,
+        };
+        Some(Sum::of(base.checked_add(*addend)?))
+    }
+
+    /// The least and the largest value; `None` beyond 64 bits.
+    pub fn limits(&self, sum: &Sum) -> Option<(i64, i64)> {
+        sum.limits(&self.numbers)
+    }
+
+    /// Whether a register of the type has the number itself, signed, for every thread.
+    fn fits(&self, sum: &Sum, ty: Ty) -> bool {
+        let (least, most) = match ty {
+            Ty::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
+            _ => (i64::MIN, i64::MAX),
+        };
+        self.limits(sum).is_some_and(|(low, high)| low >= least && high <= most)
+    }
+}
