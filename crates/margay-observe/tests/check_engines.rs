@@ -222,6 +222,82 @@ fn races_are_found_alike() {
     }
 }
 
+/// What the addresses show is not kept: registers that are set once, so that they show something. Each case is looked at with
+/// everything kept, too.
+#[test]
+fn races_that_addresses_rule_out_are_none() {
+    if skipped() {
+        return;
+    }
+    const RW: &str = "race/read-write";
+    const WW: &str = "race/write-write";
+    for threads in [64, 256, 100] {
+        let half = 4 * threads;
+        // As a prefix sum goes from one half of its tile to the other: the word that is `back` before the thread's, for
+        // threads from `first` on.
+        let step = |back: u32, first: u32| {
+            format!(
+                "st.shared.u32 [%y1+{half}], %r1; bar.sync 0; ld.shared.u32 %y2, [%y1+{half}]; \
+                 setp.lt.u32 %p1, %r1, {first}; @%p1 bra SKIP; ld.shared.u32 %y3, [%y1+{}]; SKIP: \
+                 st.shared.u32 [%y1], %y2;",
+                half - 4 * back
+            )
+        };
+        let turns = |inner: &str| {
+            format!(
+                "mov.u32 %y8, 0; TURN: {inner} add.u32 %y8, %y8, 1; setp.lt.u32 %p2, %y8, 3; @%p2 bra TURN;"
+            )
+        };
+        let one =
+            |at: u32| format!("setp.eq.u32 %p1, %r3, 70; @%p1 st.global.u32 [%rd3+{at}], %r1;");
+        let cases = [
+            ("its own", "ld.global.u32 %y2, [%x1]; add.u32 %y3, %y2, 1; st.global.u32 [%x1], %y3;".to_owned(), ""),
+            ("the next one's", "ld.global.u32 %y2, [%x1+4]; st.global.u32 [%x1], %y2;".to_owned(), RW),
+            ("of some", "setp.gt.u32 %p1, %r1, 9; @%p1 ld.global.u32 %y2, [%x1+-4]; st.global.u32 [%x1], %r1;".to_owned(), RW),
+            ("behind all", format!("ld.global.u32 %y2, [%x1+{}]; st.global.u32 [%x1], %y2;", 3 * half), ""),
+            ("the last of all", format!("ld.global.u32 %y2, [%x1+{}]; st.global.u32 [%x1], %y2;", 3 * half - 4), RW),
+            ("wider than it is far", "mul.wide.u32 %x2, %r3, 8; add.u64 %x3, %rd3, %x2; st.global.u64 [%x3], %x2; ld.global.u32 %y2, [%x3+260];".to_owned(), RW),
+            ("as wide as it is far", "mul.wide.u32 %x2, %r3, 8; add.u64 %x3, %rd3, %x2; st.global.u64 [%x3], %x2; ld.global.u32 %y2, [%x3+4];".to_owned(), ""),
+            ("of all blocks", "mul.wide.u32 %x2, %r1, 4; add.u64 %x3, %rd3, %x2; st.global.u32 [%x3], %r3;".to_owned(), WW),
+            ("by one thread", "setp.eq.u32 %p1, %r1, 3; mul.wide.u32 %x2, %r2, 4; add.u64 %x3, %rd3, %x2; @%p1 st.global.u32 [%x3], %r3;".to_owned(), ""),
+            ("by two threads", "setp.lt.u32 %p1, %r1, 2; mul.wide.u32 %x2, %r2, 4; add.u64 %x3, %rd3, %x2; @%p1 st.global.u32 [%x3], %r3;".to_owned(), WW),
+            ("kept to 32 bits", "cvt.u64.u32 %x2, %r3; shl.b64 %x3, %x2, 32; shr.s64 %x4, %x3, 30; add.u64 %x5, %rd3, %x4; st.global.u32 [%x5], %r1; ld.global.u32 %y2, [%x5];".to_owned(), ""),
+            ("a step of a sum", step(2, 2), ""),
+            ("one thread too many", step(2, 1), RW),
+            ("one word too far", step(3, 2), RW),
+            ("in turns", turns("st.shared.u32 [%y1], %r1; bar.sync 0; ld.shared.u32 %y2, [%r4+64]; bar.sync 0;"), ""),
+            ("from turn to turn", turns("st.shared.u32 [%y1], %r1; bar.sync 0; ld.shared.u32 %y2, [%r4+64];"), RW),
+            ("another barrier", "st.shared.u32 [%y1], %r1; bar.sync 1; ld.shared.u32 %y2, [%r4+64];".to_owned(), ""),
+            ("read by all, written by one", turns("ld.global.u32 %y2, [%rd3+8];") + &one(8), RW),
+            ("a row, written by one", turns("ld.global.u32 %y2, [%x6];") + &one(20), RW),
+            ("a row, written beside", turns("ld.global.u32 %y2, [%x6];") + &one(4 * threads), ""),
+        ];
+        for (name, body, code) in &cases {
+            let body = format!(
+                ".reg .b64 %x<8>; .reg .b32 %y<9>;\nadd.u64 %x1, %rd3, %rd4; mul.wide.u32 %x7, %r1, 4; \
+                 add.u64 %x6, %rd3, %x7; shl.b32 %y0, %r1, 2; add.u32 %y1, %y0, %r4;\n{body}"
+            );
+            let text = kernel(&body);
+            let (findings, after) = run(&text, Engine::Jit, threads, ALL);
+            let others = [
+                run(&text, Engine::Interp, threads, ALL),
+                run_with(&text, Engine::Jit, threads, ALL, Checks::look_one_by_one),
+            ];
+            // Which of many threads stands for all may differ.
+            for (other, left) in others {
+                let alike = pairs(&findings) == pairs(&other);
+                assert!(alike, "{name}, {threads}: {body}\n{findings}\n--- otherwise\n{other}");
+                // What races may leave anything.
+                assert!(!code.is_empty() || after == left, "{name}, {threads}: {body}");
+            }
+            for other in [RW, WW, "race/same-value", "race/incomplete"] {
+                let told = found(&findings, other);
+                assert_eq!(told, other == *code, "{name}, {threads}: {other}: {body}\n{findings}");
+            }
+        }
+    }
+}
+
 /// A kernel whose tile has 16 rows of a word for each thread and `pad` more, which nothing is written to unless a case
 /// does. All rows are written and read several times, so that accesses are noted at last; `last` and `after` are put in
 /// its last turn but one, and behind: `%r6` is the thread's word of the first row, `%r7` what it has read, and `%p3` to `%p5` are for the
