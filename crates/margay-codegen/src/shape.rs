@@ -316,6 +316,7 @@ fn narrow(inst: &Inst, a: &Lin) -> Option<Lin> {
     } else {
         all.constant = a.constant.map(|c| c & u64::from(u32::MAX));
         all.most = a.most.min(u64::from(u32::MAX));
+        (all.align, all.second_align) = (a.align.min(32), a.second_align.min(32));
     }
     let steps = || all.form.pat.iter().chain(all.form.q.iter().flatten());
     if steps().any(|p| p.unsigned_abs() > LARGEST) {

@@ -270,6 +270,11 @@ fn races_that_addresses_rule_out_are_none() {
             ("another barrier", "st.shared.u32 [%y1], %r1; bar.sync 1; ld.shared.u32 %y2, [%r4+64];".to_owned(), ""),
             ("read by all, written by one", turns("ld.global.u32 %y2, [%rd3+8];") + &one(8), RW),
             ("a row, written by one", turns("ld.global.u32 %y2, [%x6];") + &one(20), RW),
+            ("wide words of half a warp", "and.b32 %y2, %r1, 31; setp.ge.u32 %p1, %y2, 16; @%p1 bra SKIP; mul.wide.u32 %x2, %y2, 8; \
+              add.u64 %x3, %rd3, %x2; ld.global.u64 %x4, [%x3+256]; ld.global.u64 %x5, [%x3]; \
+              setp.ge.u32 %p2, %r3, 16; @%p2 bra SKIP; st.global.u64 [%x3], %x4; SKIP:".to_owned(), RW),
+            ("through a pointer from memory", "mul.wide.u32 %x2, %r3, 8; add.u64 %x3, %rd2, %x2; st.global.u64 [%x3], %rd3; \
+              ld.global.u64 %x3, [%x3]; ld.global.u32 %y2, [%x3+20]; st.global.u32 [%x1], %r1;".to_owned(), RW),
             ("a row, written beside", turns("ld.global.u32 %y2, [%x6];") + &one(4 * threads), ""),
         ];
         for (name, body, code) in &cases {

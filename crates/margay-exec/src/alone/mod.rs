@@ -5,14 +5,15 @@
 //! that is so between two barriers of the block. Addresses are sums of block and thread numbers ([`crate::sums`]); one that is
 //! none may be anywhere in the allocation that its pointer points into.
 //!
-//! Limit: an access may leave that allocation. Whoever rests on this must look at what is really stored, as for
-//! [`crate::reach::Written`].
+//! Limit: an access whose address is no sum may leave that allocation, by an index that is too large, and meet others in
+//! another one: what leaves all that the launch may write can be seen ([`crate::reach::Written`]), this cannot. `--check memory`
+//! finds the access itself.
 
 mod bounds;
 mod meet;
+mod pointers;
 mod rounds;
 
-use margay_codegen::{Root, roots};
 use margay_ir::analysis::cfg::Cfg;
 use margay_ir::{Attr, Function, Inst, MemAttr, Op, Sem, Space, Value};
 
@@ -21,10 +22,11 @@ use crate::launch::LaunchConfig;
 use crate::mem::AddressSpace;
 use crate::program::{Code, Program};
 use crate::reach::root_address;
-use crate::sums::{Steps, Sums, numbers};
+use crate::sums::{Steps, Sum, Sums, numbers};
 
 use bounds::Bounds;
 use meet::{Reach, may_meet};
+use pointers::pointers;
 
 /// The most pairs of accesses that are compared.
 const MOST_PAIRS: usize = 4096;
@@ -54,8 +56,8 @@ fn found(program: &Program, config: &LaunchConfig, memory: &AddressSpace) -> Opt
         return None;
     }
     let f = &program.module.ir.functions[program.functions.first()?.id.0 as usize];
-    let mut sites = sites(program, f)?;
-    reaches(&mut sites, program, f, config, memory);
+    let mut sites = sites(program, f, config, memory)?;
+    reaches(&mut sites, program, f, config);
     let mut alone = vec![false; program.code_len() as usize];
     sites.iter().filter(|s| s.weak).for_each(|s| alone[s.pc as usize] = true);
     let mut pairs = 0;
@@ -113,8 +115,13 @@ fn only_computes(inst: &Inst) -> bool {
 }
 
 /// The accesses of a kernel; `None` if the space of one is not known.
-fn sites<'f>(program: &'f Program, f: &'f Function) -> Option<Vec<Site<'f>>> {
-    let roots = roots(f);
+fn sites<'f>(
+    program: &'f Program,
+    f: &'f Function,
+    config: &LaunchConfig,
+    memory: &AddressSpace,
+) -> Option<Vec<Site<'f>>> {
+    let pointers = pointers(f);
     let mut found = Vec::new();
     let mut block = (usize::MAX, 0);
     for pc in 0..program.code_len() {
@@ -136,16 +143,20 @@ fn sites<'f>(program: &'f Program, f: &'f Function) -> Option<Vec<Site<'f>>> {
             Some(&Value::Reg(r)) => Some(r),
             Some(Value::Imm(_)) | None => None,
         };
-        let shared = match (mem.space, reg.and_then(|r| roots[r.0 as usize])) {
-            (Space::Shared, _) => true,
-            (Space::Global, _) => false,
-            // A pointer that the host made is to global memory; a variable of a module may be shared.
-            (Space::Generic, Some(Root::Param(_))) => false,
+        let allocation = || {
+            let address = root_address(pointers[reg?.0 as usize]?, program, config)?;
+            memory.find(address).map(|a| a.id)
+        };
+        let (shared, allocation) = match mem.space {
+            Space::Shared => (true, None),
+            Space::Global => (false, allocation()),
+            // Of an OpenCL kernel's parameters some are addresses of shared memory.
+            Space::Generic => (false, Some(allocation()?)),
             _ => return None,
         };
         let weak = inst.op != Op::Atom && mem.sem == Sem::Weak;
         let (at, writes) = (block, inst.op != Op::Ld);
-        found.push(Site { pc, at, inst, shared, writes, weak, reach: None, allocation: None });
+        found.push(Site { pc, at, inst, shared, writes, weak, reach: None, allocation });
     }
     Some(found)
 }
@@ -163,14 +174,8 @@ fn is_private(inst: &Inst) -> bool {
 }
 
 /// Finds where accesses go.
-fn reaches(
-    sites: &mut [Site<'_>],
-    program: &Program,
-    f: &Function,
-    config: &LaunchConfig,
-    memory: &AddressSpace,
-) {
-    let (defs, roots, cfg) = (definitions(f), roots(f), Cfg::new(f));
+fn reaches(sites: &mut [Site<'_>], program: &Program, f: &Function, config: &LaunchConfig) {
+    let (defs, cfg) = (definitions(f), Cfg::new(f));
     let (mut steps, bounds) = (Steps::default(), Bounds::new(f, &cfg, &defs));
     bounds.add_to(&mut steps);
     for site in sites.iter() {
@@ -191,23 +196,22 @@ fn reaches(
         let numbers = bounds.of(site.at.0, site.inst, all, &steps, &usual);
         let sum = match site.inst.srcs.first() {
             Some(&Value::Reg(r)) => {
-                if let Some(root) = roots[r.0 as usize] {
-                    let address = root_address(root, program, config);
-                    site.allocation = address.and_then(|a| memory.find(a)).map(|a| a.id);
-                }
                 // What wraps for others may be a sum for these.
                 let step = steps.number(r);
                 let some =
                     (numbers != all).then(|| Sums::of_some(&steps, config, numbers, Some(program)));
                 step.and_then(|s| some.as_ref().unwrap_or(&usual).address(s, mem.offset))
             }
-            Some(&Value::Imm(base)) => i64::try_from(base)
-                .ok()
-                .and_then(|b| b.checked_add(mem.offset))
-                .map(crate::sums::Sum::of),
+            Some(&Value::Imm(base)) => {
+                i64::try_from(base).ok().and_then(|b| b.checked_add(mem.offset)).map(Sum::of)
+            }
             None => None,
         };
-        site.reach = sum.map(|sum| Reach { sum, numbers, bytes });
+        // A window that is smaller than its addresses.
+        let within = |sum: &Sum| {
+            !site.shared || sum.limits(&numbers).is_some_and(|l| l.0 >= 0 && l.1 < 1 << 24)
+        };
+        site.reach = sum.filter(within).map(|sum| Reach { sum, numbers, bytes });
     }
 }
 

@@ -22,9 +22,13 @@ fn counts(inst: &Inst) -> bool {
 type Blocks = Vec<bool>;
 
 /// The rounds of a kernel: which of its accesses, given by their block and place in it, may be in one. `None` if threads may
-/// come to different barriers.
+/// come to different barriers, or a barrier is not one of whole blocks: with other arrivals threads pass one at other times.
 pub fn rounds(f: &Function, cfg: &Cfg, sites: &[(usize, usize)]) -> Option<Vec<Vec<usize>>> {
     if f.blocks.len() > MOST_BLOCKS {
+        return None;
+    }
+    let bars = f.blocks.iter().flat_map(|b| &b.insts).filter(|i| i.op == Op::Bar);
+    if { bars }.any(|bar| plain_barrier(bar).is_none()) || !all_end(f, cfg) {
         return None;
     }
     let sides = parted(f, cfg);
@@ -128,6 +132,21 @@ fn mark_sides(cfg: &Cfg, from: usize, after: &Blocks, sides: &mut Blocks) -> boo
         }
     }
     changed
+}
+
+/// Whether there is a way to an end from each block.
+fn all_end(f: &Function, cfg: &Cfg) -> bool {
+    let mut ends: Blocks = cfg.succs.iter().map(|s| s.is_empty()).collect();
+    let mut next: Vec<usize> = (0..f.blocks.len()).filter(|&b| ends[b]).collect();
+    while let Some(b) = next.pop() {
+        for from in &cfg.preds[b] {
+            let from = from.0 as usize;
+            if !std::mem::replace(&mut ends[from], true) {
+                next.push(from);
+            }
+        }
+    }
+    ends.iter().all(|&e| e)
 }
 
 /// For each block those that every way from it to the end goes through, itself among them.

@@ -138,7 +138,9 @@ fn own_per_thread(defs: &[Option<&Inst>], v: Value, depth: u32, once: bool) -> b
         Op::ShrS if inst.ty == Ty::I64 => {
             let low = |r: Reg| defs[r.0 as usize].filter(|i| i.op == Op::Shl && i.guard.is_none());
             let widened = match (inst.srcs[0], inst.srcs[1]) {
-                (Value::Reg(r), Value::Imm(24..=32)) => low(r),
+                (Value::Reg(r), Value::Imm(n)) if n == 32 || !once && (24..32).contains(&n) => {
+                    low(r)
+                }
                 _ => None,
             };
             widened.is_some_and(|shl| shl.srcs[1] == Value::Imm(32) && number(shl.srcs[0]))

@@ -88,7 +88,8 @@ impl Row {
         let many = self.read & rest == rest && self.wrote & rest == 0;
         // The mark of a write may be that of other lanes.
         let marks = Cell { write: Mark::default(), ..self.marks };
-        (rest == 0 || many && only_read(&marks)) && (lanes & odd == 0 || only_read(&self.own))
+        let rest_is = rest == 0 || many && only_read(&marks);
+        lanes != 0 && rest_is && (lanes & odd == 0 || only_read(&self.own))
     }
 
     fn lane(&self, word: usize) -> u8 {

@@ -3,7 +3,8 @@
 //! writes to the line. One that is like another, by any warp, need not be looked at.
 //!
 //! Invariant: who writes counts before it looks, so a read that was passed over either comes before the write, which then finds
-//! the mark that stands for all readers, or is looked at.
+//! the mark that stands for all readers, or is looked at. A write that began before anything was counted finds that mark, too:
+//! a race of the line is found, if perhaps not with each instruction that read it.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -398,7 +398,8 @@ impl RaceWatch<'_, '_> {
         let mark = Mark::new(me, stamp, pc, kind, None);
         let looker = Looker { me, floor, uniform };
         let lanes = 32u8 >> shift;
-        let mut last = false;
+        // Whether all lines with lanes are read by blocks, if there is one.
+        let mut last = None;
         for n in 0..1u8 << shift {
             let at = low + u64::from(n) * LINE;
             let first = n * lanes;
@@ -415,7 +416,9 @@ impl RaceWatch<'_, '_> {
                 let row = page.row(at % PAGE, first, shift);
                 row.is_some_and(|row| {
                     let done = all.visit_row(state, row, &looker, mark, (mask, values));
-                    last = done && row.is_read_by_blocks(mask);
+                    if row.lanes() & mask != 0 {
+                        last = Some(last.unwrap_or(true) && row.is_read_by_blocks(mask));
+                    }
                     done
                 })
             };
@@ -424,7 +427,7 @@ impl RaceWatch<'_, '_> {
                 return ByForm::No;
             }
         }
-        if let (true, Some((read, count))) = (last, seen) {
+        if let (Some(true), Some((read, count))) = (last, seen) {
             self.seen.add(read, count, &all.changes);
         }
         if shared {
@@ -476,9 +479,11 @@ impl AlikeWord<'_, '_> {
     #[inline]
     fn read(&self, state: &mut State, page: &mut impl Cells, mut quick: Quick) -> (bool, bool) {
         let &AlikeWord { all, at, looker, mark } = self;
-        let (mut done, mut wide, mut read) = (false, false, false);
+        // Of each of the cells, of which a word may have four.
+        let (mut any, mut done, mut wide, mut only_read) = (false, true, true, true);
         page.cells(at, 4, |cell| {
-            done = quick.visit_alike(cell, mark)
+            any = true;
+            done &= quick.visit_alike(cell, mark)
                 || !Quick::is_own(cell, mark) && {
                     let mut new = *cell;
                     // Where lanes know alike, what holds for one holds for all.
@@ -489,15 +494,16 @@ impl AlikeWord<'_, '_> {
                     }
                     !races
                 };
-            wide = cell.read.width() == Width::Blocks;
-            read = cell.write.is_empty() && cell.read.kind() == Kind::Read;
+            wide &= cell.read.width() == Width::Blocks;
+            only_read &= cell.write.is_empty() && cell.read.kind() == Kind::Read;
         });
+        done &= any;
         // Of blocks that learn nothing of each other nobody asks for stamps.
         if done && (all.learns || !wide) {
             // Before another worker sees a mark that stands for these.
             state.note(looker.me.warp, u32::MAX, mark.stamp, false);
         }
-        (done, done && wide && read)
+        (done, done && wide && only_read)
     }
 }
 
