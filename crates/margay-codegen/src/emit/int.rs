@@ -353,8 +353,8 @@ impl Gen<'_> {
             return true;
         }
         let base = op(self, base);
-        let u = u.as_ref().map(|u| match (inst.op, inst.srcs[1]) {
-            (Op::ShrS, Value::Imm(by)) => self.ins(format!("ashr i64 {u}, {by}")),
+        let u = u.as_ref().map(|u| match inst.op {
+            Op::ShrS => op(self, u),
             _ => u.clone(),
         });
         if let Some(u) = &u {

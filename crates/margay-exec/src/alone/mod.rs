@@ -17,7 +17,7 @@ mod rounds;
 use margay_ir::analysis::cfg::Cfg;
 use margay_ir::{Attr, Function, Inst, MemAttr, Op, Sem, Space, Value};
 
-use crate::jit::definitions;
+use crate::jit::{accesses_nothing, definitions};
 use crate::launch::LaunchConfig;
 use crate::mem::AddressSpace;
 use crate::program::{Code, Program};
@@ -57,7 +57,8 @@ fn found(program: &Program, config: &LaunchConfig, memory: &AddressSpace) -> Opt
     }
     let f = &program.module.ir.functions[program.functions.first()?.id.0 as usize];
     let mut sites = sites(program, f, config, memory)?;
-    reaches(&mut sites, program, f, config);
+    let cfg = Cfg::new(f);
+    reaches(&mut sites, program, (f, &cfg), config);
     let mut alone = vec![false; program.code_len() as usize];
     sites.iter().filter(|s| s.weak).for_each(|s| alone[s.pc as usize] = true);
     let mut pairs = 0;
@@ -83,7 +84,7 @@ fn found(program: &Program, config: &LaunchConfig, memory: &AddressSpace) -> Opt
     let shared: Vec<usize> = sites.iter().enumerate().filter(of(true)).map(|(n, _)| n).collect();
     if !shared.is_empty() {
         let places: Vec<(usize, usize)> = shared.iter().map(|&n| sites[n].at).collect();
-        match rounds::rounds(f, &Cfg::new(f), &places) {
+        match rounds::rounds(f, &cfg, &places) {
             Some(rounds) => {
                 for round in rounds {
                     let round: Vec<usize> = round.into_iter().map(|k| shared[k]).collect();
@@ -100,12 +101,8 @@ fn found(program: &Program, config: &LaunchConfig, memory: &AddressSpace) -> Opt
 fn is_known(inst: &Inst) -> bool {
     match (inst.op, &inst.attr) {
         (Op::Ld | Op::St, Attr::Mem(_)) | (Op::Atom, Attr::Atom { .. }) => true,
-        (op, _) if op < Op::Ld => true,
-        (Op::Prefetch | Op::Cvta | Op::CvtaTo | Op::IsSpace | Op::Addr | Op::Sreg, _) => true,
-        (Op::ActiveMask | Op::Vote | Op::Ballot | Op::MatchAny | Op::MatchAll, _) => true,
-        (Op::Shfl | Op::Redux | Op::Elect | Op::BarWarp | Op::Bar | Op::Fence, _) => true,
         // What is called is looked at, too.
-        (op, _) => matches!(op, Op::Builtin | Op::Call),
+        (op, _) => op == Op::Call || accesses_nothing(op),
     }
 }
 
@@ -174,9 +171,14 @@ fn is_private(inst: &Inst) -> bool {
 }
 
 /// Finds where accesses go.
-fn reaches(sites: &mut [Site<'_>], program: &Program, f: &Function, config: &LaunchConfig) {
-    let (defs, cfg) = (definitions(f), Cfg::new(f));
-    let (mut steps, bounds) = (Steps::default(), Bounds::new(f, &cfg, &defs));
+fn reaches(
+    sites: &mut [Site<'_>],
+    program: &Program,
+    (f, cfg): (&Function, &Cfg),
+    config: &LaunchConfig,
+) {
+    let defs = definitions(f);
+    let (mut steps, bounds) = (Steps::default(), Bounds::new(f, cfg, &defs));
     bounds.add_to(&mut steps);
     for site in sites.iter() {
         if let Some(&Value::Reg(r)) = site.inst.srcs.first() {

@@ -8,25 +8,10 @@
 
 use crate::lanes::WARP;
 use crate::launch::LaunchConfig;
-use crate::sums::Sum;
+use crate::sums::{Sum, numbers};
 
 /// Fewer blocks in a row that are free of conflicts are run with their neighbours.
 const WORTH: u32 = 8;
-
-/// The least and the largest value of a constant with multiples of numbers that are below these; `None` beyond 64 bits.
-fn limits<'n>(
-    constant: i64,
-    per: &[i64],
-    below: impl Iterator<Item = &'n u32>,
-) -> Option<(i64, i64)> {
-    let (mut least, mut most) = (constant, constant);
-    for (per, &count) in per.iter().zip(below) {
-        let reach = per.checked_mul(i64::from(count.saturating_sub(1)))?;
-        least = least.checked_add(reach.min(0))?;
-        most = most.checked_add(reach.max(0))?;
-    }
-    Some((least, most))
-}
 
 /// A load and a store that may meet: how far the load is from the store in the block, and the distances at which a warp
 /// stores what a sibling loads; or one of the block's numbers, and those at which that is so.
@@ -106,7 +91,8 @@ impl Conflicts {
         };
         let (stores, loads) = (warps(store)?, warps(load)?);
         // The distances that there are.
-        let (least, most) = limits(distance.constant, &[x, y, z], self.grid.iter())?;
+        let of_blocks = Sum { per: [x, y, z, 0, 0, 0], ..distance };
+        let (least, most) = of_blocks.limits(&numbers(config))?;
         let mut ranges = Vec::new();
         for (w, s) in stores.iter().enumerate() {
             for (other, l) in loads.iter().enumerate() {

@@ -82,6 +82,8 @@ const BLOCKS: &[[u32; 3]] = &[
     [16, 2, 3],
     [128, 1, 1],
 ];
+/// Where each kernel has numbers of its thread and block.
+const INDICES: [&str; 7] = ["%r0", "%r1", "%r2", "%r3", "%r4", "%r5", "%r6"];
 const GRIDS: &[[u32; 3]] = &[[1, 1, 1], [2, 1, 1], [3, 1, 1], [2, 2, 1], [1, 3, 1]];
 
 /// Makes the kernel of a seed.
@@ -325,9 +327,8 @@ impl Gen<'_> {
         if self.narrows && self.random.chance(15) {
             return self.cut_index();
         }
-        let of = ["%r0", "%r1", "%r2", "%r3", "%r4", "%r5", "%r6"];
         let base = if self.random.chance(60) {
-            (*self.random.pick(&of)).to_owned()
+            (*self.random.pick(&INDICES)).to_owned()
         } else {
             self.register('r')
         };
@@ -424,8 +425,7 @@ impl Gen<'_> {
 
     /// A thread's number in 64 bits with a multiple of another one, near where 32 bits wrap or not, and what 32 bits keep.
     fn cut_index(&mut self) -> Stmt {
-        let of = ["%r0", "%r1", "%r2", "%r3", "%r4", "%r5", "%r6"];
-        let (base, other) = (*self.random.pick(&of), *self.random.pick(&of));
+        let (base, other) = (*self.random.pick(&INDICES), *self.random.pick(&INDICES));
         let step = *self.random.pick(&[0, 1, 1, 2, 7, 64, 1 << 21]);
         let from = *self.random.pick(&[
             0,

@@ -43,7 +43,8 @@ pub struct Sites {
 }
 
 impl Sites {
-    /// Those of the code that has noted these; `alone` tells whether an instruction's accesses race with nothing, `steps` finds how the lanes' addresses lie, where accesses are weak.
+    /// Those of the code that has noted these; `alone` tells whether an instruction's accesses race with nothing, `steps`
+    /// finds how the lanes' addresses lie, where accesses are weak.
     pub fn of(
         noted: &NotedAccesses<'_>,
         alone: impl Fn(u32) -> bool,
