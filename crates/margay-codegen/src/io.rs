@@ -90,6 +90,8 @@ pub struct Io {
     pub fuel: i64,
     pub ctaid: [u32; 3],
     pub nctaid: [u32; 3],
+    /// Threads of the grid, or the largest number.
+    pub threads: u64,
     /// Environment registers.
     pub envreg: [u32; 32],
     /// Number of the warp in its block; code for whole blocks writes it before it calls a handler, and before it returns

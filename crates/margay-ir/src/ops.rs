@@ -284,3 +284,31 @@ op_table! {
     Brkpt    "brkpt"     []    []        {PRED}  None   "breakpoint: a trap without a debugger"
     Unsupported "unsupported" [] []      {PRED}  Message "a PTX form that margay parses and does not run; launching a function that contains it is refused"
 }
+
+impl Op {
+    /// Whether an op neither accesses memory that other threads see nor calls anything.
+    pub fn accesses_nothing(self) -> bool {
+        self < Op::Ld
+            || matches!(
+                self,
+                Op::Prefetch
+                    | Op::Cvta
+                    | Op::CvtaTo
+                    | Op::IsSpace
+                    | Op::Addr
+                    | Op::Sreg
+                    | Op::ActiveMask
+                    | Op::Vote
+                    | Op::Ballot
+                    | Op::MatchAny
+                    | Op::MatchAll
+                    | Op::Shfl
+                    | Op::Redux
+                    | Op::Elect
+                    | Op::BarWarp
+                    | Op::Bar
+                    | Op::Fence
+                    | Op::Builtin
+            )
+    }
+}

@@ -311,6 +311,7 @@ impl Gen<'_> {
         t.next = 100_000;
         t.label("fault");
         self.keep_fuel(&mut t);
+        self.fence_streams(&mut t);
         t.line("ret i32 1");
         let resumes = self.resumes();
         if self.by_regions() {
@@ -377,6 +378,7 @@ impl Gen<'_> {
             t.line(format!("store i64 {left}, ptr %fuelp, {ENGINE}"));
             let held = t.ins("load i32, ptr %held");
             t.put("i32", &held, io!(held));
+            self.fence_streams(&mut t);
             t.line(format!("ret i32 {AGAIN}"));
             t.label("over");
         }
@@ -391,6 +393,7 @@ impl Gen<'_> {
         let spent = t.ins("load i64, ptr %spent");
         let left = t.ins(format!("sub i64 %fuel0, {spent}"));
         t.line(format!("store i64 {left}, ptr %fuelp, {ENGINE}"));
+        self.fence_streams(&mut t);
         t.line("ret i32 0");
         t.label("advance");
         self.advance(&mut t, resumes);
@@ -491,6 +494,7 @@ impl Gen<'_> {
                 let held = t.ins("load i32, ptr %held");
                 t.put("i32", &held, io!(held));
             }
+            self.fence_streams(&mut t);
             t.line(format!("ret i32 {number}"));
         } else {
             self.add_spent(&mut t);

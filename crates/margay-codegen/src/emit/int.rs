@@ -236,11 +236,38 @@ impl Gen<'_> {
 
     /// Leaves for good unless a linear 32-bit value is the same in 64 bits.
     fn check_widening(&mut self, n: usize, base: &str, u: Option<&str>, lin: &Lin, signed: bool) {
+        if u.is_none() {
+            return self.check_carry(n, base, lin, signed);
+        }
         let ext = if signed { "sext" } else { "zext" };
         let base = self.ins(format!("{ext} i32 {base} to i64"));
         let u = u.map(|u| self.ins(format!("sext i32 {u} to i64")));
         let range = (if signed { i64::from(i32::MIN) } else { 0 }, 1 << 32);
         self.check_range(n, &base, u.as_deref(), lin, range);
+    }
+
+    /// [`Gen::check_widening`] of a value with one scalar: whether that is far enough from where numbers of 32 bits wrap.
+    fn check_carry(&mut self, n: usize, base: &str, lin: &Lin, signed: bool) {
+        let low = lin.form.pat.iter().copied().min().unwrap_or(0).min(0);
+        let high = lin.form.pat.iter().copied().max().unwrap_or(0).max(0);
+        let (least, most) = match signed {
+            true => (i64::from(i32::MIN), i64::from(i32::MAX)),
+            false => (0, i64::from(u32::MAX)),
+        };
+        let (from, to) = (least.saturating_sub(low), most.saturating_sub(high));
+        let sign = if signed { 's' } else { 'u' };
+        let ok = match (low, high) {
+            _ if from > to => "false".to_owned(),
+            (0, 0) => return,
+            (0, _) => self.ins(format!("icmp {sign}le i32 {base}, {}", to as i32)),
+            (_, 0) => self.ins(format!("icmp {sign}ge i32 {base}, {}", from as i32)),
+            _ => {
+                let above = self.ins(format!("sub i32 {base}, {}", from as i32));
+                self.ins(format!("icmp ule i32 {above}, {}", (to - from) as u32 as i32))
+            }
+        };
+        let exit = self.exit(Reason::Never, n, None);
+        self.expect(&ok, &exit);
     }
 
     /// Leaves for good unless all lanes of a linear value, whose scalars have 64 bits, lie in a range: its least number,

@@ -62,6 +62,14 @@ pub(super) fn memory_type(size: u64) -> &'static str {
     }
 }
 
+/// The handler's way of an access that fails its check: labels of its beginning and of where it ends, and the exit of one that
+/// is turned away there.
+struct Aside {
+    slow: String,
+    join: String,
+    undone: Option<String>,
+}
+
 pub(super) const GUEST: &str = "!alias.scope !2, !noalias !1";
 
 /// Cuts the lanes into few runs, if the pattern has such.
@@ -144,17 +152,7 @@ impl Gen<'_> {
             self.put(inst.dsts[0], Val::Vec { name, addr: None });
             return true;
         }
-        let leaves = self.leaves_if_out_of_bounds(inst, &access, &address);
-        self.flush_before(n);
-        let (slow, join) = match leaves {
-            true => (self.exit(crate::Reason::Interpret, n, None), String::new()),
-            false => (self.label(), self.label()),
-        };
-        let undone = match leaves {
-            true => None,
-            false => self.save_for_handler(n, inst),
-        };
-        let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
+        let Some((place, aside)) = self.place(n, inst, &access, &address) else { return false };
         self.watch_access(n, &access, &address, Kind::Plain, None);
         self.prefetch(n, inst, &access, &place);
         let mut fast = Vec::new();
@@ -177,12 +175,12 @@ impl Gen<'_> {
             true => Val::Lin { base: name, u: None, lin: Rc::new(Lin::uniform()) },
             false => Val::Vec { name, addr: None },
         };
-        if leaves {
+        let Some(Aside { slow, join, undone }) = aside else {
             for (&r, name) in inst.dsts.iter().zip(fast) {
                 self.put(r, result(name));
             }
             return true;
-        }
+        };
         let from = self.here();
         self.line(format!("br label %{join}"));
         let slow_values = self.slow_path(n, inst, &slow, &join, undone);
@@ -247,32 +245,47 @@ impl Gen<'_> {
             self.note_change(None);
             return true;
         }
-        let leaves = self.leaves_if_out_of_bounds(inst, &access, &address);
-        self.flush_before(n);
-        let (slow, join) = match leaves {
-            true => (self.exit(crate::Reason::Interpret, n, None), String::new()),
-            false => (self.label(), self.label()),
-        };
-        let undone = match leaves {
-            true => None,
-            false => self.save_for_handler(n, inst),
-        };
-        let Some(place) = self.checked_place(n, &access, &address, &slow) else { return false };
+        let Some((place, aside)) = self.place(n, inst, &access, &address) else { return false };
+        let room = self.room;
         let stored = values.first().map(|v| (v, class));
         self.watch_access(n, &access, &address, Kind::Plain, stored);
+        let cached = self.stream(inst, &access, (&place, room), &values, class);
         self.prefetch(n, inst, &access, &place);
         for (e, v) in values.iter().enumerate() {
             self.store_lanes(&access, e as u64, &place, v, class);
         }
+        self.end_stream(cached);
         if mem.space != Space::Local {
             self.note_change(None);
         }
-        if !leaves {
+        if let Some(Aside { slow, join, undone }) = aside {
             self.line(format!("br label %{join}"));
             self.slow_path(n, inst, &slow, &join, undone);
             self.begin(&join);
         }
         true
+    }
+
+    /// Where an access goes once it is checked, and what becomes of it where it fails if it does not leave.
+    fn place(
+        &mut self,
+        n: usize,
+        inst: &Inst,
+        a: &Access,
+        address: &Val,
+    ) -> Option<(Place, Option<Aside>)> {
+        if let Some(place) = self.inside(n, inst, a, address) {
+            return Some((place, None));
+        }
+        self.flush_before(n);
+        if self.leaves_if_out_of_bounds(inst, a, address) {
+            let slow = self.exit(crate::Reason::Interpret, n, None);
+            return Some((self.checked_place(n, a, address, &slow)?, None));
+        }
+        let (slow, join) = (self.label(), self.label());
+        let undone = self.save_for_handler(n, inst);
+        let place = self.checked_place(n, a, address, &slow)?;
+        Some((place, Some(Aside { slow, join, undone })))
     }
 
     /// Whether an access that fails its check is the interpreter's from there on: it is a fault, but for
@@ -351,22 +364,12 @@ impl Gen<'_> {
         let less = high - low - 1;
         let lim = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {less})"));
         let at = self.add64(base, low);
-        let (first, span) = self.range(&at, u, &lin.form);
+        let (first, span) = self.far_range(&at, u, &lin.form);
         let room = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {lim}, i64 {span})"));
         let mut ok = self.ins(format!("icmp ult i64 {first}, {room}"));
         if widest > 1 && !aligned(lin, 0, widest) {
-            let mut bits = base.to_owned();
-            if let Some(u) = u {
-                bits = self.ins(format!("or i64 {bits}, {u}"));
-            }
-            let odd = self.ins(format!("and i64 {bits}, {}", widest - 1));
-            let even = self.ins(format!("icmp eq i64 {odd}, 0"));
+            let even = self.is_multiple(base, u, widest);
             ok = self.ins(format!("and i1 {ok}, {even}"));
-        }
-        if let Some(u) = u {
-            let small = self.ins(format!("add i64 {u}, 1099511627776"));
-            let small = self.ins(format!("icmp ult i64 {small}, 2199023255552"));
-            ok = self.ins(format!("and i1 {ok}, {small}"));
         }
         let exit = self.exit(crate::Reason::Interpret, n, None);
         self.expect_inside(&ok, &exit);
@@ -570,7 +573,7 @@ impl Gen<'_> {
                 if lin.form.pat.iter().all(|p| p % bytes == 0) && self.has_range(&lin.form) =>
             {
                 let at = self.add64(base, a.offset);
-                let (low, span) = self.range(&at, u.as_deref(), &lin.form);
+                let (low, span) = self.far_range(&at, u.as_deref(), &lin.form);
                 let known = span.parse::<u64>().ok();
                 let (lo, lim, host) = self.bounds(n, a, known.unwrap_or(0))?;
                 let from = self.ins(format!("sub i64 {low}, {lo}"));
@@ -585,19 +588,8 @@ impl Gen<'_> {
                 let inside = self.ins(format!("icmp ult i64 {from}, {room}"));
                 let mut ok = inside;
                 if bytes > 1 && !aligned(lin, a.offset, bytes) {
-                    let mut low_bits = at.clone();
-                    if let Some(u) = u {
-                        low_bits = self.ins(format!("or i64 {low_bits}, {u}"));
-                    }
-                    let odd = self.ins(format!("and i64 {low_bits}, {}", bytes - 1));
-                    let even = self.ins(format!("icmp eq i64 {odd}, 0"));
+                    let even = self.is_multiple(&at, u.as_deref(), bytes);
                     ok = self.ins(format!("and i1 {ok}, {even}"));
-                }
-                if let Some(u) = u {
-                    // Far from where the span would wrap.
-                    let small = self.ins(format!("add i64 {u}, 1099511627776"));
-                    let small = self.ins(format!("icmp ult i64 {small}, 2199023255552"));
-                    ok = self.ins(format!("and i1 {ok}, {small}"));
                 }
                 self.expect_inside(&ok, slow);
                 let whole = self.wholly_inside(a, &lin.form, &at, &lo, &lim);
@@ -744,8 +736,33 @@ impl Gen<'_> {
     }
 
     /// Whether [`Gen::range`] is about the lanes that run, not about others too.
-    fn has_range(&self, form: &Pattern) -> bool {
+    pub(super) fn has_range(&self, form: &Pattern) -> bool {
         self.all() || form.is_uniform() || is_even(form) && form.pat[1] > 0
+    }
+
+    /// [`Gen::range`], but longer than any memory where a second scalar is so large that it would wrap.
+    pub(super) fn far_range(
+        &mut self,
+        at: &str,
+        u: Option<&str>,
+        form: &Pattern,
+    ) -> (String, String) {
+        let (low, span) = self.range(at, u, form);
+        let (Some(u), Some(_)) = (u, &form.q) else { return (low, span) };
+        let large = self.ins(format!("add i64 {u}, 1099511627776"));
+        let large = self.ins(format!("lshr i64 {large}, 41"));
+        let long = self.ins(format!("sub i64 0, {large}"));
+        (low, self.ins(format!("or i64 {span}, {long}")))
+    }
+
+    /// Whether both scalars of an address are multiples of a power of two.
+    pub(super) fn is_multiple(&mut self, at: &str, u: Option<&str>, of: i64) -> String {
+        let bits = match u {
+            Some(u) => self.ins(format!("or i64 {at}, {u}")),
+            None => at.to_owned(),
+        };
+        let odd = self.ins(format!("and i64 {bits}, {}", of - 1));
+        self.ins(format!("icmp eq i64 {odd}, 0"))
     }
 
     /// The lowest address of a linear access, and how far above it the highest lies.
@@ -1221,7 +1238,7 @@ fn is_even(form: &Pattern) -> bool {
 }
 
 /// Whether the address is known to be a multiple of the access.
-fn aligned(lin: &Lin, offset: i64, bytes: i64) -> bool {
+pub(super) fn aligned(lin: &Lin, offset: i64, bytes: i64) -> bool {
     let bits = match lin.form.q {
         Some(_) => lin.align.min(lin.second_align),
         None => lin.align,

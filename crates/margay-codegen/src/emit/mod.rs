@@ -18,6 +18,7 @@ mod control;
 mod float;
 mod guarded;
 mod half;
+mod inside;
 mod int;
 mod lane_checks;
 mod lane_loop;
@@ -33,6 +34,7 @@ mod prefetch;
 mod private;
 mod regions;
 mod scatter;
+mod streams;
 mod strips;
 mod value;
 mod warp;
@@ -111,6 +113,8 @@ pub(crate) struct Gen<'a> {
     live: HashMap<usize, Set>,
     /// Shared accesses that were checked together.
     checked: HashMap<u32, String>,
+    /// Global accesses that were checked together: the rooms by which they were.
+    inside: HashMap<inside::Through, usize>,
     /// Accesses of the block that are counted already, with one before them.
     told: BTreeSet<usize>,
     /// Accesses of the block of which some are still to be made, that are counted at once.
@@ -134,6 +138,8 @@ pub(crate) struct Gen<'a> {
     roots: Vec<Option<Root>>,
     groups: Vec<RoomGroup>,
     group_of: HashMap<Root, u32>,
+    /// Pointers behind what is only stored: see [`streams`].
+    streams: BTreeSet<Root>,
     /// Local memory lies word by word of all lanes.
     pub private: bool,
     rooms: Vec<RoomSite>,
@@ -252,6 +258,7 @@ impl<'a> Gen<'a> {
             mask_vector: None,
             live: HashMap::new(),
             checked: HashMap::new(),
+            inside: HashMap::new(),
             told: BTreeSet::new(),
             apart_groups: Vec::new(),
             merged: HashMap::new(),
@@ -264,6 +271,7 @@ impl<'a> Gen<'a> {
             planes: Set::new(f.regs.len()),
             roots: crate::roots::roots(f),
             groups: Vec::new(),
+            streams: streams::written_only(f, options),
             private: private::is_private(f, options),
             group_of: HashMap::new(),
             rooms: Vec::new(),
@@ -428,6 +436,7 @@ impl Gen<'_> {
         self.current.iter_mut().for_each(|v| *v = None);
         self.canonical.clear();
         self.checked.clear();
+        self.inside.clear();
         self.merged.clear();
         self.apart_groups.clear();
         self.slot_tops.clear();
@@ -757,6 +766,9 @@ impl Gen<'_> {
             std::mem::size_of::<crate::Io>()
         );
         self.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)");
+        if !self.streams.is_empty() {
+            self.declare("declare void @llvm.x86.sse.sfence()");
+        }
         text.push_str(&self.opening(&allocas));
         text.push_str(&self.out);
         text.push_str(&self.cold);
@@ -790,7 +802,7 @@ impl Gen<'_> {
              \"no-trapping-math\"=\"true\" }}\n\
              !0 = !{{!\"branch_weights\", i32 100000, i32 1}}\n\
              !1 = !{{!3}}\n!2 = !{{!4}}\n!3 = !{{!3, !5, !\"engine\"}}\n!4 = !{{!4, !5, !\"guest\"}}\n\
-             !5 = !{{!5}}\n!6 = !{{}}\n!7 = !{{i64 {}}}\n!8 = !{{i64 {}}}\n!9 = !{{i64 8}}",
+             !5 = !{{!5}}\n!6 = !{{}}\n!7 = !{{i64 {}}}\n!8 = !{{i64 {}}}\n!9 = !{{i64 8}}\n!10 = !{{i32 1}}",
             self.f.param_size.max(1),
             (self.rooms.len() * std::mem::size_of::<crate::Room>()).max(1)
         );

@@ -145,14 +145,19 @@ impl Gen<'_> {
         self.f.blocks[self.block].insts.iter().any(|i| stores(&i))
     }
 
-    /// Finds the innermost loop around a block, by the order of the blocks.
-    pub fn look_around(&mut self, b: usize) {
-        self.around = Around::default();
+    /// The first and last block of the innermost loop around a block, by the order of the blocks.
+    pub(super) fn loop_around(&self, b: usize) -> Option<(usize, usize)> {
         let back = (b..self.f.blocks.len()).flat_map(|from| {
             let targets = self.facts.succs[from].iter();
-            targets.filter(move |&&to| to <= b).map(move |&to| (from, to))
+            targets.filter(move |&&to| to <= b).map(move |&to| (to, from))
         });
-        let Some((last, first)) = back.min_by_key(|&(from, to)| from - to) else { return };
+        back.min_by_key(|&(to, from)| from - to)
+    }
+
+    /// Looks at the innermost loop around a block.
+    pub fn look_around(&mut self, b: usize) {
+        self.around = Around::default();
+        let Some((first, last)) = self.loop_around(b) else { return };
         self.around.inside = true;
         let insts = || self.f.blocks[first..=last].iter().flat_map(|b| &b.insts);
         let accesses = insts().filter(|i| touches_global(i)).count();

@@ -317,6 +317,8 @@ impl Gen<'_> {
             self.current[r as usize] = None;
             self.canonical.remove(&r);
             self.checked.remove(&r);
+            self.inside.remove(&(r, false));
+            self.inside.remove(&(r, true));
             self.slot_tops.remove(&r);
             self.dirty.remove(r as usize);
         }

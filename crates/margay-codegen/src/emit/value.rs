@@ -215,6 +215,8 @@ impl Gen<'_> {
         self.current[n] = Some(v);
         self.canonical.remove(&r.0);
         self.checked.remove(&r.0);
+        self.inside.remove(&(r.0, false));
+        self.inside.remove(&(r.0, true));
         self.slot_tops.remove(&r.0);
         self.dirty.insert(n);
     }

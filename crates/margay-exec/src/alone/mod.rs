@@ -17,7 +17,7 @@ mod rounds;
 use margay_ir::analysis::cfg::Cfg;
 use margay_ir::{Attr, Function, Inst, MemAttr, Op, Sem, Space, Value};
 
-use crate::jit::{accesses_nothing, definitions};
+use crate::jit::definitions;
 use crate::launch::LaunchConfig;
 use crate::mem::AddressSpace;
 use crate::program::{Code, Program};
@@ -102,7 +102,7 @@ fn is_known(inst: &Inst) -> bool {
     match (inst.op, &inst.attr) {
         (Op::Ld | Op::St, Attr::Mem(_)) | (Op::Atom, Attr::Atom { .. }) => true,
         // What is called is looked at, too.
-        (op, _) => op == Op::Call || accesses_nothing(op),
+        (op, _) => op == Op::Call || op.accesses_nothing(),
     }
 }
 

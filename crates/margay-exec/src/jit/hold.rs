@@ -204,34 +204,8 @@ pub fn accesses(program: &Program) -> Accesses {
 fn tells_order(inst: &Inst) -> bool {
     match (inst.op, &inst.attr) {
         (Op::Ld | Op::St, Attr::Mem(mem)) => mem.space == Space::Shared,
-        (op, _) => !accesses_nothing(op),
+        (op, _) => !op.accesses_nothing(),
     }
-}
-
-/// Whether an op neither accesses memory that other threads see nor calls anything.
-pub(crate) fn accesses_nothing(op: Op) -> bool {
-    op < Op::Ld
-        || matches!(
-            op,
-            Op::Prefetch
-                | Op::Cvta
-                | Op::CvtaTo
-                | Op::IsSpace
-                | Op::Addr
-                | Op::Sreg
-                | Op::ActiveMask
-                | Op::Vote
-                | Op::Ballot
-                | Op::MatchAny
-                | Op::MatchAll
-                | Op::Shfl
-                | Op::Redux
-                | Op::Elect
-                | Op::BarWarp
-                | Op::Bar
-                | Op::Fence
-                | Op::Builtin
-        )
 }
 
 /// Whose first stores to global memory have to wait.

@@ -22,6 +22,7 @@ use crate::buffer::{Buffer, Pool};
 use crate::fault::{Access, Fault};
 use crate::handlers::address::admitted;
 use crate::interp::{Cx, Env};
+use crate::launch::LaunchConfig;
 use crate::lanes::{FULL, Flow, LaneFault, WARP};
 use crate::mem::Extent;
 use crate::program::Program;
@@ -422,6 +423,13 @@ pub struct Chunk {
     pub count: u32,
 }
 
+/// Threads of the grid, or the largest number.
+fn threads(env: &Env<'_>) -> u64 {
+    let LaunchConfig { grid, block, .. } = env.config;
+    let all = grid.iter().chain(block);
+    all.fold(1, |n: u64, &of| n.saturating_mul(u64::from(of)))
+}
+
 /// The block that compiled code and the engine share, as a launch begins.
 pub fn new_io(env: &Env<'_>) -> Box<Io> {
     Box::new(Io {
@@ -438,6 +446,7 @@ pub fn new_io(env: &Env<'_>) -> Box<Io> {
         fuel: 0,
         ctaid: [0; 3],
         nctaid: env.config.grid,
+        threads: threads(env),
         envreg: std::array::from_fn(|n| env.config.environment(n as u8)),
         warp: 0,
         warps: 0,
