@@ -12,6 +12,8 @@ use crate::sums::{Sum, numbers};
 
 /// Fewer blocks in a row that are free of conflicts are run with their neighbours.
 const WORTH: u32 = 8;
+/// Places at which it is looked whether there are any such blocks.
+const LOOKS: usize = 4096;
 
 /// A load and a store that may meet: how far the load is from the store in the block, and the distances at which a warp
 /// stores what a sibling loads; or one of the block's numbers, and those at which that is so.
@@ -122,6 +124,30 @@ impl Conflicts {
         self.pairs.is_empty()
     }
 
+    /// Whether there is a stretch of blocks in which no warp need wait, as far as a short look tells.
+    pub fn frees_some(&self) -> bool {
+        let blocks: u64 = self.grid.iter().map(|&n| u64::from(n)).product();
+        let (mut at, mut free) = (0, 0);
+        for _ in 0..LOOKS {
+            if at >= blocks {
+                return false;
+            }
+            let (waits, more) = self.row(self.block(at));
+            free = if waits { 0 } else { u32::saturating_add(free, more) };
+            if free >= WORTH {
+                return true;
+            }
+            at += u64::from(more);
+        }
+        at < blocks
+    }
+
+    /// The place of a block in the grid.
+    fn block(&self, n: u64) -> [u32; 3] {
+        let [columns, rows, _] = self.grid.map(u64::from);
+        [n % columns, n / columns % rows, n / columns / rows].map(|n| n as u32)
+    }
+
     /// Whether the warps of the block must wait, and of how many more in its row that is so.
     fn row(&self, [x, y, z]: [u32; 3]) -> (bool, u32) {
         let mut alike = self.grid[0] - x;
@@ -151,11 +177,7 @@ impl Conflicts {
 
     /// Whether the warps of blocks from `first` on must wait, and for how many, at most `count`, the answer is the same.
     fn alike(&self, first: u64, count: u32) -> (bool, u32) {
-        let [columns, rows, _] = self.grid.map(u64::from);
-        let row = |seen: u32| {
-            let n = first + u64::from(seen);
-            self.row([n % columns, n / columns % rows, n / columns / rows].map(|n| n as u32))
-        };
+        let row = |seen: u32| self.row(self.block(first + u64::from(seen)));
         let (waits, mut seen) = row(0);
         while seen < count {
             let (other, more) = row(seen);
@@ -243,6 +265,25 @@ mod tests {
             let l = place(load.0, t);
             stores.iter().any(|&(w, s)| w != n / WARP && s < l + load.1 && l < s + store.1)
         })
+    }
+
+    #[test]
+    fn code_without_waits_is_for_stretches_of_blocks() {
+        // A store to the block's own row, and a load of what lies `behind` rows on, of a grid of one row.
+        let frees = |blocks: u32, per_block: [i64; 3], ranges: Vec<(i64, i64)>| {
+            let pairs = vec![Pair { constant: 0, per_block, ranges }];
+            Conflicts { grid: [blocks, 1, 1], pairs }.frees_some()
+        };
+        // The same distance in all blocks: all wait or none.
+        assert!(!frees(1 << 30, [0; 3], vec![(-4, 4)]));
+        assert!(frees(1 << 30, [0; 3], vec![(4, 8)]));
+        // One block waits, and seven or eight do not.
+        assert!(!frees(8, [1, 0, 0], vec![(0, 0)]));
+        assert!(frees(9, [1, 0, 0], vec![(0, 0)]));
+        // Each other block, of more than are looked at.
+        let odd = (0..5000).map(|n| (2 * n, 2 * n)).collect::<Vec<_>>();
+        assert!(!frees(4096, [1, 0, 0], odd.clone()));
+        assert!(frees(1 << 20, [1, 0, 0], odd));
     }
 
     #[test]

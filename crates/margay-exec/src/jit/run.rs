@@ -138,8 +138,11 @@ impl LaunchCode {
             }
             // A seed gives blocks other numbers than their places.
             let numbered = env.config.seed.is_none();
-            if wish.hold && !watched.any() && numbered && matches!(env.who_holds(), Holds::Some(_))
-            {
+            let frees = |env: &Env<'_>| match env.who_holds() {
+                Holds::Some(conflicts) => conflicts.frees_some(),
+                Holds::Nobody | Holds::Everybody => false,
+            };
+            if wish.hold && !watched.any() && numbered && frees(env) {
                 code.free = get(&Options { hold: false, ..wish });
             }
         } else {
