@@ -151,6 +151,8 @@ def check(path):
         return "skipped: it has textures or surfaces, which are arrays on a card"
     if "__nv_" in source:
         return "skipped: it needs a device library"
+    if re.search(r"\bst\.[a-z.]*const\b", source):
+        return "skipped: ptxas refuses it"
     card = Card()
     if target > card.sm:
         return f"skipped: it is for sm_{target}"
