@@ -16,8 +16,8 @@ use crate::program::{LoadedModule, Program};
 
 /// LLVM's passes: those of `O2` that pay on code without calls or scalar loops to vectorise.
 const PASSES: &str = "sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
-jump-threading,loop-simplify,lcssa,loop-mssa(licm),gvn,dse,instcombine<no-verify-fixpoint>,\
-simplifycfg,early-cse";
+jump-threading,loop-simplify,lcssa,loop-mssa(licm),gvn<no-memdep>,early-cse<memssa>,dse,\
+instcombine<no-verify-fixpoint>,simplifycfg,early-cse";
 /// The same for code in strips.
 const FEW_PASSES: &str = "sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
 loop-simplify,lcssa,loop-mssa(licm),simplifycfg,early-cse<memssa>";
