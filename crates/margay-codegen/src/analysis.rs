@@ -490,6 +490,7 @@ pub fn sreg(s: Sreg, options: &Options) -> Shape {
         Sreg::NWarpId => small(32),
         Sreg::LaneId => Shape::lin(Lin::steps(lane, Some(0), 64, 0)),
         Sreg::Tid(d) => {
+            let first = (bx == LANES as u64).then_some(0);
             if by == 1 && bz == 1 {
                 return match d {
                     0 => Shape::lin(Lin::steps(lane, None, 5, (bx - 1) & !31)),
@@ -498,7 +499,7 @@ pub fn sreg(s: Sreg, options: &Options) -> Shape {
             }
             if bx.is_multiple_of(LANES as u64) {
                 return match d {
-                    0 => Shape::lin(Lin::steps(lane, None, 5, bx - 32)),
+                    0 => Shape::lin(Lin::steps(lane, first, 5, bx - 32)),
                     1 => small(by.next_multiple_of(32) - 1),
                     _ => small(bz.next_multiple_of(32) - 1),
                 };

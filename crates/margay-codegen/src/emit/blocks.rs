@@ -184,9 +184,15 @@ impl Gen<'_> {
             ("held", "i32"),
             ("left", "i32"),
             ("stood", "i32"),
+            ("solo", "i32"),
+            ("skip", "i32"),
+            ("mate", "i32"),
+            ("teamfuel", "i64"),
         ] {
             t.line(format!("%{name} = alloca {ty}"));
         }
+        t.line("store i32 0, ptr %solo");
+        t.line(format!("store i32 {}, ptr %skip", super::teams::FEW));
         if self.in_turns() {
             let first = t.get("i32", io!(warp));
             t.line(format!("store i32 {first}, ptr %warp"));

@@ -206,7 +206,7 @@ impl Gen<'_> {
             Shape::Lin(_) => scalar(class),
             Shape::None | Shape::Varying => self.slot_type(class),
         };
-        self.line(format!("store {ty} zeroinitializer, ptr %r{}", r.0));
+        self.line(format!("store {ty} zeroinitializer, ptr %r{}{}", r.0, self.slot_end(r)));
     }
 
     /// An entry before an instruction, or at a block.
@@ -267,6 +267,9 @@ impl Gen<'_> {
     /// Code that leaves before instruction `n` of the block; its label. What all such exits of a block
     /// have in common is written once, by [`Gen::end_exits`].
     pub fn exit(&mut self, reason: Reason, n: usize, resume: Option<u32>) -> String {
+        if let Some(team) = &self.team {
+            return team.bail.clone();
+        }
         let n = self.leave_at.unwrap_or(n);
         let mut live = self.live.get(&n).cloned().unwrap_or_else(|| {
             debug_assert!(false, "liveness before instruction {n} is not known");
@@ -483,13 +486,18 @@ impl Gen<'_> {
         }
     }
 
-    /// Goes on in the middle of a block, where a region begins.
+    /// Goes on in the middle of a block, where a region begins and planes have all values.
     pub(super) fn begin_within(&mut self, b: usize, inst: usize, held: bool) {
+        self.planes.fill();
+        self.go_on_within(b, inst, held);
+    }
+
+    /// The same with what planes have.
+    pub(super) fn go_on_within(&mut self, b: usize, inst: usize, held: bool) {
         self.block = b;
         self.forget();
         self.dirty = Set::new(self.f.regs.len());
         self.mask_vector = None;
-        self.planes.fill();
         self.find_live(b);
         self.look_around(b);
         self.mask = match self.apart {

@@ -36,6 +36,7 @@ mod regions;
 mod scatter;
 mod streams;
 mod strips;
+mod teams;
 mod value;
 mod warp;
 mod watch;
@@ -173,6 +174,11 @@ pub(crate) struct Gen<'a> {
     /// The regions, where the code has some, and the end of the names of the one that is being written.
     regions: Option<regions::Regions>,
     tail: String,
+    /// The team that is being written, and the end of the names of its members' slots.
+    team: Option<teams::Team>,
+    suffix: String,
+    /// Slots of members: registers, and those ends.
+    member_slots: BTreeSet<(usize, String)>,
     /// The store, by block and instruction, whose turn it is where the region begins.
     in_turn: Option<(usize, usize)>,
 }
@@ -293,6 +299,9 @@ impl<'a> Gen<'a> {
             stepped: BTreeSet::new(),
             regions: (form == Form::Regions).then(regions::Regions::default),
             tail: String::new(),
+            team: None,
+            suffix: String::new(),
+            member_slots: BTreeSet::new(),
             in_turn: None,
         };
         g.start_entry();
@@ -649,6 +658,10 @@ impl Gen<'_> {
 
     /// Runs the interpreter's handler on planes. False if the rest cannot be reached.
     fn by_handler(&mut self, n: usize, inst: &Inst) -> bool {
+        if self.team.is_some() {
+            self.fail_team();
+            return true;
+        }
         let pc = self.pc(n);
         self.line(format!("; {:?} by its handler", inst.op));
         for &v in &inst.srcs {
@@ -731,17 +744,21 @@ impl Gen<'_> {
         if let Some(pool) = &self.pool {
             allocas.push_str(&pool.opening());
         }
-        for r in self.slots.iter().filter(|&r| !self.is_pooled(Reg(r as u32))) {
+        let own = self.slots.iter().filter(|&r| !self.is_pooled(Reg(r as u32)));
+        let members = self.member_slots.iter().map(|(r, suffix)| (*r, suffix.as_str()));
+        for (r, suffix) in own.map(|r| (r, "")).chain(members) {
             let class = self.f.regs[r];
             match &self.facts.shapes[r] {
                 Shape::Lin(lin) => {
-                    let _ = writeln!(allocas, "  %r{r} = alloca {}", value::scalar(class));
+                    let ty = value::scalar(class);
+                    let _ = writeln!(allocas, "  %r{r}{suffix} = alloca {ty}");
                     if lin.form.q.is_some() {
-                        let _ = writeln!(allocas, "  %u{r} = alloca {}", value::scalar(class));
+                        let _ = writeln!(allocas, "  %u{r}{suffix} = alloca {ty}");
                     }
                 }
                 Shape::None | Shape::Varying => {
-                    let _ = writeln!(allocas, "  %r{r} = alloca {}", self.slot_type(class));
+                    let ty = self.slot_type(class);
+                    let _ = writeln!(allocas, "  %r{r}{suffix} = alloca {ty}");
                 }
             }
         }

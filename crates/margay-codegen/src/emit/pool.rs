@@ -140,6 +140,11 @@ impl Gen<'_> {
 
     /// Gives a register a slot, if it has none.
     pub(super) fn use_slot(&mut self, r: Reg) {
+        if !self.suffix.is_empty() {
+            let end = self.slot_end(r);
+            self.member_slots.insert((r.0 as usize, end));
+            return;
+        }
         self.slots.insert(r.0 as usize);
         if self.is_pooled(r) {
             let class = self.class(r);

@@ -73,6 +73,13 @@ pub struct Around {
     inside: bool,
 }
 
+impl Around {
+    /// Exchanges what is taken care of, for another warp's.
+    pub(super) fn swap_done(&mut self, done: &mut Vec<(Reg, i64)>) {
+        std::mem::swap(&mut self.done, done);
+    }
+}
+
 fn touches_global(inst: &Inst) -> bool {
     matches!(inst.op, Op::Ld | Op::St)
         && matches!(inst.attr, Attr::Mem(m) if matches!(m.space, Space::Global | Space::Generic))
@@ -192,7 +199,7 @@ impl Gen<'_> {
         let Some(parts) = runs(form, a.bytes() as i64) else { return };
         self.around.done.push((r, a.offset));
         let at = at.clone();
-        let slot = format!("p{}", self.pc(n));
+        let slot = format!("p{}{}", self.pc(n), self.suffix);
         let before = self.ins(format!("load i64, ptr %{slot}"));
         self.line(format!("store i64 {at}, ptr %{slot}"));
         self.last_addresses.insert(slot);

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 
 use super::Gen;
 use super::blocks::{ENGINE, Lines};
+use super::teams::rest_label;
 use crate::AT_DONE;
 use crate::analysis::Set;
 
@@ -34,6 +35,18 @@ pub(super) struct Start {
     held: bool,
 }
 
+/// What is written for the members of teams once they go on by themselves.
+#[derive(Clone)]
+pub(super) struct Rests {
+    /// The region.
+    pub number: u32,
+    pub warps: usize,
+    /// Where they go on.
+    pub commits: Vec<(usize, usize)>,
+    /// Registers of which the first member's slots are everybody's.
+    pub same: Set,
+}
+
 /// The region that is being written, and those that are to come.
 #[derive(Default)]
 pub(super) struct Regions {
@@ -44,6 +57,8 @@ pub(super) struct Regions {
     written: usize,
     /// Regions that have been written, and the labels of their heads.
     heads: Vec<(u32, String)>,
+    /// Regions that teams run, too.
+    pub(super) teams: Vec<Rests>,
 }
 
 impl Gen<'_> {
@@ -51,19 +66,15 @@ impl Gen<'_> {
     pub(super) fn write_regions(&mut self) -> bool {
         let total: usize = self.f.blocks.iter().map(|b| b.insts.len() + 1).sum();
         self.begin_region(0);
+        if let Some(single) = self.write_team(0, (0, 0), None) {
+            self.begin(&single);
+        }
         self.zero_slots();
         let first = self.block_copy(false, 0);
         self.line(format!("br label %{first}"));
         loop {
-            let mut done = BTreeSet::new();
-            while let Some(&(apart, b)) =
-                self.regions.as_ref().and_then(|r| r.reached.difference(&done).next())
-            {
-                done.insert((apart, b));
-                self.block(b, apart);
-                if self.regions.as_ref().is_none_or(|r| r.written > total * MOST / 100 + FREE) {
-                    return false;
-                }
+            if !self.write_reached(total * MOST / 100 + FREE) || !self.write_rests() {
+                return false;
             }
             let Some(start) = self.regions.as_mut().and_then(|r| r.to_come.pop()) else {
                 return true;
@@ -71,6 +82,42 @@ impl Gen<'_> {
             self.begin_region(start.entry);
             self.enter_region(start);
         }
+    }
+
+    /// Writes the blocks that the region reaches. False if there are too many instructions.
+    fn write_reached(&mut self, most: usize) -> bool {
+        let mut done = BTreeSet::new();
+        while let Some(&(apart, b)) =
+            self.regions.as_ref().and_then(|r| r.reached.difference(&done).next())
+        {
+            done.insert((apart, b));
+            self.block(b, apart);
+            if self.regions.as_ref().is_none_or(|r| r.written > most) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Writes what teams of the last region leave to their members. It is short, and does not count.
+    fn write_rests(&mut self) -> bool {
+        let Some(regions) = &self.regions else { return true };
+        let (number, written) = (regions.heads.last().map(|h| h.0), regions.written);
+        let last = regions.teams.last().filter(|rests| Some(rests.number) == number).cloned();
+        let Some(rests) = last else { return true };
+        for &commit in &rests.commits {
+            if let Some(regions) = &mut self.regions {
+                regions.reached.clear();
+            }
+            self.begin_rest(&rests, commit);
+            if !self.write_reached(usize::MAX) {
+                return false;
+            }
+        }
+        if let Some(regions) = &mut self.regions {
+            regions.written = written;
+        }
+        true
     }
 
     /// The head of a region's loop.
@@ -83,17 +130,28 @@ impl Gen<'_> {
         }
         self.begin(&head);
         let mut t = Lines::named(format!("%h{number}_"));
+        self.name_warp(&mut t);
+        self.text(&t.text);
+    }
+
+    /// Names what a region needs of the warp whose turn it is.
+    pub(super) fn name_warp(&self, t: &mut Lines) {
         let tail = &self.tail;
         t.line(format!("%wn{tail} = load i32, ptr %warp"));
         t.line(format!("%wn64{tail} = zext i32 %wn{tail} to i64"));
         t.line(format!("%atw{tail} = getelementptr i32, ptr %at, i64 %wn64{tail}"));
-        self.begin_warp(&mut t);
-        self.text(&t.text);
+        self.begin_warp(t);
     }
 
     /// From a region's head to where its code goes on.
     fn enter_region(&mut self, start: Start) {
         let (b, inst, apart) = start.place;
+        if !apart
+            && !start.held
+            && let Some(single) = self.write_team(start.entry, (b, inst), Some(&start.live))
+        {
+            self.begin(&single);
+        }
         self.apart = apart;
         self.load_live(&start.live);
         if apart {
@@ -133,8 +191,7 @@ impl Gen<'_> {
 
     /// Where warps of each region go that have ended, or have left to be entered again.
     pub(super) fn region_ends(&self, t: &mut Lines, resumes: bool) {
-        for (number, head) in self.regions.iter().flat_map(|r| &r.heads) {
-            let tail = format!("R{number}");
+        for (tail, head, mates) in self.loops() {
             t.label(&format!("done{tail}"));
             self.add_spent(t);
             if resumes {
@@ -142,6 +199,18 @@ impl Gen<'_> {
             }
             t.line(format!("br label %step{tail}"));
             t.label(&format!("step{tail}"));
+            if !mates.is_empty() {
+                // The next of the team goes on, and after all of them whoever comes next.
+                let mate = t.ins("load i32, ptr %mate");
+                let table: String = mates
+                    .iter()
+                    .enumerate()
+                    .skip(1)
+                    .map(|(i, label)| format!(" i32 {i}, label %{label}"))
+                    .collect();
+                t.line(format!("switch i32 {mate}, label %all{tail} [{table} ]"));
+                t.label(&format!("all{tail}"));
+            }
             let mut next = t.ins(format!("add i32 %wn{tail}, 1"));
             let more = match self.in_turns() {
                 // In a circle, from wherever the round began.
@@ -166,6 +235,22 @@ impl Gen<'_> {
             let same = t.ins(format!("icmp eq i32 {there}, {stood}"));
             t.line(format!("br i1 {same}, label %{head}, label %pick"));
         }
+    }
+
+    /// The ends of names of each region's code, and of what its teams leave to their members, with the label of the region's head
+    /// and those by which members come.
+    fn loops(&self) -> Vec<(String, String, Vec<String>)> {
+        let Some(regions) = &self.regions else { return Vec::new() };
+        let heads = regions.heads.iter().map(|(n, head)| (format!("R{n}"), head.clone(), vec![]));
+        let rests = regions.teams.iter().flat_map(|rests| {
+            let head = regions.heads.iter().find(|h| h.0 == rests.number);
+            rests.commits.iter().filter_map(move |&(b, n)| {
+                let own = |i| rest_label(rests.number, (b, n), Some(i));
+                let tail = format!("R{}c{b}_{n}", rests.number);
+                Some((tail, head?.1.clone(), (0..rests.warps).map(own).collect()))
+            })
+        });
+        heads.chain(rests).collect()
     }
 
     /// The running warp's number, in 32 or 64 bits.

@@ -101,7 +101,9 @@ impl Gen<'_> {
         self.line(format!("br i1 {past}, label %{stream}, label %{plain}"));
         self.begin(&stream);
         let p = self.ins(format!("inttoptr i64 {at} to ptr"));
-        self.line(format!("store <32 x {ty}> {all}, ptr {p}, align {LINE}, {GUEST}, !nontemporal !10"));
+        self.line(format!(
+            "store <32 x {ty}> {all}, ptr {p}, align {LINE}, {GUEST}, !nontemporal !10"
+        ));
         self.line(format!("br label %{join}"));
         self.begin(&plain);
         Some(join)

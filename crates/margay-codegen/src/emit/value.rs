@@ -131,11 +131,12 @@ impl Gen<'_> {
             return Val::Lin { base: literal(class, bits), u: None, lin: lin.clone() };
         }
         self.use_slot(r);
+        let end = self.slot_end(r);
         match self.facts.shapes[n].clone() {
             Shape::Lin(lin) => {
-                let base = self.ins(format!("load {}, ptr %r{n}", scalar(class)));
+                let base = self.ins(format!("load {}, ptr %r{n}{end}", scalar(class)));
                 let u = lin.form.q.is_some();
-                let u = u.then(|| self.ins(format!("load {}, ptr %u{n}", scalar(class))));
+                let u = u.then(|| self.ins(format!("load {}, ptr %u{n}{end}", scalar(class))));
                 Val::Lin { base, u, lin }
             }
             Shape::None | Shape::Varying => {
@@ -148,7 +149,7 @@ impl Gen<'_> {
                         self.keep_bits(&name, bits);
                         name
                     }
-                    None => self.ins(format!("load {}, ptr %r{n}", vector(class))),
+                    None => self.ins(format!("load {}, ptr %r{n}{end}", vector(class))),
                 };
                 if let Some(&most) = self.slot_tops.get(&r.0) {
                     self.note_most(&name, most);
@@ -162,11 +163,13 @@ impl Gen<'_> {
     pub fn write_slot(&mut self, r: Reg, v: &Val) {
         let (n, class) = (r.0 as usize, self.class(r));
         self.use_slot(r);
+        let end = self.slot_end(r);
         match (self.facts.shapes[n].clone(), v) {
             (Shape::Lin(_), Val::Lin { base, u, .. }) => {
-                self.line(format!("store {} {base}, ptr %r{n}", scalar(class)));
+                let ty = scalar(class);
+                self.line(format!("store {ty} {base}, ptr %r{n}{end}"));
                 if let Some(u) = u {
-                    self.line(format!("store {} {u}, ptr %u{n}", scalar(class)));
+                    self.line(format!("store {ty} {u}, ptr %u{n}{end}"));
                 }
             }
             (_, v) => {
@@ -177,7 +180,10 @@ impl Gen<'_> {
                         let bits = self.lane_bits(&name).bits;
                         self.line(format!("store i32 {bits}, ptr %r{n}"));
                     }
-                    None => self.line(format!("store {} {name}, ptr %r{n}", vector(class))),
+                    None => {
+                        let ty = vector(class);
+                        self.line(format!("store {ty} {name}, ptr %r{n}{end}"));
+                    }
                 }
             }
         }

@@ -28,8 +28,8 @@ use std::sync::OnceLock;
 
 pub use background::may_exit_here;
 pub(crate) use choice::{Done, consider};
-pub(crate) use hold::{Holds, who_holds};
 pub(crate) use hold::definitions;
+pub(crate) use hold::{Holds, who_holds};
 pub(crate) use kernel::Kernels;
 pub use make::{Counts, counts};
 pub use noted::{NotedAccess, NotedAccesses, NotedAddresses, NotedList, PlainNote};
