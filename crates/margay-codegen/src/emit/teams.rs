@@ -163,7 +163,9 @@ impl Gen<'_> {
             };
             inside && matches!(self.facts.shape(pred), Shape::Varying)
         });
-        if parts_in_loop || loops.is_empty() && heavy < LEAST_OPS {
+        // Straight code of one warp and the next one's overlap by themselves if they are short; behind barriers warps come from planes.
+        let straight = start == (0, 0) && heavy >= LEAST_OPS;
+        if parts_in_loop || loops.is_empty() && !straight {
             return None;
         }
         (self.rest_of(&commits) <= MOST_REST).then_some(())?;
