@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Code for whole blocks whose warps run side by side, and stores that go past the caches: beside the interpreter, and beside what
+//! is computed here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use margay_exec::jit::Engine;
+use margay_filetest::compile::compile;
+use margay_filetest::device::{Argument, Shape, run};
+
+const JIT: [(Engine, usize); 2] = [(Engine::Jit, 1), (Engine::Jit, 2)];
+
+/// What a kernel of a buffer that it reads, one that it writes, and a number leaves in the second; or its fault.
+fn result(
+    text: &str,
+    (input, output): (&[u32], usize),
+    n: u32,
+    (grid, block): ([u32; 3], [u32; 3]),
+    (engine, threads): (Engine, usize),
+) -> Result<Vec<u32>, String> {
+    let module = Arc::new(compile(text).unwrap_or_else(|e| panic!("{e:?}")));
+    let shape = Shape {
+        grid,
+        block,
+        cluster: [1; 3],
+        shared: 0,
+        sm: 90,
+        cooperative: false,
+        stack: 1024,
+        threads,
+        timeout: Duration::from_secs(120),
+        page_bounds: false,
+        engine: Some(engine),
+        seed: None,
+    };
+    let bytes = input.iter().flat_map(|v| v.to_le_bytes()).collect();
+    let arguments = [
+        Argument::Buffer { bytes, label: "in".to_owned() },
+        Argument::Buffer { bytes: vec![0xcd; 4 * output], label: "out".to_owned() },
+        Argument::Value(n.to_le_bytes().to_vec()),
+    ];
+    let outcome = run(module, "k", &arguments, &shape).map_err(|e| e.to_string())?;
+    let words = outcome.buffers[1].chunks_exact(4);
+    Ok(words.map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect())
+}
+
+/// A kernel whose threads have the number `%r5` of all, `%r6` of the grid's rows, `%r7` in the row, and the buffers in `%d0`, `%d1`.
+fn kernel(body: &str) -> String {
+    format!(
+        ".version 8.3\n.target sm_90\n.address_size 64\n\
+         .visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n)\n{{\n\
+         .reg .pred %p<8>;\n.reg .b32 %r<40>;\n.reg .b64 %d<16>;\n.shared .align 4 .b32 tile[1024];\n\
+         ld.param.u64 %d0, [in];\nld.param.u64 %d1, [out];\nld.param.u32 %r8, [n];\n\
+         mov.u32 %r0, %tid.x;\nmov.u32 %r1, %tid.y;\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\nmov.u32 %r4, %ntid.y;\n\
+         mad.lo.u32 %r7, %r2, %r3, %r0;\nmov.u32 %r9, %ctaid.y;\nmad.lo.u32 %r6, %r9, %r4, %r1;\n\
+         mov.u32 %r10, %nctaid.x;\nmul.lo.u32 %r10, %r10, %r3;\nmad.lo.u32 %r5, %r6, %r10, %r7;\n\
+         mul.wide.u32 %d2, %r5, 4;\nadd.s64 %d3, %d1, %d2;\n\
+         {body}\nEND:\nret;\n}}\n"
+    )
+}
+
+/// The sum over `k < n` of `in[row * n + k] * in[k * width + column]`, of threads that `guard` lets through.
+fn product(guard: &str) -> String {
+    kernel(&format!(
+        "{guard}\nmov.u32 %r20, 0;\nmov.u32 %r21, 0;\nsetp.eq.u32 %p0, %r8, 0;\n@%p0 bra STORE;\n\
+         mul.lo.u32 %r22, %r6, %r8;\nmul.wide.u32 %d4, %r22, 4;\nadd.s64 %d4, %d0, %d4;\nmov.u32 %r23, %r7;\n\
+         LOOP:\nld.global.u32 %r24, [%d4];\nmul.wide.s32 %d5, %r23, 4;\nadd.s64 %d5, %d0, %d5;\nld.global.u32 %r25, [%d5];\n\
+         mad.lo.u32 %r20, %r24, %r25, %r20;\nadd.s64 %d4, %d4, 4;\nadd.u32 %r23, %r23, %r10;\nadd.u32 %r21, %r21, 1;\n\
+         setp.lt.u32 %p1, %r21, %r8;\n@%p1 bra LOOP;\nSTORE:\nst.global.u32 [%d3], %r20;"
+    ))
+}
+
+fn numbers(n: usize) -> Vec<u32> {
+    (0..n as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 7).collect()
+}
+
+/// Compares with the interpreter. Of several threads that fault, it is the same one if a single worker runs the blocks, and no
+/// barrier is on the way there.
+fn agrees(text: &str, input: (&[u32], usize), n: u32, shape: ([u32; 3], [u32; 3]), what: &str) {
+    let expected = result(text, input, n, shape, (Engine::Interp, 1));
+    for how in JIT {
+        let found = result(text, input, n, shape, how);
+        match (&found, &expected) {
+            (Err(found), Err(expected)) if how.1 == 1 && !text.contains("bar.sync") => {
+                assert_eq!(found, expected, "{what}, {how:?}");
+            }
+            (Err(found), Err(expected)) => {
+                let kind = |text: &str| text.split(" at 0x").next().map(str::to_owned);
+                assert_eq!(kind(found), kind(expected), "{what}, {how:?}");
+            }
+            (found, expected) => assert!(found == expected, "{what}, {shape:?}, {n}, {how:?}"),
+        }
+    }
+}
+
+const SHAPES: [([u32; 3], [u32; 3]); 6] = [
+    ([3, 2, 1], [16, 16, 1]),
+    ([2, 3, 1], [32, 5, 1]),
+    ([2, 2, 1], [32, 1, 1]),
+    ([3, 1, 1], [96, 1, 1]),
+    ([1, 5, 1], [8, 8, 1]),
+    ([2, 1, 1], [64, 6, 1]),
+];
+
+#[test]
+fn products_are_what_they_are() {
+    for shape in SHAPES {
+        let [width, height] = [0, 1].map(|d| (shape.0[d] * shape.1[d]) as usize);
+        for n in [0, 1, 2, 7, 33] {
+            let input = numbers((height * n).max(width * n) + 1);
+            let at = |i: usize| input[i];
+            let expected: Vec<u32> = (0..width * height)
+                .map(|i| (i / width, i % width))
+                .map(|(y, x)| {
+                    let terms = (0..n).map(|k| at(y * n + k).wrapping_mul(at(k * width + x)));
+                    terms.fold(0u32, u32::wrapping_add)
+                })
+                .collect();
+            for how in JIT {
+                let found =
+                    result(&product(""), (&input, width * height), n as u32, shape, how).unwrap();
+                assert!(found == expected, "{shape:?}, {n}, {how:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn warps_that_go_different_ways_and_threads_that_fault_are_as_interpreted() {
+    let guards = [
+        // Some threads of a row, some rows, every other warp, and the last thread alone.
+        "setp.ge.u32 %p7, %r7, 21;\n@%p7 bra END;",
+        "setp.ge.u32 %p7, %r6, 5;\n@%p7 bra END;",
+        "and.b32 %r39, %r5, 32;\nsetp.ne.u32 %p7, %r39, 0;\n@%p7 bra END;",
+        "setp.eq.u32 %p7, %r5, 0;\n@%p7 bra END;",
+        // Each row has a number of turns of its own; each thread.
+        "and.b32 %r8, %r6, 7;",
+        "and.b32 %r8, %r5, 7;",
+    ];
+    for shape in SHAPES {
+        let [width, height] = [0, 1].map(|d| (shape.0[d] * shape.1[d]) as usize);
+        let input = numbers(height.max(width) * 33 + 1);
+        for guard in guards {
+            let text = product(guard);
+            agrees(&text, (&input, width * height), 33, shape, guard);
+            // Rows at the end, or the last turns, are not there any more.
+            for less in [1, width, 16 * width, input.len() / 2] {
+                let few = &input[..input.len() - 1 - less];
+                agrees(&text, (few, width * height), 33, shape, guard);
+            }
+        }
+    }
+}
+
+#[test]
+fn teams_part_at_barriers_and_meet_again() {
+    // Tiles of shared memory: stored, read by all, and stored again.
+    let text = kernel(
+        "mad.lo.u32 %r11, %r1, %r3, %r0;\nmul.lo.u32 %r12, %r3, %r4;\nmov.u32 %r13, tile;\nmov.u32 %r20, 0;\nmov.u32 %r21, 0;\n\
+         OUTER:\nmad.lo.u32 %r14, %r21, %r12, %r11;\nmul.wide.u32 %d4, %r14, 4;\nadd.s64 %d4, %d0, %d4;\nld.global.u32 %r15, [%d4];\n\
+         shl.b32 %r16, %r11, 2;\nadd.u32 %r16, %r16, %r13;\nst.shared.u32 [%r16], %r15;\nbar.sync 0;\n\
+         mov.u32 %r17, 0;\nmov.u32 %r18, %r13;\n\
+         INNER:\nld.shared.u32 %r19, [%r18];\nadd.u32 %r22, %r17, %r11;\nmad.lo.u32 %r20, %r19, %r22, %r20;\nadd.u32 %r18, %r18, 4;\n\
+         add.u32 %r17, %r17, 1;\nsetp.lt.u32 %p1, %r17, %r12;\n@%p1 bra INNER;\nbar.sync 0;\n\
+         add.u32 %r21, %r21, 1;\nsetp.lt.u32 %p2, %r21, %r8;\n@%p2 bra OUTER;\nst.global.u32 [%d3], %r20;",
+    );
+    for shape in SHAPES {
+        let threads = (shape.1[0] * shape.1[1]) as usize;
+        let blocks = (shape.0[0] * shape.0[1]) as usize;
+        let input = numbers(threads * 9);
+        for n in [1, 2, 9] {
+            agrees(&text, (&input, blocks * threads), n, shape, "tiles");
+        }
+        // The last tile is not whole.
+        agrees(&text, (&input[..threads * 9 - 40], blocks * threads), 9, shape, "tiles");
+    }
+}
+
+#[test]
+fn long_loops_of_teams_run_out_of_fuel_and_go_on() {
+    let text = kernel(
+        "mov.u32 %r20, %r5;\nmov.u32 %r21, 0;\n\
+         LOOP:\nmad.lo.u32 %r20, %r20, 1664525, 1013904223;\nxor.b32 %r20, %r20, %r21;\nadd.u32 %r21, %r21, 1;\n\
+         setp.lt.u32 %p1, %r21, %r8;\n@%p1 bra LOOP;\nst.global.u32 [%d3], %r20;",
+    );
+    let turns = 400_000;
+    for how in JIT {
+        let shape = ([2, 1, 1], [128, 1, 1]);
+        let found = result(&text, (&[0], 256), turns, shape, how).unwrap();
+        let expected = |thread: u32| {
+            let step = |x: u32, n: u32| x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223) ^ n;
+            (0..turns).fold(thread, step)
+        };
+        assert_eq!(found[..3], [0, 1, 2].map(expected), "{how:?}");
+        assert_eq!(found[255], expected(255), "{how:?}");
+    }
+}
+
+#[test]
+fn what_goes_past_the_caches_arrives() {
+    // 9 million threads write 36 MB, a launch long enough; the rows begin with a line, or beside one.
+    let (blocks, threads) = (35_157u32, 256u32);
+    let all = (blocks * threads) as usize;
+    let text = kernel(
+        "mad.lo.u32 %r20, %r5, 3, %r8;\nshl.b32 %r21, %r8, 2;\ncvt.u64.u32 %d4, %r21;\nadd.s64 %d3, %d3, %d4;\n\
+         st.global.u32 [%d3], %r20;",
+    );
+    for offset in [0, 1, 16] {
+        for how in JIT {
+            let shape = ([blocks, 1, 1], [threads, 1, 1]);
+            let found = result(&text, (&[0], all + 16), offset, shape, how).unwrap();
+            let from = offset as usize;
+            assert!(found[..from].iter().all(|&v| v == 0xcdcd_cdcd));
+            let wrong = (0..all).find(|&i| found[from + i] != 3 * i as u32 + offset);
+            assert_eq!(wrong, None, "{offset}, {how:?}");
+        }
+    }
+}
