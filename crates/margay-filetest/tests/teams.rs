@@ -75,6 +75,15 @@ fn numbers(n: usize) -> Vec<u32> {
     (0..n as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 7).collect()
 }
 
+/// An allocation need not lie where it did on the device before.
+fn addresses_left_out(text: &str) -> String {
+    let mut parts = text.split("0x");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |all, part| {
+        all + "0x_" + part.trim_start_matches(|c: char| c.is_ascii_hexdigit())
+    })
+}
+
 /// Compares with the interpreter. Of several threads that fault, it is the same one if a single worker runs the blocks, and no
 /// barrier is on the way there.
 fn agrees(text: &str, input: (&[u32], usize), n: u32, shape: ([u32; 3], [u32; 3]), what: &str) {
@@ -83,7 +92,11 @@ fn agrees(text: &str, input: (&[u32], usize), n: u32, shape: ([u32; 3], [u32; 3]
         let found = result(text, input, n, shape, how);
         match (&found, &expected) {
             (Err(found), Err(expected)) if how.1 == 1 && !text.contains("bar.sync") => {
-                assert_eq!(found, expected, "{what}, {how:?}");
+                assert_eq!(
+                    addresses_left_out(found),
+                    addresses_left_out(expected),
+                    "{what}, {how:?}"
+                );
             }
             (Err(found), Err(expected)) => {
                 let kind = |text: &str| text.split(" at 0x").next().map(str::to_owned);
