@@ -25,7 +25,7 @@ use data::Aligned;
 use table::{Row, Table};
 
 pub const USAGE: &str = "usage: cargo xtask bench [--quick | --small] [--threads N,N...] [--only CASE,CASE...] \
-[--peers openmp,openmp-fast,openmp-other,pocl,oclgrind,margay-opencl] [--turns N] [--json FILE] [--markdown FILE]; with \
+[--peers openmp,openmp-fast,openmp-other,pocl,oclgrind,margay-opencl] [--pocl LIBRARY] [--turns N] [--json FILE] [--markdown FILE]; with \
 --profile-cost, margay alone, with and without all counters; with --compare-profiles, whether interpreted and compiled code have the \
 same; with --choice, what `--engine auto` loses to the better engine, at \
 all sizes or the one that is named; with several numbers of threads, files end in the number";
@@ -35,6 +35,8 @@ struct Options {
     threads: Vec<usize>,
     only: Vec<String>,
     peers: Vec<String>,
+    /// The library of another PoCL than the machine's.
+    pocl: Option<String>,
     turns: usize,
     json: Option<String>,
     markdown: Option<String>,
@@ -57,6 +59,7 @@ impl Options {
             threads: vec![1],
             only: Vec::new(),
             peers: ["openmp", "openmp-fast", "openmp-other", "pocl"].map(String::from).to_vec(),
+            pocl: None,
             turns: 5,
             json: None,
             markdown: None,
@@ -80,6 +83,7 @@ impl Options {
                 }
                 "--only" => options.only = list(value()?),
                 "--peers" => options.peers = list(value()?),
+                "--pocl" => options.pocl = Some(value()?),
                 "--turns" => options.turns = number(&value()?)?,
                 "--profile-cost" => options.profile_cost = true,
                 "--compare-profiles" => options.compare_profiles = true,
@@ -209,7 +213,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         child.env(POCL_THREADS, threads.to_string());
         // Margay's own driver is a peer, too, and reads this once.
         child.env("MARGAY_THREADS", threads.to_string());
-        child.env("OCL_ICD_VENDORS", opencl::vendors(root())?);
+        child.env("OCL_ICD_VENDORS", opencl::vendors(root(), options.pocl.as_deref())?);
         for (flag, file) in [("--json", &options.json), ("--markdown", &options.markdown)] {
             if let Some(file) = file {
                 child.args([flag, &path(file)]);

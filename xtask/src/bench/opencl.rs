@@ -19,8 +19,9 @@ use super::case::{Argument, Case};
 /// Where Debian's oclgrind keeps its platform, which it does not register with the loader.
 const OCLGRIND: &str = "/usr/lib/oclgrind/liboclgrind-rt-icd.so";
 
-/// A folder that names the machine's platforms, Oclgrind and this build of margay to the loader.
-pub fn vendors(root: &Path) -> Result<PathBuf, String> {
+/// A folder that names the machine's platforms, Oclgrind and this build of margay to the loader; with `pocl` that library
+/// in place of the machine's PoCL.
+pub fn vendors(root: &Path, pocl: Option<&str>) -> Result<PathBuf, String> {
     let folder = root.join("target/bench-vendors");
     let failed = |e: std::io::Error| format!("{}: {e}", folder.display());
     std::fs::create_dir_all(&folder).map_err(failed)?;
@@ -29,8 +30,14 @@ pub fn vendors(root: &Path) -> Result<PathBuf, String> {
     }
     // The library of the same build.
     let ours = std::env::current_exe().map_err(failed)?.with_file_name("libmargay_opencl.so");
-    for (name, library) in [("oclgrind.icd", Path::new(OCLGRIND)), ("margay.icd", &ours)] {
-        if library.exists() {
+    let pocl = pocl.map(std::fs::canonicalize).transpose().map_err(|e| format!("--pocl: {e}"))?;
+    let libraries = [
+        ("oclgrind.icd", Some(Path::new(OCLGRIND))),
+        ("margay.icd", Some(&ours)),
+        ("pocl.icd", pocl.as_deref()),
+    ];
+    for (name, library) in libraries {
+        if let Some(library) = library.filter(|l| l.exists()) {
             std::fs::write(folder.join(name), format!("{}\n", library.display()))
                 .map_err(failed)?;
         }
