@@ -19,7 +19,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use margay_ir::analysis::liveness::{for_each_def, for_each_use};
-use margay_ir::{Attr, Class, Inst, Op, Reg, Space, Sreg, Term};
+use margay_ir::{Attr, Class, Inst, IntCmp, Op, Reg, Space, Sreg, Term};
 
 use super::blocks::{ENGINE, Lines};
 use super::value::Val;
@@ -127,14 +127,15 @@ impl Gen<'_> {
                 continue;
             }
             let insts = &f.blocks[b].insts;
-            let until = (from..insts.len()).find(|&n| !self.is_for_teams(&insts[n]));
-            ops += until.unwrap_or(insts.len()) - from;
+            let commit = self.commit_of(b, from);
+            if commit == Some(insts.len()) && self.splits(b) && self.loop_around(b).is_some() {
+                return None;
+            }
+            ops += commit.unwrap_or(insts.len()) - from;
             let varies = |i: &&Inst| {
                 i.dsts.first().is_some_and(|&r| matches!(self.facts.shape(r), Shape::Varying))
             };
-            heavy += insts[from..until.unwrap_or(insts.len())].iter().filter(varies).count();
-            let ends = matches!(f.blocks[b].term, Term::Exit | Term::Ret);
-            let commit = until.or(ends.then_some(insts.len()));
+            heavy += insts[from..commit.unwrap_or(insts.len())].iter().filter(varies).count();
             if starts_inside {
                 // The head of this block, if a loop leads there, is a block of its own.
                 starts_inside = false;
@@ -156,22 +157,51 @@ impl Gen<'_> {
                 loops.push((to, b));
             }
         }
-        let parts_in_loop = (blocks.keys()).any(|&b| {
-            let inside = loops.iter().any(|&(first, last)| first <= b && b <= last);
-            let Term::CondBr { pred, .. } = f.blocks[b].term else {
-                return matches!(f.blocks[b].term, Term::BrTable { .. });
-            };
-            inside && matches!(self.facts.shape(pred), Shape::Varying)
-        });
         // Straight code of one warp and the next one's overlap by themselves if they are short; behind barriers warps come from planes.
         let straight = start == (0, 0) && heavy >= LEAST_OPS;
-        if parts_in_loop || loops.is_empty() && !straight {
+        if loops.is_empty() && !straight {
             return None;
         }
         (self.rest_of(&commits) <= MOST_REST).then_some(())?;
         let warps = self.team_size(&loops).min(warps_of_block);
         let same = self.same_for_all(start, &blocks);
         (warps > 1).then_some(Plan { warps, blocks, commits, same })
+    }
+
+    /// Before which instruction of a block, or its end, the members of a team that comes there go on by themselves, if they do in it.
+    fn commit_of(&self, b: usize, from: usize) -> Option<usize> {
+        let block = &self.f.blocks[b];
+        let until = (from..block.insts.len()).find(|&n| !self.is_for_teams(&block.insts[n]));
+        let ends = matches!(block.term, Term::Exit | Term::Ret | Term::BrTable { .. });
+        until.or((ends || self.splits(b)).then_some(block.insts.len()))
+    }
+
+    /// Whether many a warp's lanes go different ways at the end of a block. Where the ends of what there is to do decide, few do.
+    fn splits(&self, b: usize) -> bool {
+        match self.f.blocks[b].term {
+            Term::CondBr { pred, .. } => {
+                matches!(self.facts.shape(pred), Shape::Varying) && !self.is_bound(pred)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a predicate only ever tells which of two sums of thread numbers is less, and these are not the same in all warps.
+    fn is_bound(&self, pred: Reg) -> bool {
+        let shapes = |inst: &Inst| inst.srcs.iter().map(|&v| self.facts.operand(v)).collect();
+        let bounds = |inst: &Inst| {
+            let operands: Vec<Shape> = shapes(inst);
+            let sums = operands.iter().all(|s| matches!(s, Shape::Lin(_)));
+            let known = |s: &Shape| matches!(s, Shape::Lin(lin) if lin.known().is_some());
+            let order = !matches!(inst.attr, Attr::IntCmp(IntCmp::Eq | IntCmp::Ne));
+            matches!(inst.attr, Attr::IntCmp(_)) && order && sums && !operands.iter().all(known)
+        };
+        let mut all = self.f.blocks.iter().flat_map(|b| &b.insts);
+        all.all(|inst| {
+            let mut sets = false;
+            for_each_def(inst, |r| sets |= r == pred);
+            !sets || bounds(inst)
+        })
     }
 
     /// Registers that have the same value for all warps of a block that run from a place on, on one way.
@@ -393,11 +423,7 @@ impl Gen<'_> {
     fn team_blocks(&mut self, plan: &Plan, number: u32, start: (usize, usize)) {
         let (b, from) = start;
         if from != 0 {
-            let insts = &self.f.blocks[b].insts;
-            let until = (from..insts.len()).find(|&n| !self.is_for_teams(&insts[n]));
-            let ends = matches!(self.f.blocks[b].term, Term::Exit | Term::Ret);
-            let commit = until.or(ends.then_some(insts.len()));
-            self.team_block(plan, number, start, commit);
+            self.team_block(plan, number, start, self.commit_of(b, from));
         } else {
             let label = self.team_label(b);
             self.line(format!("br label %{label}"));
