@@ -2,11 +2,12 @@
 //! What loops of single lanes ask of their addresses: once a turn whether all that is loaded through one value of a register
 //! lies in the memory that its pointer leads to, and once before the loop what makes them aligned.
 
-use margay_ir::{Attr, Class, Inst, Reg, Value};
+use margay_ir::{Attr, Class, Inst, Op, Reg, Value};
 
 use super::Gen;
 use super::memory::Access;
 use super::multiples::Multiples;
+use super::turns::step;
 use super::value::{Val, scalar};
 use crate::shape::Shape;
 
@@ -30,6 +31,16 @@ pub(super) struct Check {
     widest: u64,
     /// Every turn asks whether the address is aligned.
     align: bool,
+    /// How the address goes on from turn to turn, if by a constant.
+    pub step: Option<Step>,
+}
+
+/// An address that goes on by a constant.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    by: i64,
+    /// It has done so when the loads come.
+    before: bool,
 }
 
 impl Gen<'_> {
@@ -57,7 +68,14 @@ impl Gen<'_> {
                     }
                     None => {
                         of.push((r, each.len()));
-                        each.push(Check { first: n, low, bytes, widest: bytes, align: true });
+                        each.push(Check {
+                            first: n,
+                            low,
+                            bytes,
+                            widest: bytes,
+                            align: true,
+                            step: None,
+                        });
                     }
                 }
             }
@@ -68,6 +86,7 @@ impl Gen<'_> {
             let mut more = multiples.clone();
             if more.ask(block, c.first, r, c.widest.trailing_zeros()) {
                 (multiples, c.align) = (more, false);
+                c.step = step(block, r).map(|(at, by)| Step { by, before: at < c.first });
             }
         }
         Some(Checks { each, multiples: multiples.at_start })
@@ -95,19 +114,79 @@ impl Gen<'_> {
 
     /// Goes to `failed` unless what one lane loads is inside of what its pointer leads to, and aligned.
     pub(super) fn check_lone(&mut self, n: usize, inst: &Inst, c: &Check, failed: &str) {
-        let Attr::Mem(mem) = inst.attr else { return };
-        let all = Access { size: c.bytes, count: 1, offset: c.low, ..Self::access(inst, &mem) };
-        let Some((lo, starts, _)) = self.bounds(n, &all, 0) else {
-            return self.line("; not of global memory");
-        };
-        self.room = None;
-        let at = self.lone_address(inst, c.low);
-        let from = self.ins(format!("sub i64 {at}, {lo}"));
-        let inside = self.ins(format!("icmp ult i64 {from}, {starts}"));
-        self.expect_inside(&inside, failed);
+        let Some((at, ..)) = self.check_place(n, inst, c, c.low, failed) else { return };
         if c.align {
             self.check_bits("i64", &at, c.widest - 1, failed);
         }
+    }
+
+    /// The same for the first turn, and as many more as `more` says.
+    pub(super) fn check_turns(
+        &mut self,
+        c: &Check,
+        inst: &Inst,
+        step: Step,
+        more: &str,
+        failed: &str,
+    ) {
+        let first = c.low + if step.before { step.by } else { 0 };
+        let Some((_, from, starts)) = self.check_place(c.first, inst, c, first, failed) else {
+            return;
+        };
+        // At most 2^16 turns of as many bytes: what wraps around is below 0, and as a number without a sign no place.
+        let on = self.ins(format!("mul i64 {more}, {}", step.by));
+        let last = self.ins(format!("add i64 {from}, {on}"));
+        let inside = self.ins(format!("icmp ult i64 {last}, {starts}"));
+        self.expect_inside(&inside, failed);
+    }
+
+    /// Goes to `failed` unless what begins at an offset from the loads' register is inside. The address, how far inside it is, and
+    /// how many places there are.
+    fn check_place(
+        &mut self,
+        n: usize,
+        inst: &Inst,
+        c: &Check,
+        offset: i64,
+        failed: &str,
+    ) -> Option<(String, String, String)> {
+        let Attr::Mem(mem) = inst.attr else { return None };
+        let all = Access { size: c.bytes, count: 1, offset, ..Self::access(inst, &mem) };
+        let Some((lo, starts, _)) = self.bounds(n, &all, 0) else {
+            self.line("; not of global memory");
+            return None;
+        };
+        self.room = None;
+        let at = self.lone_address(inst, offset);
+        let from = match self.fixed_part(n, inst) {
+            // What is added to a pointer that stays is compared with what is left behind it: one addition a turn.
+            Some(r) => {
+                let pointer = self.lone(r);
+                let added = self.ins(format!("sub i64 {at}, {pointer}"));
+                let skipped = self.ins(format!("sub i64 {pointer}, {lo}"));
+                self.ins(format!("add i64 {added}, {skipped}"))
+            }
+            None => self.ins(format!("sub i64 {at}, {lo}")),
+        };
+        let inside = self.ins(format!("icmp ult i64 {from}, {starts}"));
+        self.expect_inside(&inside, failed);
+        Some((at, from, starts))
+    }
+
+    /// The register that a load's address is a sum with, if the loop leaves it as it is.
+    fn fixed_part(&self, n: usize, inst: &Inst) -> Option<Reg> {
+        let insts = &self.f.blocks[self.block].insts;
+        let &Value::Reg(r) = inst.srcs.first()? else { return None };
+        let def = insts[..n].iter().rfind(|i| i.dsts.contains(&r))?;
+        let summands = match (def.op, def.srcs.as_slice()) {
+            (Op::Add, [x, y]) => [*x, *y],
+            (Op::MadWideS | Op::MadWideU, [.., z]) => [*z, *z],
+            _ => return None,
+        };
+        summands.into_iter().find_map(|v| match v {
+            Value::Reg(r) if !insts.iter().any(|i| i.dsts.contains(&r)) => Some(r),
+            _ => None,
+        })
     }
 
     /// Goes to `failed` if any of some low bits is set.

@@ -16,7 +16,8 @@ use std::rc::Rc;
 use margay_ir::analysis::liveness::{for_each_def, for_each_use};
 use margay_ir::{Attr, Class, Inst, Op, Reg, Space, Term, Value};
 
-use super::lane_checks::Checks;
+use super::lane_checks::{Check, Checks};
+use super::turns::{Counter, find_counter};
 use super::value::{Val, scalar, vector};
 use super::{Gen, int};
 use crate::analysis::{Set, is_pure};
@@ -41,6 +42,8 @@ struct LaneLoop {
     /// What is live behind the loop.
     results: Vec<Reg>,
     checks: Checks,
+    /// What tells the number of turns before the first.
+    counter: Option<Counter>,
 }
 
 impl Gen<'_> {
@@ -85,6 +88,10 @@ impl Gen<'_> {
             self.check_multiple(&l.checks, r, &own, &failed);
             let ty = scalar(self.class(r));
             self.line(format!("store {ty} {own}, ptr %lone_one{}", r.0));
+            self.set_lone(r, own);
+        }
+        if let Some(counter) = &l.counter {
+            self.take_turns(b, &l, counter, &failed);
         }
         self.line(format!("br label %{again}"));
 
@@ -96,7 +103,8 @@ impl Gen<'_> {
         }
         let f = self.f;
         for (n, inst) in f.blocks[b].insts.iter().enumerate() {
-            if let Some(check) = l.checks.each.iter().find(|c| c.first == n) {
+            let before = |c: &Check| l.counter.is_some() && c.step.is_some();
+            if let Some(check) = l.checks.each.iter().find(|c| c.first == n && !before(c)) {
                 self.check_lone(n, inst, check, &failed);
             }
             self.lone_instruction(inst);
@@ -105,11 +113,13 @@ impl Gen<'_> {
             let (now, ty) = (self.lone(r), scalar(self.class(r)));
             self.line(format!("store {ty} {now}, ptr %lone_one{}", r.0));
         }
-        let turn = self.ins(format!("load i32, ptr %{turns}"));
-        let turn = self.ins(format!("sub i32 {turn}, 1"));
-        self.line(format!("store i32 {turn}, ptr %{turns}"));
-        let some = self.ins(format!("icmp ne i32 {turn}, 0"));
-        self.expect(&some, &failed);
+        if l.counter.is_none() {
+            let turn = self.ins(format!("load i32, ptr %{turns}"));
+            let turn = self.ins(format!("sub i32 {turn}, 1"));
+            self.line(format!("store i32 {turn}, ptr %{turns}"));
+            let some = self.ins(format!("icmp ne i32 {turn}, 0"));
+            self.expect(&some, &failed);
+        }
         let p = self.lone(l.pred);
         let (yes, no) = if l.again_unless { (&next, &again) } else { (&again, &next) };
         self.line(format!("br i1 {p}, label %{yes}, label %{no}"));
@@ -194,7 +204,37 @@ impl Gen<'_> {
         // A lane goes on where the branch goes back to the loop.
         let again_unless = (then == b) == negated;
         let checks = self.lone_checks(b)?;
-        fits.then_some(LaneLoop { exit, again_unless, pred, fixed, carried, results, checks })
+        let counter = find_counter(block, pred, again_unless);
+        fits.then_some(LaneLoop {
+            exit,
+            again_unless,
+            pred,
+            fixed,
+            carried,
+            results,
+            checks,
+            counter,
+        })
+    }
+
+    /// Takes all turns of a lane from those that are left, and checks what goes on by a constant for all of them.
+    fn take_turns(&mut self, b: usize, l: &LaneLoop, counter: &Counter, failed: &str) {
+        let more = self.turns_but_one(counter, failed);
+        let left = self.ins("load i32, ptr %lone_turns");
+        let wide = self.ins(format!("zext i32 {left} to i64"));
+        let enough = self.ins(format!("icmp ult i64 {more}, {wide}"));
+        self.expect(&enough, failed);
+        let more32 = self.ins(format!("trunc i64 {more} to i32"));
+        let left = self.ins(format!("sub i32 {left}, {more32}"));
+        let left = self.ins(format!("sub i32 {left}, 1"));
+        self.line(format!("store i32 {left}, ptr %lone_turns"));
+        let f = self.f;
+        for check in &l.checks.each {
+            if let Some(step) = check.step {
+                let inst = &f.blocks[b].insts[check.first];
+                self.check_turns(check, inst, step, &more, failed);
+            }
+        }
     }
 
     /// Whether an instruction is a plain load from places that lie apart.

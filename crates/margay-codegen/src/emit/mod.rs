@@ -37,6 +37,7 @@ mod scatter;
 mod streams;
 mod strips;
 mod teams;
+mod turns;
 mod value;
 mod warp;
 mod watch;
