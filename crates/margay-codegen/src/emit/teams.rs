@@ -19,7 +19,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use margay_ir::analysis::liveness::{for_each_def, for_each_use};
-use margay_ir::{Attr, Class, Inst, IntCmp, Op, Reg, Space, Sreg, Term};
+use margay_ir::{Attr, Class, Inst, Op, Reg, Space, Sreg, Term, Value};
 
 use super::blocks::{ENGINE, Lines};
 use super::value::Val;
@@ -180,26 +180,40 @@ impl Gen<'_> {
     fn splits(&self, b: usize) -> bool {
         match self.f.blocks[b].term {
             Term::CondBr { pred, .. } => {
-                matches!(self.facts.shape(pred), Shape::Varying) && !self.is_bound(pred)
+                matches!(self.facts.shape(pred), Shape::Varying)
+                    && !self.is_bound(pred, &mut BTreeSet::new())
             }
             _ => false,
         }
     }
 
-    /// Whether a predicate only ever tells which of two sums of thread numbers is less, and these are not the same in all warps.
-    fn is_bound(&self, pred: Reg) -> bool {
-        let shapes = |inst: &Inst| inst.srcs.iter().map(|&v| self.facts.operand(v)).collect();
-        let bounds = |inst: &Inst| {
-            let operands: Vec<Shape> = shapes(inst);
-            let sums = operands.iter().all(|s| matches!(s, Shape::Lin(_)));
-            let known = |s: &Shape| matches!(s, Shape::Lin(lin) if lin.known().is_some());
-            let order = !matches!(inst.attr, Attr::IntCmp(IntCmp::Eq | IntCmp::Ne));
-            matches!(inst.attr, Attr::IntCmp(_)) && order && sums && !operands.iter().all(known)
+    /// Whether a register only ever compares sums of thread numbers, or is made of such: the ends of what there is to do, or its
+    /// edges. Where all lanes' numbers are known it parts each warp.
+    fn is_bound(&self, r: Reg, seen: &mut BTreeSet<Reg>) -> bool {
+        if !matches!(self.facts.shape(r), Shape::Varying) || !seen.insert(r) {
+            return true;
+        }
+        let mut bounds = |inst: &Inst| {
+            let known = |v: &Value| match self.facts.operand(*v) {
+                Shape::Lin(lin) => lin.known().is_some(),
+                Shape::None | Shape::Varying => false,
+            };
+            let made_of_bounds = match inst.op {
+                Op::ICmp => !inst.srcs.iter().all(known),
+                Op::PAnd | Op::POr | Op::PXor | Op::PNot | Op::Mov => true,
+                Op::MinS | Op::MinU | Op::MaxS | Op::MaxU => true,
+                _ => false,
+            };
+            let mut bounds = |v: &Value| match v {
+                Value::Reg(r) => self.is_bound(*r, seen),
+                Value::Imm(_) => true,
+            };
+            made_of_bounds && inst.srcs.iter().all(&mut bounds)
         };
         let mut all = self.f.blocks.iter().flat_map(|b| &b.insts);
         all.all(|inst| {
             let mut sets = false;
-            for_each_def(inst, |r| sets |= r == pred);
+            for_each_def(inst, |d| sets |= d == r);
             !sets || bounds(inst)
         })
     }
