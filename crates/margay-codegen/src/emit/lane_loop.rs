@@ -161,8 +161,7 @@ impl Gen<'_> {
         let Term::CondBr { pred, negated, then, els } = block.term else { return None };
         let (then, els) = (then.0 as usize, els.0 as usize);
         let exit = if then == b { els } else { then };
-        if !self.lone_lanes
-            || self.in_strips
+        if self.in_strips
             || self.options.watched.any()
             || (then == b) == (els == b)
             || !self.facts.parts(self.f, b)
@@ -205,6 +204,8 @@ impl Gen<'_> {
         let again_unless = (then == b) == negated;
         let checks = self.lone_checks(b)?;
         let counter = find_counter(block, pred, again_unless);
+        // A processor with gathers is faster so only where no turn asks for much.
+        let fits = fits && (self.lone_lanes || counter.is_some());
         fits.then_some(LaneLoop {
             exit,
             again_unless,
