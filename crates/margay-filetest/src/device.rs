@@ -55,6 +55,26 @@ pub struct Shape {
     pub seed: Option<u64>,
 }
 
+impl Shape {
+    /// A plain launch for capability 9.0 on one of the host's threads, which may take two minutes, with the engine of the environment.
+    pub fn new(grid: [u32; 3], block: [u32; 3]) -> Shape {
+        Shape {
+            grid,
+            block,
+            cluster: [1; 3],
+            shared: 0,
+            sm: 90,
+            cooperative: false,
+            stack: 1024,
+            threads: 1,
+            timeout: Duration::from_secs(120),
+            page_bounds: false,
+            engine: None,
+            seed: None,
+        }
+    }
+}
+
 /// A kernel argument.
 #[derive(Clone, Debug)]
 pub enum Argument {

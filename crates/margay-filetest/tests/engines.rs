@@ -15,20 +15,7 @@ use margay_filetest::device::{Argument, Shape, run};
 const HEAD: &str = ".version 8.3\n.target sm_90\n.address_size 64\n";
 
 fn shape(grid: u32, block: u32, engine: Engine, threads: usize, seed: Option<u64>) -> Shape {
-    Shape {
-        grid: [grid, 1, 1],
-        block: [block, 1, 1],
-        cluster: [1; 3],
-        shared: 0,
-        sm: 90,
-        cooperative: false,
-        stack: 1024,
-        threads,
-        timeout: Duration::from_secs(120),
-        page_bounds: false,
-        engine: Some(engine),
-        seed,
-    }
+    Shape { threads, engine: Some(engine), seed, ..Shape::new([grid, 1, 1], [block, 1, 1]) }
 }
 
 /// What a kernel with one buffer leaves there.

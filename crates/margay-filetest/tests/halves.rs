@@ -2,8 +2,6 @@
 //! Operations on halves, conversions and byte permutes: compiled code gives the interpreter's bits for all
 //! 65,536 halves against many others, and for floats around every place where they round to one.
 
-use std::time::Duration;
-
 use margay_exec::jit::{Engine, unavailable};
 use margay_filetest::compile::compile;
 use margay_filetest::device::{self, Argument, Outcome, Shape};
@@ -32,20 +30,7 @@ fn run(text: &str, engine: Engine, inputs: &[Vec<u8>; 3]) -> Vec<u8> {
     let buffer = |bytes: Vec<u8>| Argument::Buffer { bytes, label: String::new() };
     let mut arguments: Vec<Argument> = inputs.iter().map(|b| buffer(b.clone())).collect();
     arguments.push(buffer(vec![0; COUNT as usize * 4]));
-    let shape = Shape {
-        grid: [COUNT / 256, 1, 1],
-        block: [256, 1, 1],
-        cluster: [1; 3],
-        shared: 0,
-        sm: 90,
-        cooperative: false,
-        stack: 1024,
-        threads: 1,
-        timeout: Duration::from_secs(60),
-        page_bounds: false,
-        engine: Some(engine),
-        seed: None,
-    };
+    let shape = Shape { engine: Some(engine), ..Shape::new([COUNT / 256, 1, 1], [256, 1, 1]) };
     match device::run(std::sync::Arc::new(module), "k", &arguments, &shape) {
         Ok(Outcome { buffers, .. }) => buffers[3].clone(),
         Err(why) => panic!("{why}: {text}"),

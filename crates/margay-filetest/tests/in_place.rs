@@ -2,7 +2,6 @@
 //! Kernels that store where they load: which warps wait for their siblings, and stores under masks.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use margay_exec::jit::Engine;
 use margay_filetest::compile::compile;
@@ -27,20 +26,7 @@ fn result(
     (engine, threads, seed): How,
 ) -> Result<Vec<u8>, String> {
     let module = Arc::new(compile(text).unwrap_or_else(|e| panic!("{e:?}")));
-    let shape = Shape {
-        grid,
-        block,
-        cluster: [1; 3],
-        shared: 0,
-        sm: 90,
-        cooperative: false,
-        stack: 1024,
-        threads,
-        timeout: Duration::from_secs(120),
-        page_bounds: false,
-        engine: Some(engine),
-        seed,
-    };
+    let shape = Shape { threads, engine: Some(engine), seed, ..Shape::new(grid, block) };
     let arguments = [Argument::Buffer { bytes, label: "out".to_owned() }];
     let outcome = run(module, "k", &arguments, &shape).map_err(|e| e.to_string())?;
     Ok(outcome.buffers[0].clone())

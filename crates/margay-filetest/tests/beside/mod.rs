@@ -3,7 +3,6 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use margay_exec::jit::Engine;
 use margay_filetest::compile::compile;
@@ -20,20 +19,7 @@ pub fn result(
     (engine, threads): (Engine, usize),
 ) -> Result<Vec<u32>, String> {
     let module = Arc::new(compile(text).unwrap_or_else(|e| panic!("{e:?}")));
-    let shape = Shape {
-        grid,
-        block,
-        cluster: [1; 3],
-        shared: 0,
-        sm: 90,
-        cooperative: false,
-        stack: 1024,
-        threads,
-        timeout: Duration::from_secs(120),
-        page_bounds: false,
-        engine: Some(engine),
-        seed: None,
-    };
+    let shape = Shape { threads, engine: Some(engine), ..Shape::new(grid, block) };
     let bytes = input.iter().flat_map(|v| v.to_le_bytes()).collect();
     let arguments = [
         Argument::Buffer { bytes, label: "in".to_owned() },
