@@ -3,7 +3,7 @@
 
 mod beside;
 
-use beside::{agrees, kernel, numbers};
+use beside::{JIT, agrees, kernel, numbers, result};
 
 /// Words that indices lead to.
 const TABLE: u32 = 4096;
@@ -222,22 +222,75 @@ fn a_turn_that_leaves_memory_faults_as_interpreted() {
 
 #[test]
 fn counters_that_would_wrap_around_go_on_until_they_leave_memory() {
-    for (step, compare, count) in [
+    // The count of one thread, and of the others, whose first turn is their last.
+    for (step, compare, count, others) in [
         // It passes by its limit.
-        (-2, "ne.s32 %p1, %r12, 0", 7),
-        (2, "ne.s32 %p1, %r12, 0", 8),
-        (-1, "ne.s32 %p1, %r12, 5", 5),
-        // The last number below the limit is so near the end of its type that the next one is none.
-        (8, "le.s32 %p1, %r12, 2147483640", 2147483640),
-        (8, "lt.s32 %p1, %r12, 2147483647", 2147483600),
-        (-8, "ge.s32 %p1, %r12, -2147483640", -2147483640),
-        (8, "le.u32 %p1, %r12, -8", -16),
-        (-8, "ge.u32 %p1, %r12, 3", 12),
+        (-2, "ne.s32 %p1, %r12, 0", 7, 2),
+        (2, "ne.s32 %p1, %r12, 0", 8, -2),
+        (-1, "ne.s32 %p1, %r12, 5", 5, 6),
+        // The last number on this side of the limit is so near the end of its type that the next one is none.
+        (8, "le.s32 %p1, %r12, 2147483640", 2147483632, 2147483634),
+        (8, "lt.s32 %p1, %r12, 2147483647", 2147483600, 2147483639),
+        (-8, "ge.s32 %p1, %r12, -2147483644", -2147483635, -2147483640),
+        (8, "le.u32 %p1, %r12, -8", -16, -15),
+        (-8, "ge.u32 %p1, %r12, 3", 12, 10),
     ] {
+        let text = walk("s32", step, compare, "@%p1", 4);
         for who in [0, 50] {
-            let count = |t: u32| if t == who { count } else { i32::MIN };
-            // The others' first turn is their last, or they go on as far.
-            check(&walk("s32", step, compare, "@%p1", 4), &input(|_| 0, count), compare);
+            let input = input(|_| 0, |t| if t == who { count } else { others });
+            check(&text, &input, compare);
+        }
+        let (input, threads) = (input(|_| 0, |_| others), THREADS as usize);
+        let shape = ([1, 1, 1], [THREADS, 1, 1]);
+        assert!(result(&text, (&input, threads), 1000, shape, JIT[0]).is_ok(), "{compare}");
+    }
+}
+
+#[test]
+fn limits_that_floats_are_have_the_bits_that_the_comparison_sees() {
+    // The canonical NaN is a large number; what the host makes of two infinities is a negative one.
+    let text = walk("s32", 1, "lt.s32 %p1, %r12, %r32", "@%p1", 4).replace(
+        "mov.u32 %r22, 1;",
+        "mov.u32 %r22, 1;\nmul.wide.s32 %d7, %r12, 4;\nadd.s64 %d7, %d0, %d7;\nld.global.b32 %r30, [%d7];\n\
+         ld.global.b32 %r31, [%d7+4];\nadd.f32 %r32, %r30, %r31;",
+    );
+    let mut input = input(|t| t as i32, |_| 0);
+    (input[0], input[1]) = (f32::INFINITY.to_bits(), f32::NEG_INFINITY.to_bits());
+    check(&text, &input, "a NaN");
+    (input[0], input[1]) = (f32::from_bits(9).to_bits(), f32::from_bits(8).to_bits());
+    check(&text, &input, "a number of turns");
+}
+
+#[test]
+fn addresses_may_go_on_before_the_loads_and_several_loads_share_them() {
+    for (stride, low, high) in [(4, -4, 4), (8, 0, 12), (-4, -8, 8), (12, -12, -4)] {
+        let text = walk("s32", -1, "ne.s32 %p1, %r12, 0", "@%p1", stride);
+        let text = text.replace(&format!("add.s64 %d5, %d5, {stride};\n"), "").replace(
+            "ld.global.u32 %r20, [%d5];",
+            &format!(
+                "add.s64 %d5, %d5, {stride};\nld.global.u32 %r20, [%d5+{low}];\nld.global.u32 %r33, [%d5+{high}];\n\
+                 xor.b32 %r20, %r20, %r33;"
+            ),
+        );
+        let all = (TABLE + 2 * THREADS) as i32;
+        let (words, furthest) = ((stride / 4) as i32, (low.max(high) / 4) as i32);
+        let (nearest, turns) = ((low.min(high) / 4) as i32, 40);
+        // The last turn of thread 20 ends where the memory does, or a word behind; of a walk back, a word before it begins.
+        let last = match stride > 0 {
+            true => all - 1 - furthest - turns * words,
+            false => -nearest - turns * words,
+        };
+        for beyond in [0, 1] {
+            let begins = |t: u32| match t == 20 {
+                true => last + beyond * words.signum(),
+                false => 1000 + t as i32,
+            };
+            let input = input(begins, |t| if t == 20 { turns } else { t as i32 % 9 + 1 });
+            let what = format!("{stride}, {low}, {high}, {beyond}");
+            check(&text, &input, &what);
+            let shape = ([1, 1, 1], [THREADS, 1, 1]);
+            let ran = result(&text, (&input, THREADS as usize), 1000, shape, JIT[0]).is_ok();
+            assert_eq!(ran, beyond == 0, "{what}");
         }
     }
 }

@@ -77,6 +77,31 @@ fn warps_that_go_different_ways_and_threads_that_fault_are_as_interpreted() {
 }
 
 #[test]
+fn what_data_choose_behind_a_loop_is_each_warps_own() {
+    let ends = [
+        "and.b32 %r39, %r20, 1;\nsetp.eq.u32 %p6, %r39, 0;\n@%p6 bra END;",
+        "and.b32 %r39, %r0, 31;\nsetp.ne.u32 %p6, %r39, 0;\n@%p6 bra END;\nadd.u32 %r20, %r20, 5;",
+        "and.b32 %r39, %r20, 3;\nsetp.lt.u32 %p6, %r39, 2;\n@!%p6 bra STAY;\nxor.b32 %r20, %r20, %r21;\nSTAY:",
+        // A loop of a lane's own behind that of all.
+        "and.b32 %r39, %r20, 7;\nTURN:\nadd.u32 %r20, %r20, %r39;\nsub.u32 %r39, %r39, 1;\nsetp.gt.s32 %p6, %r39, 0;\n@%p6 bra TURN;",
+    ];
+    for shape in SHAPES {
+        let [width, height] = [0, 1].map(|d| (shape.0[d] * shape.1[d]) as usize);
+        let input = numbers(height.max(width) * 33 + 1);
+        for end in ends {
+            let text = product("").replace("STORE:\n", &format!("STORE:\n{end}\n"));
+            agrees(&text, (&input, width * height), 33, shape, end);
+        }
+        // The loop itself ends where there is no more to do, in another turn for some warps.
+        let text = product("").replace(
+            "setp.lt.u32 %p1, %r21, %r8;",
+            "add.u32 %r38, %r21, %r7;\nsetp.lt.u32 %p1, %r38, %r8;",
+        );
+        agrees(&text, (&input, width * height), 33, shape, "a slope");
+    }
+}
+
+#[test]
 fn teams_part_at_barriers_and_meet_again() {
     // Tiles of shared memory: stored, read by all, and stored again.
     let text = kernel(

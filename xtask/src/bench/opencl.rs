@@ -24,6 +24,10 @@ const OCLGRIND: &str = "/usr/lib/oclgrind/liboclgrind-rt-icd.so";
 pub fn vendors(root: &Path, pocl: Option<&str>) -> Result<PathBuf, String> {
     let folder = root.join("target/bench-vendors");
     let failed = |e: std::io::Error| format!("{}: {e}", folder.display());
+    // What another run named is not to stay.
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).map_err(failed)?;
+    }
     std::fs::create_dir_all(&folder).map_err(failed)?;
     for entry in std::fs::read_dir("/etc/OpenCL/vendors").into_iter().flatten().flatten() {
         std::fs::copy(entry.path(), folder.join(entry.file_name())).map_err(failed)?;

@@ -508,7 +508,7 @@ impl Gen<'_> {
         let mut text = String::new();
         for b in &self.lane_buffers {
             let ty = match b.as_str() {
-                "lane_n" | "lone_lanes" | "lone_turns" => "i32",
+                "lane_n" | "lone_lanes" | "lone_turns" | "lone_more" => "i32",
                 name if name.starts_with("lone_skips") => "i32",
                 name => match name.strip_prefix("lone_one").and_then(|r| r.parse().ok()) {
                     Some(r) => scalar(self.class(Reg(r))),

@@ -120,8 +120,11 @@ impl Gen<'_> {
             let some = self.ins(format!("icmp ne i32 {turn}, 0"));
             self.expect(&some, &failed);
         }
-        let p = self.lone(l.pred);
-        let (yes, no) = if l.again_unless { (&next, &again) } else { (&again, &next) };
+        let (p, again_unless) = match l.counter {
+            None => (self.lone(l.pred), l.again_unless),
+            Some(_) => (self.last_turn(), true),
+        };
+        let (yes, no) = if again_unless { (&next, &again) } else { (&again, &next) };
         self.line(format!("br i1 {p}, label %{yes}, label %{no}"));
 
         self.begin(&next);
@@ -229,6 +232,8 @@ impl Gen<'_> {
         let left = self.ins(format!("sub i32 {left}, {more32}"));
         let left = self.ins(format!("sub i32 {left}, 1"));
         self.line(format!("store i32 {left}, ptr %lone_turns"));
+        self.lane_buffers.insert("lone_more".to_owned());
+        self.line(format!("store i32 {more32}, ptr %lone_more"));
         let f = self.f;
         for check in &l.checks.each {
             if let Some(step) = check.step {
@@ -236,6 +241,14 @@ impl Gen<'_> {
                 self.check_turns(check, inst, step, &more, failed);
             }
         }
+    }
+
+    /// Whether this was the last of the turns that were taken. No more are run than were checked, whatever the comparison says.
+    fn last_turn(&mut self) -> String {
+        let more = self.ins("load i32, ptr %lone_more");
+        let less = self.ins(format!("sub i32 {more}, 1"));
+        self.line(format!("store i32 {less}, ptr %lone_more"));
+        self.ins(format!("icmp eq i32 {more}, 0"))
     }
 
     /// Whether an instruction is a plain load from places that lie apart.

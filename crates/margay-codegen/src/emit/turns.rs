@@ -6,7 +6,8 @@
 //! first and the last. The loop that is left is what a programmer would have written, so that a processor looks ahead over more
 //! of its turns: a sparse matrix's rows, which wait for memory, take 0.8 of the time.
 //!
-//! Invariant: who is told a number takes exactly as many turns. A counter that would have to wrap around gets none.
+//! Invariant: a lane takes exactly as many turns as were checked, as the number decides and not the comparison any more. A counter that
+//! would have to wrap around gets none.
 
 use margay_ir::analysis::liveness::for_each_def;
 use margay_ir::{Attr, Block, Inst, IntCmp, Op, Reg, Ty, Value};
@@ -124,13 +125,9 @@ impl Gen<'_> {
     /// if the counter wraps around before.
     pub(super) fn turns_but_one(&mut self, c: &Counter, failed: &str) -> String {
         let start = self.lone(c.r);
-        let limit = match c.limit {
-            Value::Reg(r) => self.lone(r),
-            v => match self.bits(v, c.ty.class()) {
-                Val::Lin { base, .. } => base,
-                Val::Vec { name, .. } => name,
-            },
-        };
+        // As the comparison sees it: a float's NaN may not have its bits yet.
+        let (Val::Lin { base: limit, .. } | Val::Vec { name: limit, .. }) =
+            self.bits(c.limit, c.ty.class());
         let (from, to) = if c.step > 0 { (start, limit) } else { (limit, start) };
         let by = c.step.unsigned_abs();
         if c.goes_on == IntCmp::Ne {
