@@ -273,8 +273,8 @@ fn addresses_may_go_on_before_the_loads_and_several_loads_share_them() {
             ),
         );
         let all = (TABLE + 2 * THREADS) as i32;
-        let (words, furthest) = ((stride / 4) as i32, (low.max(high) / 4) as i32);
-        let (nearest, turns) = ((low.min(high) / 4) as i32, 40);
+        let (words, furthest) = ((stride / 4) as i32, low.max(high) / 4);
+        let (nearest, turns) = (low.min(high) / 4, 40);
         // The last turn of thread 20 ends where the memory does, or a word behind; of a walk back, a word before it begins.
         let last = match stride > 0 {
             true => all - 1 - furthest - turns * words,
