@@ -26,10 +26,23 @@ const SHAPES: [([u32; 3], [u32; 3]); 6] = [
     ([2, 1, 1], [64, 6, 1]),
 ];
 
+/// Threads in a row of all, and rows.
+fn extent((grid, block): ([u32; 3], [u32; 3])) -> [usize; 2] {
+    [0, 1].map(|d| (grid[d] * block[d]) as usize)
+}
+
+/// Does something for each shape, with what products of 33 terms read there.
+fn on_all_shapes(work: impl Fn(([u32; 3], [u32; 3]), &[u32], [usize; 2])) {
+    for shape in SHAPES {
+        let [width, height] = extent(shape);
+        work(shape, &numbers(height.max(width) * 33 + 1), [width, height]);
+    }
+}
+
 #[test]
 fn products_are_what_they_are() {
     for shape in SHAPES {
-        let [width, height] = [0, 1].map(|d| (shape.0[d] * shape.1[d]) as usize);
+        let [width, height] = extent(shape);
         for n in [0, 1, 2, 7, 33] {
             let input = numbers((height * n).max(width * n) + 1);
             let at = |i: usize| input[i];
@@ -61,19 +74,17 @@ fn warps_that_go_different_ways_and_threads_that_fault_are_as_interpreted() {
         "and.b32 %r8, %r6, 7;",
         "and.b32 %r8, %r5, 7;",
     ];
-    for shape in SHAPES {
-        let [width, height] = [0, 1].map(|d| (shape.0[d] * shape.1[d]) as usize);
-        let input = numbers(height.max(width) * 33 + 1);
+    on_all_shapes(|shape, input, [width, height]| {
         for guard in guards {
             let text = product(guard);
-            agrees(&text, (&input, width * height), 33, shape, guard);
+            agrees(&text, (input, width * height), 33, shape, guard);
             // Rows at the end, or the last turns, are not there any more.
             for less in [1, width, 16 * width, input.len() / 2] {
                 let few = &input[..input.len() - 1 - less];
                 agrees(&text, (few, width * height), 33, shape, guard);
             }
         }
-    }
+    });
 }
 
 #[test]
@@ -85,20 +96,18 @@ fn what_data_choose_behind_a_loop_is_each_warps_own() {
         // A loop of a lane's own behind that of all.
         "and.b32 %r39, %r20, 7;\nTURN:\nadd.u32 %r20, %r20, %r39;\nsub.u32 %r39, %r39, 1;\nsetp.gt.s32 %p6, %r39, 0;\n@%p6 bra TURN;",
     ];
-    for shape in SHAPES {
-        let [width, height] = [0, 1].map(|d| (shape.0[d] * shape.1[d]) as usize);
-        let input = numbers(height.max(width) * 33 + 1);
+    on_all_shapes(|shape, input, [width, height]| {
         for end in ends {
             let text = product("").replace("STORE:\n", &format!("STORE:\n{end}\n"));
-            agrees(&text, (&input, width * height), 33, shape, end);
+            agrees(&text, (input, width * height), 33, shape, end);
         }
         // The loop itself ends where there is no more to do, in another turn for some warps.
         let text = product("").replace(
             "setp.lt.u32 %p1, %r21, %r8;",
             "add.u32 %r38, %r21, %r7;\nsetp.lt.u32 %p1, %r38, %r8;",
         );
-        agrees(&text, (&input, width * height), 33, shape, "a slope");
-    }
+        agrees(&text, (input, width * height), 33, shape, "a slope");
+    });
 }
 
 #[test]

@@ -7,7 +7,7 @@ use margay_ir::{Attr, Class, Inst, Op, Reg, Value};
 use super::Gen;
 use super::memory::Access;
 use super::multiples::Multiples;
-use super::turns::step;
+use super::turns::{leaves, step};
 use super::value::{Val, scalar};
 use crate::shape::Shape;
 
@@ -175,16 +175,16 @@ impl Gen<'_> {
 
     /// The register that a load's address is a sum with, if the loop leaves it as it is.
     fn fixed_part(&self, n: usize, inst: &Inst) -> Option<Reg> {
-        let insts = &self.f.blocks[self.block].insts;
+        let block = &self.f.blocks[self.block];
         let &Value::Reg(r) = inst.srcs.first()? else { return None };
-        let def = insts[..n].iter().rfind(|i| i.dsts.contains(&r))?;
+        let def = block.insts[..n].iter().rfind(|i| i.dsts.contains(&r))?;
         let summands = match (def.op, def.srcs.as_slice()) {
             (Op::Add, [x, y]) => [*x, *y],
             (Op::MadWideS | Op::MadWideU, [.., z]) => [*z, *z],
             _ => return None,
         };
         summands.into_iter().find_map(|v| match v {
-            Value::Reg(r) if !insts.iter().any(|i| i.dsts.contains(&r)) => Some(r),
+            Value::Reg(r) if leaves(block, r) => Some(r),
             _ => None,
         })
     }

@@ -128,7 +128,8 @@ impl Gen<'_> {
             }
             let insts = &f.blocks[b].insts;
             let commit = self.commit_of(b, from);
-            if commit == Some(insts.len()) && self.splits(b) {
+            // Ends where lanes part, as no other branch does.
+            if commit == Some(insts.len()) && matches!(f.blocks[b].term, Term::CondBr { .. }) {
                 splits = true;
                 if self.loop_around(b).is_some() {
                     return None;

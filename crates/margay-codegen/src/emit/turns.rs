@@ -9,11 +9,10 @@
 //! Invariant: a lane takes exactly as many turns as were checked, as the number decides and not the comparison any more. A counter that
 //! would have to wrap around gets none.
 
-use margay_ir::analysis::liveness::for_each_def;
 use margay_ir::{Attr, Block, Inst, IntCmp, Op, Reg, Ty, Value};
 
 use super::Gen;
-use super::value::Val;
+use super::value::{Val, scalar};
 
 /// Steps of a counter and of an address that are looked at, in their units.
 const LARGEST: u64 = 1 << 16;
@@ -29,14 +28,14 @@ pub(super) struct Counter {
     goes_on: IntCmp,
 }
 
+/// Whether a block, which calls nothing, leaves a register as it is.
+pub(super) fn leaves(block: &Block, r: Reg) -> bool {
+    !block.insts.iter().any(|i| i.dsts.contains(&r))
+}
+
 /// The only instruction of a block that writes a register, and its place.
 fn only_def(block: &Block, r: Reg) -> Option<(usize, &Inst)> {
-    let defines = |inst: &Inst| {
-        let mut found = false;
-        for_each_def(inst, |d| found |= d == r);
-        found
-    };
-    let mut all = block.insts.iter().enumerate().filter(|(_, i)| defines(i));
+    let mut all = block.insts.iter().enumerate().filter(|(_, i)| i.dsts.contains(&r));
     match (all.next(), all.next()) {
         (Some(one), None) if one.1.guard.is_none() => Some(one),
         _ => None,
@@ -102,7 +101,7 @@ pub(super) fn find_counter(block: &Block, pred: Reg, unless: bool) -> Option<Cou
         Value::Imm(_) => None,
     };
     let stays = |v: Value| match v {
-        Value::Reg(r) => !block.insts.iter().any(|i| i.dsts.contains(&r)),
+        Value::Reg(r) => leaves(block, r),
         Value::Imm(_) => true,
     };
     let ((r, step), limit, cmp) = match (counts(a), counts(b)) {
@@ -132,7 +131,7 @@ impl Gen<'_> {
         let by = c.step.unsigned_abs();
         if c.goes_on == IntCmp::Ne {
             // All arithmetic wraps around, as the counter's does; it meets the limit if the way there is a multiple of its step.
-            let ty = if c.ty == Ty::I64 { "i64" } else { "i32" };
+            let ty = scalar(c.ty.class());
             let way = self.ins(format!("sub {ty} {to}, {from}"));
             let turns = self.ins(format!("udiv {ty} {way}, {by}"));
             if by > 1 {

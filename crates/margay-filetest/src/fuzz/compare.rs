@@ -50,18 +50,11 @@ fn arguments(kernel: &Kernel) -> Vec<Argument> {
 
 fn shape(kernel: &Kernel, engine: Engine, threads: usize) -> Shape {
     Shape {
-        grid: kernel.grid,
-        block: kernel.block,
-        cluster: [1; 3],
-        shared: 0,
         sm: kernel.sm,
-        cooperative: false,
-        stack: 1024,
         threads,
         timeout: Duration::from_secs(20),
-        page_bounds: false,
         engine: Some(engine),
-        seed: None,
+        ..Shape::new(kernel.grid, kernel.block)
     }
 }
 

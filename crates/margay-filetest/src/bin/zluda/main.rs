@@ -167,18 +167,10 @@ fn check(directory: &Path, test: &Test) -> Result<String, String> {
     // ZLUDA passes the output twice where there is no input.
     arguments.push(Argument::Buffer { bytes: vec![0; output.len()], label: "output".to_string() });
     let mut shape = Shape {
-        grid: [1; 3],
-        block: [block, 1, 1],
-        cluster: [1; 3],
         shared: 1024,
         sm: module.sm.max(90),
-        cooperative: false,
-        stack: 1024,
-        threads: 1,
         timeout: Duration::from_secs(10),
-        page_bounds: false,
-        engine: None,
-        seed: None,
+        ..Shape::new([1; 3], [block, 1, 1])
     };
     let kernel = module.functions.iter().find(|f| *f.name == *test.name);
     let wanted = kernel.map_or(0, |f| f.params.len());
