@@ -2,12 +2,15 @@
 //! The key of a function's code, by which the cache finds it without a text: what gives different texts has different keys, what
 //! code does not depend on is in none, and another process finds the same.
 
+mod source;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use margay_codegen::{Code, Layout, Options, Outline, Source, Watched, compile};
-use margay_ir::{Attr, Class, Function, LocId, Value};
+use margay_ir::{Attr, Function, LocId, Value};
+use source::{USUAL, layout};
 
 type Key = [u8; 32];
 
@@ -45,53 +48,6 @@ fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
         }
     }
 }
-
-fn layout(f: &Function) -> Layout {
-    let mut at = 0;
-    let plane = |class: &Class| {
-        let here = at;
-        at += match class {
-            Class::P => 4,
-            Class::W => 128,
-            Class::D => 256,
-        };
-        here
-    };
-    let planes = f.regs.iter().map(plane).collect();
-    let mut end = 7;
-    let mut starts = Vec::new();
-    for b in &f.blocks {
-        starts.push(end);
-        end += b.insts.len() as u32 + 1;
-    }
-    let count = end - 7;
-    let constants = (0..count).map(|n| Some(n * 256)).collect();
-    Layout { planes, starts, first: 7, slots: (0..count).collect(), constants }
-}
-
-const USUAL: Options = Options {
-    block: [64, 1, 1],
-    full: true,
-    loops: true,
-    hold: false,
-    blocks: false,
-    plain: true,
-    short: true,
-    environment: 0,
-    watched: Watched {
-        accesses: false,
-        values: false,
-        counts: false,
-        fences: false,
-        warp_syncs: false,
-        blocks: false,
-        admissions: false,
-        parameters: false,
-        notes: false,
-        notes_all: false,
-        settles: false,
-    },
-};
 
 /// Each of the options by itself.
 fn specialisations() -> Vec<Options> {

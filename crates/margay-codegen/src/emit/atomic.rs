@@ -126,7 +126,7 @@ impl Gen<'_> {
     }
 
     /// Who asks memory again and again must give way to whoever he waits for.
-    fn count_poll(&mut self) {
+    pub(super) fn count_poll(&mut self) {
         let at = self.io(io!(polls));
         let polls = self.ins(format!("load i64, ptr {at}, !alias.scope !1, !noalias !2"));
         let more = self.ins(format!("add i64 {polls}, 1"));

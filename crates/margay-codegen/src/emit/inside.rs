@@ -80,7 +80,7 @@ impl Gen<'_> {
                 && m.space == a.space
                 && other.op == if a.write { Op::St } else { Op::Ld }
                 && other.srcs.first() == Some(&Value::Reg(r))
-                && Self::is_direct(other, &m)
+                && self.has_code(other, &m)
             {
                 let bytes = Self::access(other, &m).bytes() as i64;
                 if m.offset % bytes != 0 || m.offset.abs() > FAR {

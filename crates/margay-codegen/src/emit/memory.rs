@@ -110,7 +110,9 @@ impl Gen<'_> {
 
     pub fn load(&mut self, n: usize, inst: &Inst) -> bool {
         let Attr::Mem(mem) = inst.attr else { return false };
-        if !Self::is_direct(inst, &mem) || inst.dsts.is_empty() {
+        let strong = mem.sem != Sem::Weak;
+        // A team leaves no trace, which a strong access may.
+        if !self.has_code(inst, &mem) || inst.dsts.is_empty() || strong && self.team.is_some() {
             return false;
         }
         if self.private && mem.space == Space::Local {
@@ -146,15 +148,19 @@ impl Gen<'_> {
                 };
                 self.put(r, v);
             }
+            self.count_poll_in_loops(&mem);
             return true;
         }
-        if let Some(name) = self.merged(n, inst, &access, &address) {
+        if !strong && let Some(name) = self.merged(n, inst, &access, &address) {
             self.put(inst.dsts[0], Val::Vec { name, addr: None });
             return true;
         }
         let Some((place, aside)) = self.place(n, inst, &access, &address) else { return false };
         self.watch_access(n, &access, &address, Kind::Plain, None);
-        self.prefetch(n, inst, &access, &place);
+        if !strong {
+            self.prefetch(n, inst, &access, &place);
+        }
+        self.order_before(&mem);
         let mut fast = Vec::new();
         for e in 0..access.count {
             let class = self.class(inst.dsts[e as usize]);
@@ -171,6 +177,8 @@ impl Gen<'_> {
             }
             fast.push(name);
         }
+        self.order_after(&mem);
+        self.count_poll_in_loops(&mem);
         let result = |name: String| match once {
             true => Val::Lin { base: name, u: None, lin: Rc::new(Lin::uniform()) },
             false => Val::Vec { name, addr: None },
@@ -206,7 +214,8 @@ impl Gen<'_> {
         if self.store_guarded(n, inst, &mem) {
             return true;
         }
-        if !Self::is_direct(inst, &mem) || inst.srcs.len() < 2 {
+        let strong = mem.sem != Sem::Weak;
+        if !self.has_code(inst, &mem) || inst.srcs.len() < 2 || strong && self.team.is_some() {
             // Its handler is not to wait; whoever watches is told in the interpreter's order.
             if self.options.watched.any() && matches!(mem.space, Space::Global | Space::Generic) {
                 self.hold(n);
@@ -223,7 +232,8 @@ impl Gen<'_> {
             }
             return true;
         }
-        if matches!(mem.space, Space::Global | Space::Generic) {
+        // A strong one does not wait for siblings, in the interpreter neither.
+        if !strong && matches!(mem.space, Space::Global | Space::Generic) {
             self.hold(n);
         }
         let access = Self::access(inst, &mem);
@@ -250,10 +260,14 @@ impl Gen<'_> {
         let stored = values.first().map(|v| (v, class));
         self.watch_access(n, &access, &address, Kind::Plain, stored);
         let cached = self.stream(inst, &access, (&place, room), &values, class);
-        self.prefetch(n, inst, &access, &place);
+        if !strong {
+            self.prefetch(n, inst, &access, &place);
+        }
+        self.order_before(&mem);
         for (e, v) in values.iter().enumerate() {
             self.store_lanes(&access, e as u64, &place, v, class);
         }
+        self.order_after(&mem);
         self.end_stream(cached);
         if mem.space != Space::Local {
             self.note_change(None);
@@ -342,7 +356,7 @@ impl Gen<'_> {
                 && m.space == Space::Shared
                 && matches!(other.op, Op::Ld | Op::St)
                 && other.srcs.first() == Some(&Value::Reg(r))
-                && Self::is_direct(other, &m)
+                && self.has_code(other, &m)
             {
                 let access = Self::access(other, &m);
                 let bytes = access.bytes() as i64;

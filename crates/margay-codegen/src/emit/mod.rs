@@ -36,6 +36,7 @@ mod regions;
 mod scatter;
 mod streams;
 mod strips;
+mod strong;
 mod teams;
 mod turns;
 mod value;

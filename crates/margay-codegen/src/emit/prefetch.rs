@@ -74,7 +74,7 @@ pub struct Around {
     /// Registers and offsets that are taken care of in this block.
     done: Vec<(Reg, i64)>,
     /// Whether there is a loop around the block at all.
-    inside: bool,
+    pub(super) inside: bool,
 }
 
 impl Around {

@@ -199,7 +199,8 @@ impl Gen<'_> {
         for _ in 0..2 + self.random.below(5) {
             let (to, word) = (self.result('r'), self.random.below(9));
             let ty = *self.random.pick(&["u32", "f32", "b32"]);
-            let line = format!("ld.global.{ty} {to}, [{at}+{}];", 4 * word);
+            let path = if self.random.chance(15) { "ld.volatile.global" } else { "ld.global" };
+            let line = format!("{path}.{ty} {to}, [{at}+{}];", 4 * word);
             lines.push(if self.random.chance(20) { self.guarded(line) } else { line });
             if self.random.chance(10) {
                 lines.push(format!("st.global.b32 [%d3+{}], {to};", 4 * self.random.below(60)));
@@ -219,14 +220,22 @@ impl Gen<'_> {
             at = self.address("%d3", &index, bytes, &mut lines);
             offset = 0;
         }
-        let space = *self.random.pick(&[".global", ".global", ""]);
+        let (store, load) = *self.random.pick(&[
+            ("st.global", "ld.global"),
+            ("st.global", "ld.global"),
+            ("st", "ld"),
+            ("st.global", "ld.volatile.global"),
+            ("st.volatile.global", "ld.global"),
+            ("st.volatile", "ld.volatile"),
+            ("st.release.gpu.global", "ld.acquire.sys.global"),
+        ]);
         let v = Self::vector(count);
         let from = self.elements(class, count, false);
-        let line = format!("st{space}{v}.{ty} [{at}+{offset}], {from};");
+        let line = format!("{store}{v}.{ty} [{at}+{offset}], {from};");
         lines.push(self.guarded(line));
         if self.random.chance(40) {
             let to = self.elements(class, count, true);
-            lines.push(format!("ld{space}{v}.{ty} {to}, [{at}+{offset}];"));
+            lines.push(format!("{load}{v}.{ty} {to}, [{at}+{offset}];"));
         }
         Stmt::Lines(lines)
     }
@@ -279,7 +288,7 @@ impl Gen<'_> {
         let (ty, class, count, bytes) = self.shape(SHARED_OWN);
         let offset = bytes * self.random.below((SHARED_OWN / bytes) as usize) as u32;
         let mut at = "%d5".to_owned();
-        let mut space = ".shared";
+        let mut space = *self.random.pick(&[".shared", ".shared", ".volatile.shared"]);
         if self.random.chance(30) {
             at = self.scratch('d');
             lines.push(format!("cvta.shared.u64 {at}, %d5;"));
@@ -323,13 +332,14 @@ impl Gen<'_> {
         let barrier = self.a_barrier();
         let at = self.address("%d4", &own, bytes, &mut lines);
         let from = self.elements(class, count, false);
-        lines.push(format!("st.shared{v}.{ty} [{at}+{base}], {from};"));
+        let strong = *self.random.pick(&["", "", ".volatile", ".relaxed.cta"]);
+        lines.push(format!("st{strong}.shared{v}.{ty} [{at}+{base}], {from};"));
         lines.push(barrier);
         for _ in 0..=self.random.below(3) {
             let index = self.index_below(threads, &mut lines);
             let at = self.address("%d4", &index, bytes, &mut lines);
             let to = self.elements(class, count, true);
-            lines.push(format!("ld.shared{v}.{ty} {to}, [{at}+{base}];"));
+            lines.push(format!("ld{strong}.shared{v}.{ty} {to}, [{at}+{base}];"));
         }
         let again = self.a_barrier();
         lines.push(again);
