@@ -317,3 +317,38 @@ pub unsafe fn expand(frame: *mut u8, live: &[Stored]) {
         }
     }
 }
+
+/// Whether registers have the form that code expects of them, in the lanes that run: where the interpreter has made a value, nobody
+/// has checked that its lanes are as far apart as in 64 bits, or in 32.
+///
+/// # Safety
+/// `frame` is the function's, and its planes are whole.
+pub unsafe fn has_form(frame: *const u8, live: &[Stored], mask: u32) -> bool {
+    live.iter().all(|s| {
+        let Some(pattern) = s.lin.as_deref() else { return true };
+        let Pattern { pat, q } = pattern;
+        let second = pattern.second_lane();
+        // SAFETY: planes lie in the frame.
+        let read = |l: usize| unsafe {
+            let at = frame.add(s.plane as usize);
+            match s.class {
+                ir::Class::P => 0,
+                ir::Class::W => u64::from(*at.cast::<u32>().add(l)),
+                ir::Class::D => *at.cast::<u64>().add(l),
+            }
+        };
+        let bits = match s.class {
+            ir::Class::P => return true,
+            ir::Class::W => u64::from(u32::MAX),
+            ir::Class::D => u64::MAX,
+        };
+        let base = read(0);
+        let u = second.map_or(0, |(lane, sign)| {
+            read(lane).wrapping_sub(base).wrapping_sub(pat[lane] as u64).wrapping_mul(sign as u64)
+        });
+        (0..32).filter(|l| mask >> l & 1 != 0).all(|l| {
+            let more = q.map_or(0, |q| (q[l] as u64).wrapping_mul(u));
+            (read(l) ^ base.wrapping_add(pat[l] as u64).wrapping_add(more)) & bits == 0
+        })
+    })
+}

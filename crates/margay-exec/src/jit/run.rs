@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use margay_codegen::{
-    AGAIN, AT_BARRIER, AT_DONE, DONE, FAULT, FIRST_EXIT, Io, Options, Parted, Reason, Room,
+    AGAIN, AT_BARRIER, AT_DONE, DONE, Entry, FAULT, FIRST_EXIT, Io, Options, Parted, Reason, Room,
     RoomSite,
 };
 
@@ -14,7 +14,7 @@ use margay_ir::Op;
 
 use super::choice::{self, single_core};
 use super::hold::Holds;
-use super::kernel::{Kernel, Wait, expand};
+use super::kernel::{Kernel, Wait, expand, has_form};
 use super::watching::{note_entry, tell, watched};
 use super::{Engine, engine, library};
 use crate::block::{Group, WARP_SLICE, local_stride, report_block};
@@ -639,6 +639,12 @@ pub unsafe fn enter(
     io.hold = hold as u32;
     io.parted = cx.tallies.parted.as_mut_ptr();
     let frame = io.frame;
+    let Entry { pc, live, .. } = &kernel.entries[entry as usize];
+    // SAFETY: by the contract.
+    if !unsafe { has_form(frame, live, mask) } {
+        let (reason, others) = (Reason::Never, Vec::new());
+        return Ok(Some(Arrived { reason, pc: *pc, mask, alive: mask, others }));
+    }
     // SAFETY: by the contract.
     let left = unsafe { call(cx, kernel, entry, mask, fuel) };
     cx.hold = hold;
