@@ -184,6 +184,7 @@ pub fn launch_observed(
         let why = format!("a grid of {grid:?} blocks is not made of clusters of {cluster:?}");
         return Err(LaunchFailure::Refused(why));
     }
+    let program = if observer.is_none() { program.unwatched(config) } else { program };
     // Vector loads of parameters need them aligned; a short block is filled up with zeros.
     let size = (program.info.param_size as usize).max(config.params.len());
     let params = Buffer::new(size);

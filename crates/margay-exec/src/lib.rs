@@ -13,6 +13,7 @@ mod decode;
 pub mod fault;
 mod format;
 mod handlers;
+mod inlined;
 mod interp;
 pub mod jit;
 mod lanes;

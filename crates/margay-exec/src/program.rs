@@ -16,6 +16,7 @@ use crate::fault::Place;
 use crate::handlers::copy::Shape;
 use crate::handlers::special::BuiltinSite;
 use crate::handlers::texture::TextureSite;
+use crate::inlined::Homes;
 use crate::lanes::Inst;
 
 /// A module whose variables have addresses. Made by the runtime when a module is loaded.
@@ -125,6 +126,10 @@ pub struct Program {
     pub(crate) info: ProgramInfo,
     /// Once somebody has asked.
     pub(crate) registers: OnceLock<u32>,
+    /// The same with fewer calls, once it was launched: see [`crate::inlined`].
+    pub(crate) inlined: OnceLock<Option<Box<Program>>>,
+    /// Where that is what this program is.
+    pub(crate) homes: Option<Homes>,
     pub(crate) code: Vec<Inst>,
     pub(crate) sites: Vec<Site>,
     pub(crate) consts: Vec<Line>,
@@ -281,6 +286,12 @@ impl Program {
         (pc < self.code.len()).then_some(pc as u32)
     }
 
+    /// Name of the function that an instruction was written in.
+    fn home(&self, site: &Site) -> &Arc<str> {
+        let inlined = self.homes.as_ref().and_then(|homes| homes.name(site.loc));
+        inlined.unwrap_or(&self.functions[site.function as usize].name)
+    }
+
     /// The source of the instruction at `pc`, or of one soon after it if its own is not known.
     pub(crate) fn place_near(&self, pc: u32) -> Place {
         let known = |pc: &u32| {
@@ -288,7 +299,7 @@ impl Program {
             let loc = self.module.ir.locs.get(site.loc.0 as usize)?;
             (loc.line != 0 || loc.ptx_line != 0).then_some(())
         };
-        let function = |pc: u32| self.sites.get(pc as usize).map(|s| s.function);
+        let function = |pc: u32| self.sites.get(pc as usize).map(|s| self.home(s));
         let mut near = (pc..pc.saturating_add(16)).take_while(|&n| function(n) == function(pc));
         self.place(near.find(|n| known(n).is_some()).unwrap_or(pc))
     }
@@ -301,9 +312,9 @@ impl Program {
         let module = &self.module.ir;
         let file = |loc: &ir::SrcLoc| module.files.get(loc.file? as usize);
         let outwards = |loc: &ir::SrcLoc| module.locs.get(loc.inlined_at? as usize).cloned();
-        let function = self.sites.get(pc as usize)?.function;
+        let function = self.home(self.sites.get(pc as usize)?);
         let line = |pc: u32| {
-            let site = self.sites.get(pc as usize).filter(|s| s.function == function)?;
+            let site = self.sites.get(pc as usize).filter(|s| self.home(s) == function)?;
             let inner = module.locs.get(site.loc.0 as usize).cloned();
             // A chain longer than any inlining is a circle in the debug information.
             std::iter::successors(inner, outwards)
@@ -348,7 +359,7 @@ impl Program {
             line: loc.line,
             column: loc.column,
             ptx_line: loc.ptx_line,
-            function: function.name.to_string(),
+            function: self.home(site).to_string(),
             instruction,
         }
     }

@@ -102,6 +102,8 @@ impl<'a> Decoder<'a> {
             kernels: crate::jit::Kernels::default(),
             module: self.module.clone(),
             registers: OnceLock::new(),
+            inlined: OnceLock::new(),
+            homes: None,
             name: name.into(),
             uses_stack: info.uses_recursion_or_indirect_calls || self.uses_alloca,
             info,

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 use margay_ir as ir;
 
+pub(crate) use margay_ir::passes::inline::CALL_OVERHEAD;
+
 use crate::program::{LinkError, LoadedModule, Program, ProgramInfo, function_handle};
 use function::Decoder;
 pub(crate) use select_convert::LaneFn;
@@ -19,8 +21,6 @@ pub(crate) use select_convert::LaneFn;
 /// Offset of a thread's first local frame: no local address is 0, which generic code might take
 /// for null.
 pub(crate) const LOCAL_START: u32 = margay_codegen::LOCAL_START;
-/// Bytes that a call takes from the stack beside the callee's frame: the return address.
-pub(crate) const CALL_OVERHEAD: u32 = 16;
 
 pub(crate) fn link(module: &Arc<LoadedModule>, entry: ir::FuncId) -> Result<Program, LinkError> {
     let ir = &module.ir;

@@ -12,6 +12,7 @@ pub mod copies;
 pub mod dead;
 pub mod facts;
 pub mod fuse;
+pub mod inline;
 
 use crate::analysis::layout;
 use crate::module::{Function, Module};

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Programs as they run where nobody watches: with the bodies of device functions in the kernel.
+//!
+//! Observers see calls, and the interpreter alone makes them: it is what compiled code is compared with. With a seed, too, calls stay
+//! calls, as the order in which warps take their turns is then told by the instructions that they run.
+
+use std::sync::Arc;
+
+use margay_ir as ir;
+use margay_ir::passes::inline;
+
+use crate::jit::Engine;
+use crate::launch::LaunchConfig;
+use crate::program::{LoadedModule, Program};
+
+/// Which functions the locations behind a module's own are of.
+pub(crate) struct Homes {
+    /// Number of the module's own locations.
+    first: usize,
+    names: Vec<Arc<str>>,
+}
+
+impl Homes {
+    /// The function that a location that was put in is of.
+    pub fn name(&self, loc: ir::LocId) -> Option<&Arc<str>> {
+        self.names.get((loc.0 as usize).checked_sub(self.first)?)
+    }
+}
+
+impl Program {
+    /// The program to run for a launch that nobody watches.
+    pub(crate) fn unwatched(&self, config: &LaunchConfig) -> &Program {
+        let engine = config.engine.unwrap_or_else(crate::jit::engine);
+        if engine == Engine::Interp || config.seed.is_some() || self.calls.is_empty() {
+            return self;
+        }
+        self.inlined.get_or_init(|| self.inline().map(Box::new)).as_deref().unwrap_or(self)
+    }
+
+    fn inline(&self) -> Option<Program> {
+        let (loaded, entry) = (&self.module, self.functions.first()?.id);
+        let own = &*loaded.ir;
+        let found = inline::inline(own, entry)?;
+        let first = own.locs.len();
+        let mut names = Vec::with_capacity(found.locs.len());
+        let mut locs = own.locs.clone();
+        for (loc, id) in found.locs {
+            locs.push(loc);
+            names.push(own.functions[id.0 as usize].name.as_ref().into());
+        }
+        // What is not reached, and what variables hold at first, nobody asks for any more.
+        let mut functions = vec![ir::Function::default(); own.functions.len()];
+        for f in &self.functions {
+            functions[f.id.0 as usize] = own.functions[f.id.0 as usize].clone();
+        }
+        functions[entry.0 as usize] = found.function;
+        let globals = own.globals.iter().map(|g| ir::Global {
+            name: g.name.clone(),
+            init: Vec::new(),
+            relocs: Vec::new(),
+            opaque: g.opaque,
+            ..*g
+        });
+        let module = ir::Module {
+            functions,
+            globals: globals.collect(),
+            locs,
+            target: own.target.clone(),
+            files: own.files.clone(),
+            sources: own.sources.clone(),
+            ..*own
+        };
+        debug_assert_eq!(ir::verify(&module), Ok(()));
+        let ir = Arc::new(module);
+        let module = LoadedModule { ir, addresses: loaded.addresses.clone(), uid: loaded.uid };
+        let mut program = Program::link(&Arc::new(module), entry).ok()?;
+        program.homes = Some(Homes { first, names });
+        Some(program)
+    }
+}

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Bodies of device functions in place of their calls.
+//!
+//! Compiled code ends at a call, and what is called is interpreted. So a kernel is run with the bodies of what it calls directly
+//! inside, as an assembler inlines them: arguments and results become copies, a `ret` a jump behind the call, and the callee's
+//! frame lies where a call would have put it, so local addresses are the same.
+//!
+//! Calls by handles, of functions that may call themselves, and of those that take stack as they run, stay calls; so do those for
+//! which there is no room, whose results are no whole registers, or whose arguments nobody could copy by plain moves.
+
+mod moved;
+mod slots;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use smallvec::smallvec;
+
+use moved::Moved;
+use slots::{Owners, Slot, promote};
+
+use crate::inst::*;
+use crate::module::*;
+use crate::ops::Op;
+use crate::types::{Cache, Class, Scope, Sem, Space, Ty};
+
+/// Instructions and blocks of a kernel up to which bodies are put in: what compiles in less than a second.
+const MOST_INSTRUCTIONS: usize = 6_000;
+const MOST_BLOCKS: usize = 600;
+/// Bytes of an argument in memory that are copied word by word.
+const MOST_COPIED: u32 = 256;
+/// Bytes that a call takes from the stack beside the callee's frame: the return address.
+pub const CALL_OVERHEAD: u32 = 16;
+
+/// A kernel with what it calls.
+pub struct Inlined {
+    pub function: Function,
+    /// Locations of what was put in, which follow the module's own, and the functions that they are of.
+    pub locs: Vec<(SrcLoc, FuncId)>,
+}
+
+/// A kernel with the bodies of what it calls; `None` if there is no call that can be replaced.
+pub fn inline(module: &Module, entry: FuncId) -> Option<Inlined> {
+    let kernel = module.functions.get(entry.0 as usize)?;
+    if !kernel.blocks.iter().flat_map(|b| &b.insts).any(|i| i.op == Op::Call) {
+        return None;
+    }
+    let mut inliner = Inliner {
+        module,
+        ends: vec![kernel.frame_size; kernel.blocks.len()],
+        order: (0..kernel.blocks.len()).collect(),
+        instructions: kernel.blocks.iter().map(|b| b.insts.len() + 1).sum(),
+        out: kernel.clone(),
+        owners: vec![0; kernel.blocks.len()],
+        bodies: 0,
+        slots: Vec::new(),
+        addresses: HashMap::new(),
+        moved: HashSet::new(),
+        locs: Vec::new(),
+        known_locs: HashMap::new(),
+        fit: HashMap::new(),
+    };
+    let (mut at, mut changed) = (0, false);
+    while at < inliner.order.len() {
+        changed |= inliner.expand_first(at);
+        at += 1;
+    }
+    if !changed {
+        return None;
+    }
+    let Inliner { out, owners: blocks, addresses, moved, slots, .. } = &mut inliner;
+    promote(out, slots, &Owners { blocks, addresses, moved });
+    inliner.lay_out();
+    let Inliner { mut out, locs, .. } = inliner;
+    super::run_on(&mut out);
+    Some(Inlined { function: out, locs })
+}
+
+struct Inliner<'a> {
+    module: &'a Module,
+    /// The kernel. Blocks keep their numbers until they are laid out.
+    out: Function,
+    /// Where in the kernel's frame that of each block's function ends.
+    ends: Vec<u32>,
+    /// The number of the body that each block is of; the kernel's own is 0.
+    owners: Vec<u32>,
+    bodies: u32,
+    /// Arguments and results in memory, of the calls that were replaced.
+    slots: Vec<Slot>,
+    /// Whose frame the addresses are of that copies need.
+    addresses: HashMap<Reg, u32>,
+    /// What these copies move.
+    moved: HashSet<Reg>,
+    /// Blocks as they will stand.
+    order: Vec<usize>,
+    instructions: usize,
+    locs: Vec<(SrcLoc, FuncId)>,
+    known_locs: HashMap<(FuncId, LocId), LocId>,
+    /// Whether bodies of functions may be put in at all.
+    fit: HashMap<FuncId, bool>,
+}
+
+impl Inliner<'_> {
+    /// Puts a body in place of the first call of a block for which that goes. The callee's blocks and the rest follow it.
+    fn expand_first(&mut self, at: usize) -> bool {
+        let block = self.order[at];
+        (0..self.out.blocks[block].insts.len()).any(|n| self.expand(at, n))
+    }
+
+    fn expand(&mut self, at: usize, n: usize) -> bool {
+        let block = self.order[at];
+        let inst = &self.out.blocks[block].insts[n];
+        let (Attr::Call(call), None) = (&inst.attr, inst.guard) else { return false };
+        let Callee::Direct(id) = call.callee else { return false };
+        let (call, loc) = (call.clone(), inst.loc);
+        if !self.fits(id) {
+            return false;
+        }
+        let module = self.module;
+        let callee = &module.functions[id.0 as usize];
+        let size: usize = callee.blocks.iter().map(|b| b.insts.len() + 1).sum();
+        let passed = call.args.len() + call.rets.len();
+        let more = size + 4 * passed + 1;
+        if self.instructions + more > MOST_INSTRUCTIONS
+            || self.out.blocks.len() + callee.blocks.len() + 1 > MOST_BLOCKS
+        {
+            return false;
+        }
+        let start = self.ends[block].checked_add(CALL_OVERHEAD);
+        let align = callee.frame_align.max(16).next_power_of_two();
+        let start = start.and_then(|start| start.checked_next_multiple_of(align));
+        let Some((start, end)) = start.and_then(|s| Some((s, s.checked_add(callee.frame_size)?)))
+        else {
+            return false;
+        };
+        let moved = Moved {
+            regs: self.out.regs.len() as u32,
+            frame: start,
+            first_block: self.out.blocks.len() as u32,
+        };
+        self.out.regs.extend(&callee.regs);
+        let (own, body) = (self.owners[block], self.bodies + 1);
+        let Some((arguments, results)) = self.copies(&call, callee, &moved, (own, body), loc)
+        else {
+            self.out.regs.truncate(moved.regs as usize);
+            self.addresses.retain(|r, _| r.0 < moved.regs);
+            self.moved.retain(|r| r.0 < moved.regs);
+            return false;
+        };
+        self.bodies = body;
+        let behind = BlockId(moved.first_block + callee.blocks.len() as u32);
+        for block in &callee.blocks {
+            let mut insts: Vec<Inst> = block.insts.iter().map(|i| moved.inst(i)).collect();
+            insts.iter_mut().for_each(|i| i.loc = self.loc(id, i.loc));
+            if block.term == Term::Ret {
+                insts.extend(results.iter().cloned());
+            }
+            let term = moved.term(&block.term, behind);
+            let term_loc = self.loc(id, block.term_loc);
+            self.out.blocks.push(Block { label: None, insts, term, term_loc });
+            self.ends.push(end);
+            self.owners.push(body);
+        }
+        let head = &mut self.out.blocks[block];
+        let rest = head.insts.split_off(n + 1);
+        head.insts.pop();
+        head.insts.extend(arguments);
+        let term = std::mem::replace(&mut head.term, Term::Br(BlockId(moved.first_block)));
+        let term_loc = std::mem::replace(&mut head.term_loc, loc);
+        self.out.blocks.push(Block { label: None, insts: rest, term, term_loc });
+        self.ends.push(self.ends[block]);
+        self.owners.push(own);
+        self.order.splice(at + 1..at + 1, moved.first_block as usize..=behind.0 as usize);
+        self.instructions += more;
+        if callee.frame_size > 0 {
+            self.out.frame_size = self.out.frame_size.max(end);
+            self.out.frame_align = self.out.frame_align.max(align);
+        }
+        true
+    }
+
+    /// Copies of arguments and of results.
+    fn copies(
+        &mut self,
+        call: &CallAttr,
+        callee: &Function,
+        moved: &Moved,
+        (own, body): (u32, u32),
+        loc: LocId,
+    ) -> Option<(Vec<Inst>, Vec<Inst>)> {
+        if call.args.len() != callee.params.len() || call.rets.len() != callee.rets.len() {
+            return None;
+        }
+        let (mut arguments, mut results) = (Vec::new(), Vec::new());
+        let mut slots = Vec::new();
+        let mut slot = |owner: u32, arg: CallArg| {
+            if let CallArg::Frame { offset, size } = arg {
+                slots.push(Slot { owner, start: offset, end: offset + size });
+            }
+        };
+        for (&arg, param) in call.args.iter().zip(&callee.params) {
+            let to = moved.argument(param.place?);
+            self.copy((own, arg), (body, to), loc, &mut arguments)?;
+            slot(own, arg);
+            slot(body, to);
+        }
+        for (&ret, result) in call.rets.iter().zip(&callee.rets) {
+            let from = moved.argument(result.place?);
+            self.copy((body, from), (own, ret), loc, &mut results)?;
+            slot(body, from);
+            slot(own, ret);
+        }
+        self.slots.extend(slots);
+        Some((arguments, results))
+    }
+
+    /// What a call copies from one place to another; `None` if moves, loads and stores do not say it.
+    fn copy(
+        &mut self,
+        (owner, from): (u32, CallArg),
+        (other, to): (u32, CallArg),
+        loc: LocId,
+        out: &mut Vec<Inst>,
+    ) -> Option<()> {
+        match (from, to) {
+            (CallArg::Value(v, _), CallArg::Value(Value::Reg(r), _)) => {
+                let class = *self.out.regs.get(r.0 as usize)?;
+                let ty = word_of(class)?;
+                let v = match v {
+                    Value::Reg(from) if self.out.regs.get(from.0 as usize) == Some(&class) => v,
+                    Value::Reg(_) => return None,
+                    Value::Imm(bits) if class == Class::W => Value::Imm(bits & 0xffff_ffff),
+                    Value::Imm(_) => v,
+                };
+                out.push(inst(Op::Mov, ty, &[r], &[v], Attr::None, loc));
+            }
+            (CallArg::Value(v, ty), CallArg::Frame { offset, size }) => {
+                let ty = int_of(ty.bits().div_ceil(8).min(size), offset)?;
+                let fits = match v {
+                    Value::Reg(r) => holds(*self.out.regs.get(r.0 as usize)?, ty),
+                    Value::Imm(_) => true,
+                };
+                fits.then_some(())?;
+                let at = self.address(other, offset, loc, out);
+                out.push(inst(Op::St, ty, &[], &[at, v], local(), loc));
+            }
+            (CallArg::Frame { offset, size }, CallArg::Value(Value::Reg(r), ty)) => {
+                let ty = int_of(ty.bits().div_ceil(8).min(size), offset)?;
+                holds(*self.out.regs.get(r.0 as usize)?, ty).then_some(())?;
+                let at = self.address(owner, offset, loc, out);
+                out.push(inst(Op::Ld, ty, &[r], &[at], local(), loc));
+            }
+            (CallArg::Frame { offset: from, size }, CallArg::Frame { offset: to, size: room }) => {
+                let bytes = size.min(room);
+                (bytes <= MOST_COPIED).then_some(())?;
+                let mut done = 0;
+                while done < bytes {
+                    let least = |n: &u32| {
+                        (from + done).is_multiple_of(*n) && (to + done).is_multiple_of(*n)
+                    };
+                    let n = [8, 4, 2, 1].into_iter().find(|n| *n <= bytes - done && least(n))?;
+                    let ty = int_of(n, 0)?;
+                    let r = self.register(ty.class());
+                    self.moved.insert(r);
+                    let at = self.address(owner, from + done, loc, out);
+                    out.push(inst(Op::Ld, ty, &[r], &[at], local(), loc));
+                    let at = self.address(other, to + done, loc, out);
+                    out.push(inst(Op::St, ty, &[], &[at, Value::Reg(r)], local(), loc));
+                    done += n;
+                }
+            }
+            (_, CallArg::Value(Value::Imm(_), _)) => return None,
+        }
+        Some(())
+    }
+
+    fn register(&mut self, class: Class) -> Reg {
+        self.out.regs.push(class);
+        Reg(self.out.regs.len() as u32 - 1)
+    }
+
+    fn address(&mut self, owner: u32, offset: u32, loc: LocId, out: &mut Vec<Inst>) -> Value {
+        let r = self.register(Class::D);
+        self.addresses.insert(r, owner);
+        let attr = Attr::Address { of: AddrOf::Local(offset), addend: 0 };
+        out.push(inst(Op::Addr, Ty::I64, &[r], &[], attr, loc));
+        Value::Reg(r)
+    }
+
+    /// A location of a function, as one of the kernel's.
+    fn loc(&mut self, id: FuncId, loc: LocId) -> LocId {
+        let first = self.module.locs.len();
+        let (locs, module) = (&mut self.locs, self.module);
+        *self.known_locs.entry((id, loc)).or_insert_with(|| {
+            locs.push((module.locs.get(loc.0 as usize).cloned().unwrap_or_default(), id));
+            LocId((first + locs.len() - 1) as u32)
+        })
+    }
+
+    /// Whether a function's body may be put in, room aside.
+    fn fits(&mut self, id: FuncId) -> bool {
+        if let Some(&known) = self.fit.get(&id) {
+            return known;
+        }
+        let plain = self.module.functions.get(id.0 as usize).is_some_and(|f| {
+            let mut insts = f.blocks.iter().flat_map(|b| &b.insts);
+            !f.is_entry
+                && !f.blocks.is_empty()
+                && f.unsupported.is_empty()
+                && !insts.any(|i| matches!(i.op, Op::Alloca | Op::StackSave | Op::StackRestore))
+        });
+        let fits = plain && !self.may_call(id, id);
+        self.fit.insert(id, fits);
+        fits
+    }
+
+    /// Whether a function may come to call another: calls by handles may call any whose address is taken.
+    fn may_call(&self, from: FuncId, to: FuncId) -> bool {
+        let (mut seen, mut to_do) = (BTreeSet::new(), vec![from]);
+        while let Some(id) = to_do.pop() {
+            let Some(f) = self.module.functions.get(id.0 as usize) else { continue };
+            for inst in f.blocks.iter().flat_map(|b| &b.insts) {
+                let Attr::Call(call) = &inst.attr else { continue };
+                let callees: Vec<FuncId> = match call.callee {
+                    Callee::Direct(callee) => vec![callee],
+                    Callee::Indirect(_) => {
+                        let all = self.module.functions.iter().enumerate();
+                        all.filter(|(_, f)| f.address_taken)
+                            .map(|(n, _)| FuncId(n as u32))
+                            .collect()
+                    }
+                };
+                if callees.contains(&to) {
+                    return true;
+                }
+                to_do.extend(callees.into_iter().filter(|&c| seen.insert(c)));
+            }
+        }
+        false
+    }
+
+    /// Blocks in their order, and jumps to where they are then.
+    fn lay_out(&mut self) {
+        let mut places = vec![0; self.order.len()];
+        for (at, &block) in self.order.iter().enumerate() {
+            places[block] = at as u32;
+        }
+        let mut blocks: Vec<Option<Block>> =
+            std::mem::take(&mut self.out.blocks).into_iter().map(Some).collect();
+        let in_order = self.order.iter().filter_map(|&b| blocks[b].take());
+        self.out.blocks = in_order.collect();
+        let place = |b: &mut BlockId| *b = BlockId(places[b.0 as usize]);
+        for block in &mut self.out.blocks {
+            match &mut block.term {
+                Term::Br(to) => place(to),
+                Term::CondBr { then, els, .. } => [then, els].into_iter().for_each(place),
+                Term::BrTable { targets, .. } => targets.iter_mut().for_each(place),
+                Term::Ret | Term::Exit => {}
+            }
+        }
+    }
+}
+
+fn inst(op: Op, ty: Ty, dsts: &[Reg], srcs: &[Value], attr: Attr, loc: LocId) -> Inst {
+    let mut new =
+        Inst { op, ty, from: ty, dsts: smallvec![], srcs: smallvec![], guard: None, attr, loc };
+    new.dsts.extend(dsts.iter().copied());
+    new.srcs.extend(srcs.iter().copied());
+    new
+}
+
+fn local() -> Attr {
+    Attr::Mem(MemAttr {
+        space: Space::Local,
+        signed: false,
+        sem: Sem::Weak,
+        scope: Scope::default(),
+        cache: Cache::default(),
+        offset: 0,
+    })
+}
+
+/// The type by which a register is copied whole.
+fn word_of(class: Class) -> Option<Ty> {
+    match class {
+        Class::P => None,
+        Class::W => Some(Ty::I32),
+        Class::D => Some(Ty::I64),
+    }
+}
+
+/// The integer of so many bytes, if one may lie at an offset of the frame.
+fn int_of(bytes: u32, offset: u32) -> Option<Ty> {
+    let ty = match bytes {
+        1 => Ty::I8,
+        2 => Ty::I16,
+        4 => Ty::I32,
+        8 => Ty::I64,
+        _ => return None,
+    };
+    offset.is_multiple_of(bytes).then_some(ty)
+}
+
+/// Whether a register of a class takes what an access of a type moves.
+fn holds(class: Class, ty: Ty) -> bool {
+    match class {
+        Class::P => false,
+        Class::W => ty != Ty::I64,
+        Class::D => true,
+    }
+}
+
+#[cfg(test)]
+mod tests;
