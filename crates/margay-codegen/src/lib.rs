@@ -40,7 +40,7 @@ pub use source::{Layout, Source};
 pub use watched::{Cells, Noted, Notes, Tally, Watched, WatchedAccess, WatchedMember};
 
 /// Version of what code and engine are agreed on: part of the key of a cache, beside a hash of the sources that make code.
-pub const VERSION: u32 = 27;
+pub const VERSION: u32 = 28;
 /// Functions with more instructions, or blocks, are left to the interpreter.
 pub const MAX_INSTS: usize = 20_000;
 pub const MAX_BLOCKS: usize = 2_000;

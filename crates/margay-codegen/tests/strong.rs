@@ -3,24 +3,8 @@
 
 mod source;
 
-use margay_codegen::{Code, Options, Source, Watched, compile};
-use source::{USUAL, layout};
-
-/// The text of a kernel for a processor.
-fn text(body: &str, options: &Options, cpu: &str) -> String {
-    let ptx = format!(
-        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n.reg .pred %p<2>;\n\
-         .reg .b32 %r<8>;\n.reg .b64 %d<8>;\n.shared .align 16 .b8 s[4096];\nld.param.u64 %d0, [out];\nmov.u32 %r0, %tid.x;\n\
-         mul.wide.u32 %d1, %r0, 16;\nadd.s64 %d2, %d0, %d1;\nmov.u64 %d3, s;\nadd.s64 %d4, %d3, %d1;\n\
-         setp.lt.u32 %p1, %r0, 7;\n{body}\nret;\n}}\n"
-    );
-    let ast = margay_ptx::parse(&ptx).unwrap_or_else(|e| panic!("{e:?}\n{ptx}"));
-    let module = margay_ir::lower(&ast).unwrap_or_else(|e| panic!("{e:?}\n{ptx}"));
-    let f = &module.functions[0];
-    let source = Source::new(f, layout(f), options, cpu, "").expect("it can be compiled");
-    let Code { text, .. } = compile(&source).expect("it is compiled");
-    text
-}
+use margay_codegen::{Options, Watched};
+use source::{USUAL, text};
 
 const ONES: &[&str] = &[
     "ld.volatile.global.u32 %r1, [%d2];",

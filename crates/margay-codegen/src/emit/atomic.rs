@@ -508,11 +508,13 @@ impl Gen<'_> {
         let mut text = String::new();
         for b in &self.lane_buffers {
             let ty = match b.as_str() {
-                "lane_n" | "lone_lanes" | "lone_turns" | "lone_more" => "i32",
-                name if name.starts_with("lone_skips") => "i32",
+                "lane_n" | "lone_lanes" | "lone_turns" | "lone_more" | "part_turns" => {
+                    "i32".to_owned()
+                }
+                name if name.starts_with("lone_skips") => "i32".to_owned(),
                 name => match name.strip_prefix("lone_one").and_then(|r| r.parse().ok()) {
-                    Some(r) => scalar(self.class(Reg(r))),
-                    None => "[32 x i64]",
+                    Some(r) => scalar(self.class(Reg(r))).to_owned(),
+                    None => self.part_type(name).unwrap_or_else(|| "[32 x i64]".to_owned()),
                 },
             };
             let _ = writeln!(text, "  %{b} = alloca {ty}, align 64");

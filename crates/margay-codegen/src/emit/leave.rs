@@ -270,6 +270,9 @@ impl Gen<'_> {
         if let Some(team) = &self.team {
             return team.bail.clone();
         }
+        if let Some(part) = &self.part {
+            return part.failed.clone();
+        }
         let n = self.leave_at.unwrap_or(n);
         let mut live = self.live.get(&n).cloned().unwrap_or_else(|| {
             debug_assert!(false, "liveness before instruction {n} is not known");

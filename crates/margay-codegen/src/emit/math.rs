@@ -486,6 +486,17 @@ impl Gen<'_> {
             }
             return true;
         };
+        if let Some(part) = &self.part {
+            // All lanes run there; where one needs more, nothing has been done yet.
+            let (word, failed) = (format!("i{}", part.lanes), part.failed.clone());
+            let bits = self.ins(format!("bitcast <32 x i1> {slow} to {word}"));
+            let ok = self.ins(format!("icmp eq {word} {bits}, 0"));
+            self.expect(&ok, &failed);
+            for (&r, name) in inst.dsts.iter().zip(results) {
+                self.put(r, Val::Vec { name, addr: None });
+            }
+            return true;
+        }
         let bits = self.ins(format!("bitcast <32 x i1> {slow} to i32"));
         let mask = self.mask.clone();
         let bits = self.ins(format!("and i32 {bits}, {mask}"));

@@ -292,8 +292,11 @@ impl Gen<'_> {
             return Some((place, None));
         }
         self.flush_before(n);
-        // Of a team no member has done anything yet, so all may begin anew where a check fails.
-        if self.team.is_some() || self.leaves_if_out_of_bounds(inst, a, address) {
+        // Of a team, or of a part of a loop, nobody has done anything yet, so all may begin anew where a check fails.
+        if self.team.is_some()
+            || self.part.is_some()
+            || self.leaves_if_out_of_bounds(inst, a, address)
+        {
             let slow = self.exit(crate::Reason::Interpret, n, None);
             return Some((self.checked_place(n, a, address, &slow)?, None));
         }

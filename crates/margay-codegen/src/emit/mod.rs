@@ -29,6 +29,7 @@ mod math;
 mod memory;
 mod merge;
 mod multiples;
+mod part_loop;
 mod pool;
 mod prefetch;
 mod private;
@@ -178,6 +179,8 @@ pub(crate) struct Gen<'a> {
     tail: String,
     /// The team that is being written, and the end of the names of its members' slots.
     team: Option<teams::Team>,
+    /// The part of a loop that is being written.
+    part: Option<part_loop::Part>,
     suffix: String,
     /// Slots of members: registers, and those ends.
     member_slots: BTreeSet<(usize, String)>,
@@ -302,6 +305,7 @@ impl<'a> Gen<'a> {
             regions: (form == Form::Regions).then(regions::Regions::default),
             tail: String::new(),
             team: None,
+            part: None,
             suffix: String::new(),
             member_slots: BTreeSet::new(),
             in_turn: None,
@@ -485,6 +489,7 @@ impl Gen<'_> {
         }
         self.count_block(b);
         self.lane_loop(b);
+        self.part_loop(b);
         let fuel = self.ins("load i64, ptr %fuel");
         let less = self.ins(format!("sub i64 {fuel}, {}", self.f.blocks[b].insts.len() + 1));
         self.line(format!("store i64 {less}, ptr %fuel"));

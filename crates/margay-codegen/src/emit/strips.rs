@@ -69,7 +69,12 @@ pub(crate) fn is_written_out(inst: &Inst) -> bool {
 }
 
 /// Whether an op's lowering is of all lanes by its types alone, and its result varies.
-fn is_lane_wise(inst: &Inst, facts: &Facts, options: &Options, vector_bits: u32) -> bool {
+pub(super) fn is_lane_wise(
+    inst: &Inst,
+    facts: &Facts,
+    options: &Options,
+    vector_bits: u32,
+) -> bool {
     if !is_pure(inst.op)
         || inst.dsts.len() != 1
         || !is_written_out(inst)
@@ -127,9 +132,10 @@ fn last_reads(block: &Block) -> HashMap<u32, usize> {
 impl Gen<'_> {
     /// Lanes of the vectors that are being written.
     pub(super) fn width(&self) -> usize {
-        match self.turn {
-            Some(_) => self.vector_bits as usize / 32,
-            None => LANES,
+        match (&self.turn, &self.part) {
+            (Some(_), _) => self.vector_bits as usize / 32,
+            (None, Some(part)) => part.lanes,
+            (None, None) => LANES,
         }
     }
 
@@ -435,6 +441,6 @@ impl Strip {
 }
 
 /// The text of lane-wise ops for so many lanes.
-fn narrowed(text: &str, lanes: usize) -> String {
+pub(super) fn narrowed(text: &str, lanes: usize) -> String {
     text.replace("<32 x ", &format!("<{lanes} x ")).replace(".v32", &format!(".v{lanes}"))
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the code generator needs beside a function.
+#![allow(dead_code, reason = "each test takes what it needs")]
 
-use margay_codegen::{Layout, Options, Watched};
+use margay_codegen::{Code, Layout, Options, Source, Watched, compile};
 use margay_ir::{Class, Function};
 
 /// Planes and numbers as an engine might give them.
@@ -52,3 +53,19 @@ pub const USUAL: Options = Options {
         settles: false,
     },
 };
+
+/// The text of a kernel for a processor. It has 16 bytes for each thread at `%d2` and, shared, at `%d4`, and `%p1` in seven lanes.
+pub fn text(body: &str, options: &Options, cpu: &str) -> String {
+    let ptx = format!(
+        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n.reg .pred %p<4>;\n\
+         .reg .b32 %r<40>;\n.reg .b64 %d<16>;\n.shared .align 16 .b8 s[4096];\nld.param.u64 %d0, [out];\nmov.u32 %r0, %tid.x;\n\
+         mul.wide.u32 %d1, %r0, 16;\nadd.s64 %d2, %d0, %d1;\nmov.u64 %d3, s;\nadd.s64 %d4, %d3, %d1;\n\
+         setp.lt.u32 %p1, %r0, 7;\n{body}\nret;\n}}\n"
+    );
+    let ast = margay_ptx::parse(&ptx).unwrap_or_else(|e| panic!("{e:?}\n{ptx}"));
+    let module = margay_ir::lower(&ast).unwrap_or_else(|e| panic!("{e:?}\n{ptx}"));
+    let f = &module.functions[0];
+    let source = Source::new(f, layout(f), options, cpu, "").expect("it can be compiled");
+    let Code { text, .. } = compile(&source).expect("it is compiled");
+    text
+}
