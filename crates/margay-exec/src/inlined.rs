@@ -7,23 +7,25 @@
 use std::sync::Arc;
 
 use margay_ir as ir;
-use margay_ir::passes::inline;
+use margay_ir::passes::inline::{self, Origin};
 
+use crate::decode::LOCAL_START;
 use crate::jit::Engine;
 use crate::launch::LaunchConfig;
 use crate::program::{LoadedModule, Program};
 
-/// Which functions the locations behind a module's own are of.
+/// Where the locations behind a module's own come from.
 pub(crate) struct Homes {
     /// Number of the module's own locations.
     first: usize,
-    names: Vec<Arc<str>>,
+    /// The function that each is of, and the location of its call.
+    homes: Vec<(Arc<str>, ir::LocId)>,
 }
 
 impl Homes {
-    /// The function that a location that was put in is of.
-    pub fn name(&self, loc: ir::LocId) -> Option<&Arc<str>> {
-        self.names.get((loc.0 as usize).checked_sub(self.first)?)
+    /// The function that a location that was put in is of, and the location of its call.
+    pub fn find(&self, loc: ir::LocId) -> Option<&(Arc<str>, ir::LocId)> {
+        self.homes.get((loc.0 as usize).checked_sub(self.first)?)
     }
 }
 
@@ -40,13 +42,13 @@ impl Program {
     fn inline(&self) -> Option<Program> {
         let (loaded, entry) = (&self.module, self.functions.first()?.id);
         let own = &*loaded.ir;
-        let found = inline::inline(own, entry)?;
+        let found = inline::inline(own, entry, LOCAL_START)?;
         let first = own.locs.len();
-        let mut names = Vec::with_capacity(found.locs.len());
+        let mut homes = Vec::with_capacity(found.locs.len());
         let mut locs = own.locs.clone();
-        for (loc, id) in found.locs {
+        for Origin { loc, function, call } in found.locs {
             locs.push(loc);
-            names.push(own.functions[id.0 as usize].name.as_ref().into());
+            homes.push((own.functions[function.0 as usize].name.as_ref().into(), call));
         }
         // What is not reached, and what variables hold at first, nobody asks for any more.
         let mut functions = vec![ir::Function::default(); own.functions.len()];
@@ -74,7 +76,12 @@ impl Program {
         let ir = Arc::new(module);
         let module = LoadedModule { ir, addresses: loaded.addresses.clone(), uid: loaded.uid };
         let mut program = Program::link(&Arc::new(module), entry).ok()?;
-        program.homes = Some(Homes { first, names });
+        program.homes = Some(Homes { first, homes });
+        if program.uses_stack {
+            // Calls that are left may use what others had of the stack.
+            let more = program.info.local_bytes.saturating_add(self.info.local_bytes);
+            program.info.local_bytes = more;
+        }
         Some(program)
     }
 }

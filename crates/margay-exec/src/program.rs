@@ -288,8 +288,13 @@ impl Program {
 
     /// Name of the function that an instruction was written in.
     fn home(&self, site: &Site) -> &Arc<str> {
-        let inlined = self.homes.as_ref().and_then(|homes| homes.name(site.loc));
-        inlined.unwrap_or(&self.functions[site.function as usize].name)
+        self.home_of(site.loc)
+            .map_or(&self.functions[site.function as usize].name, |(name, _)| name)
+    }
+
+    /// The function that a location which was put into the kernel is of, and the location of its call.
+    fn home_of(&self, loc: ir::LocId) -> Option<&(Arc<str>, ir::LocId)> {
+        self.homes.as_ref()?.find(loc)
     }
 
     /// The source of the instruction at `pc`, or of one soon after it if its own is not known.
@@ -342,8 +347,20 @@ impl Program {
     pub fn place(&self, pc: u32) -> Place {
         let Some(site) = self.sites.get(pc as usize) else { return Place::default() };
         let module = &self.module.ir;
-        let inner = module.locs.get(site.loc.0 as usize).cloned().unwrap_or_default();
-        let loc = ir::SrcLoc { ptx_line: inner.ptx_line, ..self.own_line(pc).unwrap_or(inner) };
+        let own = |loc: ir::LocId| module.locs.get(loc.0 as usize).cloned().unwrap_or_default();
+        let inner = own(site.loc);
+        let mut loc = ir::SrcLoc { ptx_line: inner.ptx_line, ..self.own_line(pc).unwrap_or(inner) };
+        let mut home = self.home(site);
+        // Of a function that was put in and is in no file, the innermost call that is in one tells the place.
+        let mut calls =
+            std::iter::successors(self.home_of(site.loc), |(_, call)| self.home_of(*call));
+        if loc.file.is_none()
+            && let Some((_, call)) = calls.find(|(_, call)| own(*call).file.is_some())
+        {
+            loc = own(*call);
+            let kernel = &self.functions[site.function as usize].name;
+            home = self.home_of(*call).map_or(kernel, |(name, _)| name);
+        }
         let function = &self.functions[site.function as usize];
         let block = &module.functions[function.id.0 as usize].blocks[site.block as usize];
         let instruction = match block.insts.get(site.inst as usize) {
@@ -359,7 +376,7 @@ impl Program {
             line: loc.line,
             column: loc.column,
             ptx_line: loc.ptx_line,
-            function: self.home(site).to_string(),
+            function: home.to_string(),
             instruction,
         }
     }

@@ -154,6 +154,113 @@ fn arguments_by_words_and_double_words() {
     }
 }
 
+/// What a structure's parts are read by: a pointer that begins behind it and walks back, and one that begins in it.
+#[test]
+fn arguments_that_pointers_walk_through() {
+    let input = numbers(256);
+    for (begin, step) in [
+        ("a+16", "ld.param.b32 %r0, [%d0-4];\nsub.s64 %d0, %d0, 4;"),
+        ("a", "ld.param.b32 %r0, [%d0];\nadd.s64 %d0, %d0, 4;"),
+    ] {
+        let function = format!(
+            ".func (.param .b32 r) f(.param .align 8 .b8 a[16]) {{\n.reg .pred %p;\n.reg .b32 %r<8>;\n.reg .b64 %d<4>;\n\
+             mov.u64 %d0, {begin};\nmov.u32 %r1, 0;\nmov.u32 %r2, 4;\nL:\n{step}\nmad.lo.u32 %r1, %r1, 3, %r0;\n\
+             sub.u32 %r2, %r2, 1;\nsetp.ne.u32 %p, %r2, 0;\n@%p bra L;\nst.param.b32 [r], %r1;\nret;\n}}\n"
+        );
+        let text = with(
+            &function,
+            "{ .param .align 8 .b8 x[16]; .param .b32 y; st.param.b32 [x], %r0; st.param.b32 [x+4], 10; st.param.b32 [x+8], 100; \
+             st.param.b32 [x+12], 1000; call (y), f, (x); ld.param.b32 %r12, [y]; }\nst.global.u32 [%d3], %r12;",
+        );
+        agrees(&text, (&input, 32), 1, ([1; 3], [32, 1, 1]), begin);
+    }
+}
+
+/// Addresses of local variables that want more than 16 bytes, and frames of calls in calls.
+#[test]
+fn local_variables_lie_where_calls_put_them() {
+    let function = |name: &str, align: u32, inner: &str| {
+        format!(
+            ".func (.param .b64 r) {name}(.param .b64 a) {{\n.reg .b64 %d<8>;\n.local .align {align} .b8 own[72];\n\
+             ld.param.b64 %d0, [a];\nmov.u64 %d1, own;\nmad.lo.s64 %d2, %d0, 1000, %d1;\n{inner}\n\
+             st.param.b64 [r], %d2;\nret;\n}}\n"
+        )
+    };
+    let call = |name: &str| {
+        format!(
+            "{{ .param .b64 x; .param .b64 y; st.param.b64 [x], %d2; call (y), {name}, (x); ld.param.b64 %d2, [y]; }}\n"
+        )
+    };
+    let functions = function("inner", 64, "")
+        + &function("middle", 8, &call("inner"))
+        + &function("outer", 32, &(call("middle") + &call("inner")));
+    let body = |align: u32| {
+        format!(
+            ".local .align {align} .b8 own[24];\nmov.u64 %d4, own;\ncvt.u64.u32 %d2, %r0;\nadd.s64 %d2, %d2, %d4;\n{}{}\
+             cvt.u32.u64 %r12, %d2;\nst.global.u32 [%d3], %r12;",
+            call("outer"),
+            call("inner")
+        )
+    };
+    let input = numbers(32);
+    for align in [8, 32, 128] {
+        let text = with(&functions, &body(align));
+        agrees(&text, (&input, 32), 1, ([1; 3], [32, 1, 1]), &format!("aligned to {align}"));
+    }
+}
+
+/// Functions that stay calls beside one that does not, with as much of the stack as they have by themselves.
+#[test]
+fn recursion_beside_a_large_frame() {
+    let functions = ".func (.param .b32 r) deep(.param .b32 a) {\n.reg .pred %p;\n.reg .b32 %r<8>;\n.reg .b64 %d<4>;\n\
+        .local .align 16 .b8 own[64];\nld.param.b32 %r0, [a];\nmov.u64 %d1, own;\nst.local.u32 [%d1], %r0;\nmov.u32 %r2, 0;\n\
+        setp.eq.u32 %p, %r0, 0;\n@%p bra E;\nsub.u32 %r1, %r0, 1;\n{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r1; \
+        call (y), deep, (x); ld.param.b32 %r2, [y]; }\nE:\nld.local.u32 %r3, [%d1];\nadd.u32 %r2, %r2, %r3;\nst.param.b32 [r], %r2;\nret;\n}\n\
+        .func (.param .b32 r) big(.param .b32 a) {\n.reg .b32 %r<4>;\n.reg .b64 %d<4>;\n.local .align 16 .b8 own[1024];\n\
+        ld.param.b32 %r0, [a];\nand.b32 %r1, %r0, 63;\nmul.wide.u32 %d2, %r1, 4;\nmov.u64 %d1, own;\nadd.s64 %d1, %d1, %d2;\n\
+        st.local.u32 [%d1], %r0;\nld.local.u32 %r2, [%d1];\nst.param.b32 [r], %r2;\nret;\n}\n";
+    let text = with(
+        functions,
+        "{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r0; call (y), big, (x); ld.param.b32 %r12, [y]; }\n\
+         { .param .b32 x; .param .b32 y; st.param.b32 [x], %r8; call (y), deep, (x); ld.param.b32 %r13, [y]; }\n\
+         add.u32 %r12, %r12, %r13;\nst.global.u32 [%d3], %r12;",
+    );
+    let input = numbers(32);
+    for depth in [3, 22] {
+        let shape = ([1; 3], [32, 1, 1]);
+        agrees(&text, (&input, 32), depth, shape, "recursion");
+        assert!(result(&text, (&input, 32), depth, shape, JIT[0]).is_ok(), "{depth}");
+    }
+}
+
+/// A register that a call only sometimes sets is 0 otherwise, whatever the call before left in it.
+#[test]
+fn registers_begin_anew() {
+    let sometimes = ".func (.param .b32 r) f(.param .b32 a) {\n.reg .pred %p;\n.reg .b32 %r<4>;\nld.param.b32 %r0, [a];\n\
+        setp.eq.u32 %p, %r0, 0;\n@%p mov.u32 %r1, 5;\nst.param.b32 [r], %r1;\nret;\n}\n";
+    let text = with(
+        sometimes,
+        "mov.u32 %r11, 0;\nmov.u32 %r12, 0;\nL:\n{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r11; call (y), f, (x); \
+         ld.param.b32 %r13, [y]; }\nadd.u32 %r12, %r12, %r13;\nadd.u32 %r11, %r11, 1;\nsetp.lt.u32 %p1, %r11, 4;\n@%p1 bra L;\n\
+         st.global.u32 [%d3], %r12;",
+    );
+    let found = result(&text, (&numbers(32), 32), 1, ([1; 3], [32, 1, 1]), JIT[0]);
+    assert_eq!(found, Ok(vec![5; 32]));
+}
+
+/// Of 16 bytes that begin at no multiple of 16.
+#[test]
+fn misaligned_arguments_fault() {
+    let text = with(
+        ".func (.param .b32 r) f(.param .align 16 .b8 a[32]) {\n.reg .b32 %r<8>;\nld.param.v4.b32 {%r0, %r1, %r2, %r3}, [a+4];\n\
+         add.u32 %r0, %r0, %r3;\nst.param.b32 [r], %r0;\nret;\n}\n",
+        "{ .param .align 16 .b8 x[32]; .param .b32 y; st.param.b32 [x+4], %r0; call (y), f, (x); ld.param.b32 %r12, [y]; }\n\
+         st.global.u32 [%d3], %r12;",
+    );
+    agrees(&text, (&numbers(32), 32), 1, ([1; 3], [32, 1, 1]), "misaligned");
+    assert!(result(&text, (&numbers(32), 32), 1, ([1; 3], [32, 1, 1]), JIT[0]).is_err());
+}
+
 /// A fault says in which function it was, and where.
 #[test]
 fn faults_name_the_function() {
@@ -164,21 +271,29 @@ fn faults_name_the_function() {
         "setp.lt.u32 %p1, %r0, 40;\n@%p1 bra END;\nmul.wide.u32 %d4, %r0, 4096;\nadd.s64 %d4, %d0, %d4;\n\
          { .param .b64 x; st.param.b64 [x], %d4; call bad, (x); }\nst.global.u32 [%d3], 1;",
     );
-    let module = Arc::new(compile(&text).unwrap());
-    let fault = |engine| {
+    let fault = |text: &str, engine| {
+        let module = Arc::new(compile(text).unwrap());
         let shape = Shape { threads: 1, engine: Some(engine), ..Shape::new([1; 3], [64, 1, 1]) };
         let buffer =
             |label: &str| Argument::Buffer { bytes: vec![0; 256], label: label.to_owned() };
         let arguments = [buffer("in"), buffer("out"), Argument::Value(vec![0; 4])];
-        match run(module.clone(), "k", &arguments, &shape) {
+        match run(module, "k", &arguments, &shape) {
             Err(RunError::Failed(LaunchFailure::Fault(fault))) => *fault,
             other => panic!("{:?}", other.map(|o| o.buffers)),
         }
     };
-    let (expected, found) = (fault(Engine::Interp), fault(Engine::Jit));
-    assert_eq!(expected.place.function, "bad");
-    assert_eq!(found.place.function, "bad");
-    assert_eq!(found.place.ptx_line, expected.place.ptx_line);
-    assert_eq!((found.thread, found.block), (expected.thread, expected.block));
-    assert_eq!(found.kernel, "k");
+    // A function in no file is told by the call, if that is in one.
+    let in_file = text
+        .replacen("setp.lt.u32 %p1, %r0, 40;", ".loc 1 11 1\nsetp.lt.u32 %p1, %r0, 40;", 1)
+        .replacen("{ .param .b64 x;", ".loc 1 12 5\n{ .param .b64 x;", 1)
+        + ".file 1 \"/src/mine.cu\"\n";
+    for (text, function, line) in [(&text, "bad", 0), (&in_file, "k", 12)] {
+        let (expected, found) = (fault(text, Engine::Interp), fault(text, Engine::Jit));
+        assert_eq!((&*expected.place.function, expected.place.line), (function, line));
+        assert_eq!((&*found.place.function, found.place.line), (function, line));
+        assert_eq!(found.place.file, expected.place.file);
+        assert_eq!(found.place.ptx_line, expected.place.ptx_line);
+        assert_eq!((found.thread, found.block), (expected.thread, expected.block));
+        assert_eq!(found.kernel, "k");
+    }
 }

@@ -55,6 +55,43 @@ fn strong_neighbours_are_checked() {
     }
 }
 
+/// The same where some name global memory and others do not.
+#[test]
+fn neighbours_by_two_kinds_of_address_are_checked() {
+    let input = numbers(256);
+    for (far, ok) in [(4 * 192, true), (4 * 193, false), (1 << 20, false), (1 << 30, false)] {
+        for path in ["ld.volatile", "ld", "ld.volatile.global"] {
+            let text = kernel(&format!(
+                "mul.wide.u32 %d4, %r5, 4;\nadd.s64 %d4, %d0, %d4;\nld.global.u32 %r11, [%d4];\nld.global.u32 %r12, [%d4+4];\n\
+                 {path}.u32 %r13, [%d4+{far}];\nadd.u32 %r11, %r11, %r12;\nadd.u32 %r11, %r11, %r13;\nst.global.u32 [%d3], %r11;"
+            ))
+            .replacen("ld.param.u64 %d0, [in];", "ld.param.u64 %d0, [in];\ncvta.to.global.u64 %d0, %d0;", 1);
+            let shape = ([1, 1, 1], [BLOCK, 1, 1]);
+            agrees(&text, (&input, 64), 0, shape, path);
+            assert_eq!(result(&text, (&input, 64), 0, shape, JIT[0]).is_ok(), ok, "{path}, {far}");
+        }
+    }
+}
+
+/// Two warps of a block hand a number to each other by volatile shared memory, named as such or not.
+#[test]
+fn warps_wait_for_each_other() {
+    for (space, base) in
+        [(".shared", "mov.u64 %d4, tile;"), ("", "mov.u64 %d4, tile;\ncvta.shared.u64 %d4, %d4;")]
+    {
+        let text = kernel(&format!(
+            "{base}\nmov.u32 %r11, 0;\nst.volatile{space}.u32 [%d4], %r11;\nbar.sync 0;\nshr.u32 %r12, %r0, 5;\nROUND:\nWAIT:\n\
+             ld.volatile{space}.u32 %r13, [%d4];\nsetp.ne.u32 %p1, %r13, %r12;\n@%p1 bra WAIT;\nadd.u32 %r13, %r13, 1;\n\
+             st.volatile{space}.u32 [%d4], %r13;\nadd.u32 %r12, %r12, 2;\nsetp.lt.u32 %p2, %r12, %r8;\n@%p2 bra ROUND;\n\
+             st.global.u32 [%d3], %r12;"
+        ))
+        .replace("sm_90", "sm_60");
+        let found = result(&text, (&[0], 64), 100, ([1; 3], [64, 1, 1]), JIT[0]);
+        let each: Vec<u32> = (0..64).map(|t| 100 + t / 32).collect();
+        assert_eq!(found, Ok(each), "{space}");
+    }
+}
+
 /// Two blocks hand a row of words to each other, by a flag that is released and acquired: what was stored before must be seen.
 #[test]
 fn messages_arrive_whole() {

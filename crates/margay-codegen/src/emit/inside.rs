@@ -77,7 +77,7 @@ impl Gen<'_> {
         let mut reach = Reach { low: i64::MAX, high: i64::MIN, widest: 1, accesses: 0 };
         for other in &self.f.blocks[self.block].insts[n..] {
             if let Attr::Mem(m) = other.attr
-                && m.space == a.space
+                && matches!(m.space, Space::Global | Space::Generic)
                 && other.op == if a.write { Op::St } else { Op::Ld }
                 && other.srcs.first() == Some(&Value::Reg(r))
                 && self.has_code(other, &m)

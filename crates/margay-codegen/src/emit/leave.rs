@@ -42,13 +42,11 @@ impl Gen<'_> {
         live.iter()
             .map(|r| {
                 let class = self.f.regs[r];
-                let lin = match class {
-                    Class::P => None,
-                    Class::W | Class::D => lin_of(&self.facts.shapes[r]).map(|l| {
-                        let mut patterns = self.patterns.borrow_mut();
-                        patterns.entry(r).or_insert_with(|| Arc::new(l.form.clone())).clone()
-                    }),
-                };
+                // Of flags that says that all lanes have the same.
+                let lin = lin_of(&self.facts.shapes[r]).map(|l| {
+                    let mut patterns = self.patterns.borrow_mut();
+                    patterns.entry(r).or_insert_with(|| Arc::new(l.form.clone())).clone()
+                });
                 Stored { reg: r as u32, plane: self.places.plane(Reg(r as u32)), class, lin }
             })
             .collect()

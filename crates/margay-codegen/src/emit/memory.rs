@@ -129,6 +129,7 @@ impl Gen<'_> {
         }
         let uniform = matches!(&address, Val::Lin { lin, .. } if lin.is_uniform());
         let once = uniform && loads_once(&mem);
+        self.count_poll_in_loops(&mem);
         if let Some(place) = self.together(n, inst, &access, &address) {
             self.watch_access(n, &access, &address, Kind::Plain, None);
             for (e, &r) in inst.dsts.iter().enumerate() {
@@ -148,7 +149,6 @@ impl Gen<'_> {
                 };
                 self.put(r, v);
             }
-            self.count_poll_in_loops(&mem);
             return true;
         }
         if !strong && let Some(name) = self.merged(n, inst, &access, &address) {
@@ -178,7 +178,6 @@ impl Gen<'_> {
             fast.push(name);
         }
         self.order_after(&mem);
-        self.count_poll_in_loops(&mem);
         let result = |name: String| match once {
             true => Val::Lin { base: name, u: None, lin: Rc::new(Lin::uniform()) },
             false => Val::Vec { name, addr: None },

@@ -44,6 +44,12 @@ struct PartLoop {
     scalars: Vec<Reg>,
 }
 
+/// What a loop begins with: varying registers as vectors of all lanes, and others.
+struct Begins {
+    wholes: Vec<(Reg, String)>,
+    scalars: Vec<(Reg, Val)>,
+}
+
 /// What is written of a loop now.
 pub(super) struct Part {
     /// Lanes of a part.
@@ -90,12 +96,13 @@ impl Gen<'_> {
             let name = self.spread(&v, class);
             wholes.push((r, name));
         }
-        let firsts: Vec<(Reg, Val)> = l.scalars.iter().map(|&r| (r, self.read(r))).collect();
+        let scalars = l.scalars.iter().map(|&r| (r, self.read(r))).collect();
+        let begins = Begins { wholes, scalars };
         self.forget();
         let mut parts = Vec::new();
         let mut good = true;
         for first in (0..LANES).step_by(l.lanes) {
-            good &= self.write_part_of(b, l, first, (&wholes, &firsts), &failed);
+            good &= self.write_part_of(b, l, first, &begins, &failed);
             let mut ends = Vec::new();
             for &r in &l.kept {
                 let ty = narrowed(vector(self.class(r)), l.lanes);
@@ -126,7 +133,7 @@ impl Gen<'_> {
 
         self.begin(&failed);
         self.line(format!("store volatile i32 {SKIPS}, ptr %{skips}"));
-        for (r, v) in &firsts {
+        for (r, v) in &begins.scalars {
             self.write_slot(*r, v);
         }
         self.line(format!("br label %{whole}"));
@@ -140,13 +147,13 @@ impl Gen<'_> {
         b: usize,
         l: &PartLoop,
         first: usize,
-        (wholes, firsts): (&[(Reg, String)], &[(Reg, Val)]),
+        begins: &Begins,
         failed: &str,
     ) -> bool {
         let (turn, next) = (self.label(), self.label());
         let pick = vector_of("i32", (first..first + l.lanes).map(|n| n as i64));
         let mut fixed = Vec::new();
-        for (r, name) in wholes {
+        for (r, name) in &begins.wholes {
             let ty = vector(self.class(*r));
             let n = l.lanes;
             let part =
@@ -158,7 +165,7 @@ impl Gen<'_> {
             let (ty, to) = (narrowed(ty, n), self.part_buffer(*r, n));
             self.line(format!("store {ty} {part}, ptr %{to}"));
         }
-        for (r, v) in firsts {
+        for (r, v) in &begins.scalars {
             self.write_slot(*r, v);
         }
         self.line(format!("store i32 {TURNS}, ptr %part_turns"));
@@ -191,7 +198,7 @@ impl Gen<'_> {
             let (name, to) = (self.spread(&v, self.class(r)), self.part_buffer(r, l.lanes));
             self.line(format!("store {} {name}, ptr %{to}", vector(self.class(r))));
         }
-        for (r, _) in firsts {
+        for (r, _) in &begins.scalars {
             let v = self.read(*r);
             self.write_slot(*r, &v);
         }

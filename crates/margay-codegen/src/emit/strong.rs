@@ -57,7 +57,7 @@ impl Gen<'_> {
         self.line(fence);
     }
 
-    /// After a strong load: in a loop it may be one that waits for somebody, who must get his turn.
+    /// For a strong load, whoever makes it: in a loop it may be one that waits for somebody, who must get his turn.
     pub(super) fn count_poll_in_loops(&mut self, mem: &MemAttr) {
         if mem.sem != Sem::Weak && self.around.inside {
             self.count_poll();

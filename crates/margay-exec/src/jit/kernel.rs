@@ -329,18 +329,22 @@ pub unsafe fn has_form(frame: *const u8, live: &[Stored], mask: u32) -> bool {
         let Pattern { pat, q } = pattern;
         let second = pattern.second_lane();
         // SAFETY: planes lie in the frame.
-        let read = |l: usize| unsafe {
-            let at = frame.add(s.plane as usize);
-            match s.class {
-                ir::Class::P => 0,
-                ir::Class::W => u64::from(*at.cast::<u32>().add(l)),
-                ir::Class::D => *at.cast::<u64>().add(l),
-            }
-        };
+        let at = unsafe { frame.add(s.plane as usize) };
         let bits = match s.class {
-            ir::Class::P => return true,
+            ir::Class::P => {
+                // SAFETY: the plane is a word.
+                let flags = unsafe { *at.cast::<u32>() } & mask;
+                return flags == 0 || flags == mask;
+            }
             ir::Class::W => u64::from(u32::MAX),
             ir::Class::D => u64::MAX,
+        };
+        // SAFETY: the plane has an element for each lane.
+        let read = |l: usize| unsafe {
+            match s.class {
+                ir::Class::P | ir::Class::W => u64::from(*at.cast::<u32>().add(l)),
+                ir::Class::D => *at.cast::<u64>().add(l),
+            }
         };
         let base = read(0);
         let u = second.map_or(0, |(lane, sign)| {

@@ -18,6 +18,7 @@ use smallvec::smallvec;
 use moved::Moved;
 use slots::{Owners, Slot, promote};
 
+use crate::analysis::liveness::{Liveness, placed};
 use crate::inst::*;
 use crate::module::*;
 use crate::ops::Op;
@@ -34,18 +35,29 @@ pub const CALL_OVERHEAD: u32 = 16;
 /// A kernel with what it calls.
 pub struct Inlined {
     pub function: Function,
-    /// Locations of what was put in, which follow the module's own, and the functions that they are of.
-    pub locs: Vec<(SrcLoc, FuncId)>,
+    /// Locations of what was put in, which follow the module's own.
+    pub locs: Vec<Origin>,
+}
+
+/// Where an instruction that was put in came from.
+pub struct Origin {
+    pub loc: SrcLoc,
+    pub function: FuncId,
+    /// The location of the call, which may have been put in itself.
+    pub call: LocId,
 }
 
 /// A kernel with the bodies of what it calls; `None` if there is no call that can be replaced.
-pub fn inline(module: &Module, entry: FuncId) -> Option<Inlined> {
+///
+/// `stack` is where a thread's local memory begins.
+pub fn inline(module: &Module, entry: FuncId, stack: u32) -> Option<Inlined> {
     let kernel = module.functions.get(entry.0 as usize)?;
     if !kernel.blocks.iter().flat_map(|b| &b.insts).any(|i| i.op == Op::Call) {
         return None;
     }
     let mut inliner = Inliner {
         module,
+        frame: stack.next_multiple_of(kernel.frame_align.max(16).next_power_of_two()),
         ends: vec![kernel.frame_size; kernel.blocks.len()],
         order: (0..kernel.blocks.len()).collect(),
         instructions: kernel.blocks.iter().map(|b| b.insts.len() + 1).sum(),
@@ -79,6 +91,8 @@ struct Inliner<'a> {
     module: &'a Module,
     /// The kernel. Blocks keep their numbers until they are laid out.
     out: Function,
+    /// Where the kernel's frame begins in a thread's local memory.
+    frame: u32,
     /// Where in the kernel's frame that of each block's function ends.
     ends: Vec<u32>,
     /// The number of the body that each block is of; the kernel's own is 0.
@@ -93,8 +107,9 @@ struct Inliner<'a> {
     /// Blocks as they will stand.
     order: Vec<usize>,
     instructions: usize,
-    locs: Vec<(SrcLoc, FuncId)>,
-    known_locs: HashMap<(FuncId, LocId), LocId>,
+    locs: Vec<Origin>,
+    /// By the call's location and the callee's own.
+    known_locs: HashMap<(FuncId, LocId, LocId), LocId>,
     /// Whether bodies of functions may be put in at all.
     fit: HashMap<FuncId, bool>,
 }
@@ -125,9 +140,11 @@ impl Inliner<'_> {
         {
             return false;
         }
-        let start = self.ends[block].checked_add(CALL_OVERHEAD);
+        // As a call would have it, which aligns the address itself.
         let align = callee.frame_align.max(16).next_power_of_two();
-        let start = start.and_then(|start| start.checked_next_multiple_of(align));
+        let top =
+            self.frame.checked_add(self.ends[block]).and_then(|n| n.checked_add(CALL_OVERHEAD));
+        let start = top.and_then(|n| n.checked_next_multiple_of(align)).map(|n| n - self.frame);
         let Some((start, end)) = start.and_then(|s| Some((s, s.checked_add(callee.frame_size)?)))
         else {
             return false;
@@ -147,15 +164,22 @@ impl Inliner<'_> {
             return false;
         };
         self.bodies = body;
+        // A call's registers are 0 until they are set, in each round of a loop.
+        let before = Liveness::new(callee).before(callee, 0);
+        let given: Vec<Reg> = placed(&callee.params).collect();
+        let unset: Vec<Reg> = (0..callee.regs.len() as u32)
+            .map(Reg)
+            .filter(|r| before[r.0 as usize] && !given.contains(r))
+            .collect();
         let behind = BlockId(moved.first_block + callee.blocks.len() as u32);
         for block in &callee.blocks {
             let mut insts: Vec<Inst> = block.insts.iter().map(|i| moved.inst(i)).collect();
-            insts.iter_mut().for_each(|i| i.loc = self.loc(id, i.loc));
+            insts.iter_mut().for_each(|i| i.loc = self.loc((id, loc), i.loc));
             if block.term == Term::Ret {
                 insts.extend(results.iter().cloned());
             }
             let term = moved.term(&block.term, behind);
-            let term_loc = self.loc(id, block.term_loc);
+            let term_loc = self.loc((id, loc), block.term_loc);
             self.out.blocks.push(Block { label: None, insts, term, term_loc });
             self.ends.push(end);
             self.owners.push(body);
@@ -164,6 +188,8 @@ impl Inliner<'_> {
         let rest = head.insts.split_off(n + 1);
         head.insts.pop();
         head.insts.extend(arguments);
+        head.insts
+            .extend(unset.iter().map(|&r| zero(callee.regs[r.0 as usize], moved.reg(r), loc)));
         let term = std::mem::replace(&mut head.term, Term::Br(BlockId(moved.first_block)));
         let term_loc = std::mem::replace(&mut head.term_loc, loc);
         self.out.blocks.push(Block { label: None, insts: rest, term, term_loc });
@@ -173,7 +199,6 @@ impl Inliner<'_> {
         self.instructions += more;
         if callee.frame_size > 0 {
             self.out.frame_size = self.out.frame_size.max(end);
-            self.out.frame_align = self.out.frame_align.max(align);
         }
         true
     }
@@ -287,11 +312,12 @@ impl Inliner<'_> {
     }
 
     /// A location of a function, as one of the kernel's.
-    fn loc(&mut self, id: FuncId, loc: LocId) -> LocId {
+    fn loc(&mut self, (function, call): (FuncId, LocId), loc: LocId) -> LocId {
         let first = self.module.locs.len();
         let (locs, module) = (&mut self.locs, self.module);
-        *self.known_locs.entry((id, loc)).or_insert_with(|| {
-            locs.push((module.locs.get(loc.0 as usize).cloned().unwrap_or_default(), id));
+        *self.known_locs.entry((function, call, loc)).or_insert_with(|| {
+            let loc = module.locs.get(loc.0 as usize).cloned().unwrap_or_default();
+            locs.push(Origin { loc, function, call });
             LocId((first + locs.len() - 1) as u32)
         })
     }
@@ -377,6 +403,12 @@ fn local() -> Attr {
         cache: Cache::default(),
         offset: 0,
     })
+}
+
+/// Sets a register to 0.
+fn zero(class: Class, r: Reg, loc: LocId) -> Inst {
+    let ty = word_of(class).unwrap_or(Ty::Pred);
+    inst(Op::Mov, ty, &[r], &[Value::Imm(0)], Attr::None, loc)
 }
 
 /// The type by which a register is copied whole.

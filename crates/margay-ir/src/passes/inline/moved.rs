@@ -12,7 +12,7 @@ pub(super) struct Moved {
 }
 
 impl Moved {
-    fn reg(&self, r: Reg) -> Reg {
+    pub fn reg(&self, r: Reg) -> Reg {
         Reg(r.0 + self.regs)
     }
 

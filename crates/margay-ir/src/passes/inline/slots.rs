@@ -128,7 +128,7 @@ fn is_even(slot: &Slot) -> bool {
 }
 
 /// Registers that only ever hold an address in a slot, and which.
-fn bases(f: &Function, slots: &[Slot], owners: &Owners<'_>) -> HashMap<Reg, (Slot, u32)> {
+fn bases(f: &Function, slots: &[Slot], owners: &Owners<'_>) -> HashMap<Reg, (Slot, i64)> {
     let mut sets = vec![0u32; f.regs.len()];
     for i in f.blocks.iter().flat_map(|b| &b.insts) {
         for_each_def(i, |r| sets[r.0 as usize] += 1);
@@ -141,10 +141,10 @@ fn bases(f: &Function, slots: &[Slot], owners: &Owners<'_>) -> HashMap<Reg, (Slo
                 continue;
             };
             let owner = *owners.addresses.get(&r).unwrap_or(&owners.blocks[b]);
-            let Some(at) = at.checked_add_signed(*addend as i32) else { continue };
-            let slot = slots.iter().find(|s| s.owner == owner && (s.start..s.end).contains(&at));
+            // The offset says of which variable the address is, wherever that leads.
+            let slot = slots.iter().find(|s| s.owner == owner && (s.start..s.end).contains(at));
             if let Some(&slot) = slot {
-                found.insert(r, (slot, at));
+                found.insert(r, (slot, i64::from(*at) + addend));
             }
         }
     }
@@ -153,7 +153,7 @@ fn bases(f: &Function, slots: &[Slot], owners: &Owners<'_>) -> HashMap<Reg, (Slo
 }
 
 /// The access to a slot that an instruction is, if it is no more than that.
-fn access(i: &Inst, bases: &HashMap<Reg, (Slot, u32)>) -> Option<(Slot, Access)> {
+fn access(i: &Inst, bases: &HashMap<Reg, (Slot, i64)>) -> Option<(Slot, Access)> {
     let (Attr::Mem(mem), None) = (&i.attr, i.guard) else { return None };
     let Some(&Value::Reg(r)) = i.srcs.first() else { return None };
     let &(slot, at) = bases.get(&r)?;
@@ -163,11 +163,11 @@ fn access(i: &Inst, bases: &HashMap<Reg, (Slot, u32)>) -> Option<(Slot, Access)>
         _ => return None,
     } as u32;
     let size = i.ty.bits() / 8;
-    let at = u32::try_from(i64::from(at) + mem.offset).ok()?;
+    let at = u32::try_from(at.checked_add(mem.offset)?).ok()?;
     let plain = mem.space == Space::Local
         && mem.sem == Sem::Weak
         && matches!(i.ty, Ty::I32 | Ty::I64)
-        && at.is_multiple_of(size)
+        && at.is_multiple_of(size * count)
         && at >= slot.start
         && at.checked_add(size * count)? <= slot.end;
     plain.then_some((slot, Access { at, size, count }))
@@ -176,7 +176,7 @@ fn access(i: &Inst, bases: &HashMap<Reg, (Slot, u32)>) -> Option<(Slot, Access)>
 /// Notes what an instruction does to slots, and drops those that must stay in memory.
 fn visit(
     i: &Inst,
-    bases: &HashMap<Reg, (Slot, u32)>,
+    bases: &HashMap<Reg, (Slot, i64)>,
     (owner, moved): (u32, &HashSet<Reg>),
     accesses: &mut BTreeMap<Slot, Vec<Access>>,
 ) {
@@ -198,12 +198,14 @@ fn visit(
             accesses.remove(&slot);
         }
     }
-    // The address may be in a register that is no base, as it is set more than once.
+    // The address may be in a register that is no base, as it is set more than once, or is another variable's.
     if let (Attr::Address { of: AddrOf::Local(at), addend }, &[r]) = (&i.attr, &i.dsts[..])
         && !bases.contains_key(&r)
     {
-        let at = i64::from(*at) + addend;
-        accesses.retain(|s, _| !(i64::from(s.start)..i64::from(s.end)).contains(&at));
+        let reached = [i64::from(*at), i64::from(*at) + addend];
+        accesses.retain(|s, _| {
+            !reached.iter().any(|at| (i64::from(s.start)..i64::from(s.end)).contains(at))
+        });
     }
     if let Attr::Call(call) = &i.attr {
         for arg in call.args.iter().chain(&call.rets) {

@@ -10,11 +10,11 @@ fn inlined(text: &str) -> (String, bool) {
     let ast = margay_ptx::parse(&format!("{HEAD}{text}")).expect("it parses");
     let mut module = crate::lower(&ast).unwrap_or_else(|e| panic!("{e:?}"));
     let entry = module.functions.iter().position(|f| f.is_entry).expect("a kernel");
-    let found = inline(&module, FuncId(entry as u32));
+    let found = inline(&module, FuncId(entry as u32), 16);
     let changed = found.is_some();
     if let Some(Inlined { function, locs }) = found {
         module.functions[entry] = function;
-        module.locs.extend(locs.into_iter().map(|(loc, _)| loc));
+        module.locs.extend(locs.into_iter().map(|origin| origin.loc));
     }
     crate::verify(&module).unwrap_or_else(|e| panic!("{e:?}"));
     let f = &module.functions[entry];
@@ -108,17 +108,39 @@ fn frames_lie_where_calls_would_put_them() {
     check(
         &format!("{sum}{}", kernel(body)),
         expect![[r#"
-            frame 128 align 32
+            frame 144 align 16
             b0:
               %0 = ld.i64 {param} 0x0 !8
               %2 = sreg.i32 {tid.x} !9
               %12 = add.i32 %2, 0x5 !15
-              %14 = addr {local=64} !16
+              %14 = addr {local=80} !16
               st.i32 {local offset=8} %14, %12 !17
               st.i32 {global} %0, %12 !11
               exit
         "#]],
     );
+}
+
+#[test]
+fn double_words_stay_whole() {
+    let sum = ".func (.param .align 8 .b8 r[16]) next(.param .align 8 .b8 a[16]) {\n.reg .b64 %d<4>;\nld.param.v2.b64 {%d0, %d1}, [a];\n\
+        add.s64 %d0, %d0, %d1;\nst.param.b64 [r], %d0;\nst.param.b64 [r+8], %d1;\nret;\n}\n";
+    let body = "cvt.u64.u32 %d1, %r0;\n{ .param .align 8 .b8 a[16]; .param .align 8 .b8 r[16]; st.param.b64 [a], %d1; \
+        st.param.b64 [a+8], 5; call (r), next, (a); ld.param.b64 %d2, [r]; ld.param.b32 %r2, [r+8]; }\ncvt.u32.u64 %r1, %d2;\nadd.u32 %r1, %r1, %r2;";
+    check(&format!("{sum}{}", kernel(body)), expect![[r#"
+        frame 80 align 16
+        b0:
+          %0 = ld.i64 {param} 0x0 !6
+          %2 = sreg.i32 {tid.x} !7
+          %12 = zext.i64.i32 %2 !8
+          %12 = add.i64 %12, 0x5 !15
+          %35 = mov.i64 %12 !16
+          %31 = trunc.i32.i64 0x5 !9
+          %10 = trunc.i32.i64 %35 !10
+          %10 = add.i32 %10, %31 !11
+          st.i32 {global} %0, %10 !12
+          exit
+    "#]]);
 }
 
 #[test]
