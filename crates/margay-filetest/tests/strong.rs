@@ -101,21 +101,24 @@ fn messages_arrive_whole() {
         ("volatile", "volatile", "membar.gl;"),
         ("relaxed.sys", "relaxed.sys", "fence.acq_rel.gpu;"),
     ] {
-        // The flag is the word behind the row. Each word counts the rounds; block 0 has the even ones, block 1 the odd ones and so the last.
-        let text = kernel(&format!(
-            "mul.wide.u32 %d4, %r0, 4;\nadd.s64 %d5, %d0, %d4;\nadd.s64 %d6, %d1, %d4;\nmov.u32 %r11, %r2;\n\
-             ROUND:\nWAIT:\nld.{load}.global.u32 %r12, [%d0+{flag}];\nsetp.ne.u32 %p1, %r12, %r11;\n@%p1 bra WAIT;\n{fence}\n\
-             bar.sync 0;\nld.global.u32 %r13, [%d5];\nadd.u32 %r14, %r13, 1;\nst.global.u32 [%d5], %r14;\n\
-             bar.sync 0;\nsetp.ne.u32 %p2, %r0, 0;\n@%p2 bra NEXT;\nadd.u32 %r15, %r11, 1;\n{fence}\n\
-             st.{store}.global.u32 [%d0+{flag}], %r15;\nNEXT:\nadd.u32 %r11, %r11, 2;\nsetp.lt.u32 %p3, %r11, %r8;\n@%p3 bra ROUND;\n\
-             setp.eq.u32 %p4, %r2, 0;\n@%p4 bra END;\nst.global.u32 [%d6], %r14;",
-            flag = 4 * BLOCK
-        ));
-        for how in JIT {
-            let input = vec![0; BLOCK as usize + 1];
-            let shape = ([2, 1, 1], [BLOCK, 1, 1]);
-            let found = result(&text, (&input, BLOCK as usize), ROUNDS, shape, how);
-            assert_eq!(found, Ok(vec![ROUNDS; BLOCK as usize]), "{load}, {how:?}");
+        // One warp needs no barrier between the flag and the words.
+        for (threads, together) in [(BLOCK, "bar.sync 0;"), (32, "bar.warp.sync -1;")] {
+            // The flag is the word behind the row. Each word counts the rounds; block 0 has the even ones, block 1 the odd ones and so the last.
+            let text = kernel(&format!(
+                "mul.wide.u32 %d4, %r0, 4;\nadd.s64 %d5, %d0, %d4;\nadd.s64 %d6, %d1, %d4;\nmov.u32 %r11, %r2;\n\
+                 ROUND:\nWAIT:\nld.{load}.global.u32 %r12, [%d0+{flag}];\nsetp.ne.u32 %p1, %r12, %r11;\n@%p1 bra WAIT;\n{fence}\n\
+                 {together}\nld.global.u32 %r13, [%d5];\nadd.u32 %r14, %r13, 1;\nst.global.u32 [%d5], %r14;\n\
+                 {together}\nsetp.ne.u32 %p2, %r0, 0;\n@%p2 bra NEXT;\nadd.u32 %r15, %r11, 1;\n{fence}\n\
+                 st.{store}.global.u32 [%d0+{flag}], %r15;\nNEXT:\nadd.u32 %r11, %r11, 2;\nsetp.lt.u32 %p3, %r11, %r8;\n@%p3 bra ROUND;\n\
+                 setp.eq.u32 %p4, %r2, 0;\n@%p4 bra END;\nst.global.u32 [%d6], %r14;",
+                flag = 4 * threads
+            ));
+            for how in JIT {
+                let input = vec![0; threads as usize + 1];
+                let shape = ([2, 1, 1], [threads, 1, 1]);
+                let found = result(&text, (&input, threads as usize), ROUNDS, shape, how);
+                assert_eq!(found, Ok(vec![ROUNDS; threads as usize]), "{load}, {how:?}");
+            }
         }
     }
 }

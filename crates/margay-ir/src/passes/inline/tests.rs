@@ -127,7 +127,9 @@ fn double_words_stay_whole() {
         add.s64 %d0, %d0, %d1;\nst.param.b64 [r], %d0;\nst.param.b64 [r+8], %d1;\nret;\n}\n";
     let body = "cvt.u64.u32 %d1, %r0;\n{ .param .align 8 .b8 a[16]; .param .align 8 .b8 r[16]; st.param.b64 [a], %d1; \
         st.param.b64 [a+8], 5; call (r), next, (a); ld.param.b64 %d2, [r]; ld.param.b32 %r2, [r+8]; }\ncvt.u32.u64 %r1, %d2;\nadd.u32 %r1, %r1, %r2;";
-    check(&format!("{sum}{}", kernel(body)), expect![[r#"
+    check(
+        &format!("{sum}{}", kernel(body)),
+        expect![[r#"
         frame 80 align 16
         b0:
           %0 = ld.i64 {param} 0x0 !6
@@ -140,7 +142,8 @@ fn double_words_stay_whole() {
           %10 = add.i32 %10, %31 !11
           st.i32 {global} %0, %10 !12
           exit
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
