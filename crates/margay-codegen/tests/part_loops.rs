@@ -58,6 +58,10 @@ fn what_a_loop_in_parts_may_do() {
     for op in [&own as &dyn Fn(u32) -> String, &stores, &exchanges, &volatile] {
         assert!(!in_parts(op, &USUAL), "{}", op(20));
     }
+    // What is the same for all lanes is computed for each part.
+    let alike = |r: u32| format!("{}add.u32 %r5, %r5, {r};\nmul.lo.u32 %r5, %r5, 3;\n", adds(r));
+    let more = |r: u32| format!("{}xor.b32 %r5, %r5, 7;\n", alike(r));
+    assert!(!in_parts(&more, &USUAL));
     let accesses = Watched { accesses: true, ..USUAL.watched };
     assert!(!in_parts(&adds, &Options { watched: accesses, ..USUAL }));
     assert!(!in_parts(&adds, &Options { full: false, ..USUAL }));

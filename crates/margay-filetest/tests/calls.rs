@@ -176,6 +176,19 @@ fn arguments_that_pointers_walk_through() {
     }
 }
 
+/// An argument that is read through the one before it.
+#[test]
+fn arguments_that_are_read_beyond_their_end() {
+    let reads = ".func (.param .b32 r) f(.param .align 8 .b8 a[16], .param .align 8 .b8 b[16]) {\n.reg .b32 %r<4>;\n\
+        ld.param.b32 %r0, [a+16];\nld.param.b32 %r1, [b+4];\nadd.u32 %r0, %r0, %r1;\nst.param.b32 [r], %r0;\nret;\n}\n";
+    let text = with(
+        reads,
+        "{ .param .align 8 .b8 x[16]; .param .align 8 .b8 y[16]; .param .b32 z; st.param.b32 [x], %r0; st.param.b32 [y], 700; \
+         st.param.b32 [y+4], %r0; call (z), f, (x, y); ld.param.b32 %r12, [z]; }\nst.global.u32 [%d3], %r12;",
+    );
+    agrees(&text, (&numbers(32), 32), 1, ([1; 3], [32, 1, 1]), "beyond the end");
+}
+
 /// Addresses of local variables that want more than 16 bytes, and frames of calls in calls.
 #[test]
 fn local_variables_lie_where_calls_put_them() {

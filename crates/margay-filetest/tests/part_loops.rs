@@ -114,7 +114,7 @@ fn many_turns() {
     let text =
         around("", &body.replace("%r20", "%r8"), "").replace("ld.global.u32 %r20, [%d6];", "");
     let input = numbers(1024);
-    for n in [65_535, 65_536, 65_537, 70_000] {
+    for n in [65_535, 65_536, 65_537, 70_000, 300_000] {
         agrees(&text, (&input, 256), n, ([1; 3], [64, 1, 1]), "many turns");
     }
     // An outer loop, in which the inner one's turns are one more each time.

@@ -25,7 +25,7 @@ use crate::shape::{LANES, Lin, Shape};
 
 /// Turns of all lanes together, after which the loop runs as vectors, which take fuel.
 const TURNS: u32 = 1 << 16;
-/// So often the loop runs as vectors at once after it could not be run so.
+/// So many turns the loop runs as vectors at once after it could not be run so, and one more for each that was lost.
 const SKIPS: u32 = 256;
 /// Other instructions for each load: a loop that computes more than it loads is better off as vectors.
 const OTHERS: usize = 6;
@@ -67,10 +67,10 @@ impl Gen<'_> {
         self.line(format!("br label %{vectors}"));
 
         self.begin(&begin);
+        self.line(format!("store i32 {TURNS}, ptr %{turns}"));
         self.lone_operands(&l, &failed);
         let mask = self.mask.clone();
         self.line(format!("store i32 {mask}, ptr %{rest}"));
-        self.line(format!("store i32 {TURNS}, ptr %{turns}"));
         self.line(format!("br label %{lane}"));
 
         self.begin(&lane);
@@ -151,7 +151,10 @@ impl Gen<'_> {
         self.go(l.exit, &mask);
 
         self.begin(&failed);
-        self.line(format!("store volatile i32 {SKIPS}, ptr %{skips}"));
+        let left = self.ins(format!("load i32, ptr %{turns}"));
+        let lost = self.ins(format!("sub i32 {TURNS}, {left}"));
+        let more = self.ins(format!("add i32 {lost}, {SKIPS}"));
+        self.line(format!("store volatile i32 {more}, ptr %{skips}"));
         self.line(format!("br label %{vectors}"));
         self.begin(&vectors);
         self.forget();

@@ -20,8 +20,9 @@ use crate::shape::{LANES, Shape};
 
 /// Turns after which all lanes run together, which take fuel.
 const TURNS: u32 = 1 << 16;
-/// So often they do at once after that.
+/// So many turns they do at once after that, and so many more for each that was lost: turns of the loop are what comes to its head.
 const SKIPS: u32 = 256;
+const SKIPS_PER_TURN: u32 = 16;
 /// Ops that work lane by lane below which a loop is not worth it.
 const LEAST_OPS: usize = 6;
 /// Registers of the processor that what a turn computes needs besides what lives around the loop.
@@ -72,6 +73,8 @@ impl Gen<'_> {
         }
         self.forget();
         self.mask_vector = None;
+        // What follows asks for memory ahead by itself.
+        self.around.swap_done(&mut Vec::new());
     }
 
     /// False if something cannot be written for parts.
@@ -107,7 +110,7 @@ impl Gen<'_> {
             for &r in &l.kept {
                 let ty = narrowed(vector(self.class(r)), l.lanes);
                 let from = self.part_buffer(r, l.lanes);
-                ends.push(self.ins(format!("load {ty}, ptr %{from}")));
+                ends.push(self.ins(format!("load {ty}, ptr %{from}, align 64")));
             }
             parts.push(ends);
         }
@@ -132,7 +135,11 @@ impl Gen<'_> {
         self.go(exit, &mask);
 
         self.begin(&failed);
-        self.line(format!("store volatile i32 {SKIPS}, ptr %{skips}"));
+        let left = self.ins("load i32, ptr %part_turns");
+        let lost = self.ins(format!("sub i32 {TURNS}, {left}"));
+        let more = self.ins(format!("mul i32 {lost}, {SKIPS_PER_TURN}"));
+        let more = self.ins(format!("add i32 {more}, {SKIPS}"));
+        self.line(format!("store volatile i32 {more}, ptr %{skips}"));
         for (r, v) in &begins.scalars {
             self.write_slot(*r, v);
         }
@@ -163,7 +170,7 @@ impl Gen<'_> {
                 continue;
             }
             let (ty, to) = (narrowed(ty, n), self.part_buffer(*r, n));
-            self.line(format!("store {ty} {part}, ptr %{to}"));
+            self.line(format!("store {ty} {part}, ptr %{to}, align 64"));
         }
         for (r, v) in &begins.scalars {
             self.write_slot(*r, v);
@@ -181,7 +188,7 @@ impl Gen<'_> {
         }
         for &r in l.kept.iter().filter(|r| l.carried.has(r.0 as usize)) {
             let from = self.part_buffer(r, l.lanes);
-            let name = self.ins(format!("load {}, ptr %{from}", vector(self.class(r))));
+            let name = self.ins(format!("load {}, ptr %{from}, align 64", vector(self.class(r))));
             self.current[r.0 as usize] = Some(Val::Vec { name, addr: None });
         }
         let f = self.f;
@@ -196,7 +203,7 @@ impl Gen<'_> {
         for &r in &l.kept {
             let v = self.read(r);
             let (name, to) = (self.spread(&v, self.class(r)), self.part_buffer(r, l.lanes));
-            self.line(format!("store {} {name}, ptr %{to}", vector(self.class(r))));
+            self.line(format!("store {} {name}, ptr %{to}, align 64", vector(self.class(r))));
         }
         for (r, _) in &begins.scalars {
             let v = self.read(*r);
@@ -277,9 +284,12 @@ impl Gen<'_> {
         }
         let count = self.f.regs.len();
         let (mut defs, mut uses) = (Set::new(count), Set::new(count));
-        let mut ops = 0;
+        let (mut ops, mut same_for_all) = (0, 0);
         for inst in &block.insts {
             let shape = inst.dsts.first().map(|&r| self.facts.shape(r));
+            if !matches!(shape, Some(Shape::Varying)) {
+                same_for_all += 1;
+            }
             let fits = match (inst.op, shape) {
                 (Op::Ld, _) => self.is_shared_by_lanes(inst),
                 (_, Some(Shape::Varying)) => {
@@ -330,6 +340,10 @@ impl Gen<'_> {
         }
         let words: Option<Vec<usize>> = fixed.iter().chain(&kept).map(words).collect();
         let lanes = self.lanes_of_parts(words?.iter().sum())?;
+        // Each part computes again what is the same for all.
+        if same_for_all * (LANES / lanes - 1) > ops {
+            return None;
+        }
         let again_unless = (then == b) == negated;
         Some(PartLoop { lanes, exit, again_unless, pred, fixed, kept, carried, scalars })
     }

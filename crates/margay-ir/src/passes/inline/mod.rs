@@ -127,16 +127,14 @@ impl Inliner<'_> {
         let (Attr::Call(call), None) = (&inst.attr, inst.guard) else { return false };
         let Callee::Direct(id) = call.callee else { return false };
         let (call, loc) = (call.clone(), inst.loc);
-        if !self.fits(id) {
-            return false;
-        }
         let module = self.module;
-        let callee = &module.functions[id.0 as usize];
+        let Some(callee) = module.functions.get(id.0 as usize) else { return false };
         let size: usize = callee.blocks.iter().map(|b| b.insts.len() + 1).sum();
         let passed = call.args.len() + call.rets.len();
         let more = size + 4 * passed + 1;
         if self.instructions + more > MOST_INSTRUCTIONS
             || self.out.blocks.len() + callee.blocks.len() + 1 > MOST_BLOCKS
+            || !self.fits(id)
         {
             return false;
         }

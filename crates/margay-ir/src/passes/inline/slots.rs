@@ -189,6 +189,13 @@ fn visit(
     {
         list.push(*a);
     }
+    // What reaches over the end of a slot is in another.
+    if let (None, Attr::Mem(mem), Some(Value::Reg(r))) = (&place, &i.attr, i.srcs.first())
+        && let Some((_, at)) = bases.get(r)
+    {
+        let at = at + mem.offset;
+        accesses.retain(|s, _| !(i64::from(s.start)..i64::from(s.end)).contains(&at));
+    }
     let goes_on = |v: &Value, skip: bool| match v {
         Value::Reg(r) if !skip => bases.get(r).map(|(slot, _)| *slot),
         _ => None,
