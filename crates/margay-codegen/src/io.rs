@@ -115,6 +115,8 @@ pub struct Io {
     pub tids: *const u8,
     /// Strong loads and atomics made.
     pub polls: u64,
+    /// Turns that loops in parts of the lanes run for all lanes, after one that did not work out (`emit/part_loop.rs`).
+    pub part_skips: u32,
     /// Planes of `%tid`.
     pub tid: [*const u8; 3],
     /// Not 0 once something was stored; code for whole blocks says so only if it is watched.

@@ -12,9 +12,10 @@
 use margay_ir::analysis::liveness::{for_each_def, for_each_use};
 use margay_ir::{Attr, Class, Inst, Op, Reg, Space, Term, Value};
 
+use super::blocks::ENGINE;
 use super::strips::{is_lane_wise, narrowed};
 use super::value::{Val, vector};
-use super::{Gen, int, math, vector_of};
+use super::{Gen, int, io, math, vector_of};
 use crate::analysis::{Set, is_pure, loads_once};
 use crate::shape::{LANES, Shape};
 
@@ -80,14 +81,14 @@ impl Gen<'_> {
     /// False if something cannot be written for parts.
     fn write_parts(&mut self, b: usize, l: &PartLoop) -> bool {
         let [begin, wait, done, failed, whole] = std::array::from_fn(|_| self.label());
-        let skips = format!("lone_skips{b}");
-        self.lane_buffers.insert(skips.clone());
-        let left = self.ins(format!("load volatile i32, ptr %{skips}"));
+        // Kept while the launch lasts: code is left and entered again where its fuel is used up.
+        let skips = self.io(io!(part_skips));
+        let left = self.ins(format!("load i32, ptr {skips}, {ENGINE}"));
         let ready = self.ins(format!("icmp eq i32 {left}, 0"));
         self.line(format!("br i1 {ready}, label %{begin}, label %{wait}"));
         self.begin(&wait);
         let less = self.ins(format!("sub i32 {left}, 1"));
-        self.line(format!("store volatile i32 {less}, ptr %{skips}"));
+        self.line(format!("store i32 {less}, ptr {skips}, {ENGINE}"));
         self.line(format!("br label %{whole}"));
 
         self.begin(&begin);
@@ -139,7 +140,7 @@ impl Gen<'_> {
         let lost = self.ins(format!("sub i32 {TURNS}, {left}"));
         let more = self.ins(format!("mul i32 {lost}, {SKIPS_PER_TURN}"));
         let more = self.ins(format!("add i32 {more}, {SKIPS}"));
-        self.line(format!("store volatile i32 {more}, ptr %{skips}"));
+        self.io_store("i32", &more, io!(part_skips));
         for (r, v) in &begins.scalars {
             self.write_slot(*r, v);
         }

@@ -461,6 +461,7 @@ pub fn new_io(env: &Env<'_>) -> Box<Io> {
         held: 0,
         tids: std::ptr::null(),
         polls: 0,
+        part_skips: 0,
         tid: [std::ptr::null(); 3],
         changed: 0,
         hold: 0,
