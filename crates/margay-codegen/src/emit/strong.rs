@@ -35,26 +35,23 @@ impl Gen<'_> {
 
     /// Before an access is made: what has to be done by then.
     pub(super) fn order_before(&mut self, mem: &MemAttr) {
-        if mem.sem == Sem::Weak || mem.space == Space::Shared {
-            return;
-        }
-        let fence = match mem.sem {
-            Sem::Release => "fence release",
-            _ => "fence syncscope(\"singlethread\") seq_cst",
-        };
-        self.line(fence);
+        self.order(mem, Sem::Release, "fence release");
     }
 
     /// After it: what must not begin before.
     pub(super) fn order_after(&mut self, mem: &MemAttr) {
+        self.order(mem, Sem::Acquire, "fence acquire");
+    }
+
+    /// A fence of the access's own if it has this order, else one for the compiler.
+    fn order(&mut self, mem: &MemAttr, own: Sem, fence: &str) {
         if mem.sem == Sem::Weak || mem.space == Space::Shared {
             return;
         }
-        let fence = match mem.sem {
-            Sem::Acquire => "fence acquire",
-            _ => "fence syncscope(\"singlethread\") seq_cst",
-        };
-        self.line(fence);
+        match mem.sem == own {
+            true => self.line(fence),
+            false => self.line("fence syncscope(\"singlethread\") seq_cst"),
+        }
     }
 
     /// For a strong load, whoever makes it: in a loop it may be one that waits for somebody, who must get his turn.
