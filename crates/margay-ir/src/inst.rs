@@ -121,6 +121,20 @@ pub struct MemAttr {
     pub offset: i64,
 }
 
+impl MemAttr {
+    /// A weak access without hints, zero-extended.
+    pub fn plain(space: Space) -> MemAttr {
+        MemAttr {
+            space,
+            signed: false,
+            sem: Sem::Weak,
+            scope: Scope::default(),
+            cache: Cache::default(),
+            offset: 0,
+        }
+    }
+}
+
 /// Read-modify-write operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AtomOp {

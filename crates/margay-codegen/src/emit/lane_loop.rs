@@ -13,14 +13,14 @@
 
 use std::rc::Rc;
 
-use margay_ir::analysis::liveness::{for_each_def, for_each_use};
-use margay_ir::{Attr, Class, Inst, Op, Reg, Space, Term, Value};
+use margay_ir::{Attr, Class, Inst, Op, Reg, Space, Value};
 
 use super::lane_checks::{Check, Checks};
+use super::one_block::OneBlock;
 use super::turns::{Counter, find_counter};
 use super::value::{Val, scalar, vector};
 use super::{Gen, int};
-use crate::analysis::{Set, is_pure};
+use crate::analysis::is_pure;
 use crate::shape::{LANES, Lin, Shape};
 
 /// Turns of all lanes together, after which the loop runs as vectors, which take fuel.
@@ -32,10 +32,7 @@ const OTHERS: usize = 6;
 
 /// A loop that runs lane by lane.
 struct LaneLoop {
-    /// The block behind it, and whether the loop goes on where the predicate does not hold.
-    exit: usize,
-    again_unless: bool,
-    pred: Reg,
+    own: OneBlock,
     /// Varying registers that a lane begins with: those that stay, and those that the loop changes.
     fixed: Vec<Reg>,
     carried: Vec<Reg>,
@@ -121,7 +118,7 @@ impl Gen<'_> {
             self.expect(&some, &failed);
         }
         let (p, again_unless) = match l.counter {
-            None => (self.lone(l.pred), l.again_unless),
+            None => (self.lone(l.own.pred), l.own.again_unless),
             Some(_) => (self.last_turn(), true),
         };
         let (yes, no) = if again_unless { (&next, &again) } else { (&again, &next) };
@@ -148,7 +145,7 @@ impl Gen<'_> {
             self.put(r, Val::Vec { name, addr: None });
         }
         self.flush();
-        self.go(l.exit, &mask);
+        self.go(l.own.exit, &mask);
 
         self.begin(&failed);
         let left = self.ins(format!("load i32, ptr %{turns}"));
@@ -163,19 +160,11 @@ impl Gen<'_> {
 
     /// The loop that block `b` is, if it may run lane by lane and that pays.
     fn find_lane_loop(&self, b: usize) -> Option<LaneLoop> {
-        let block = &self.f.blocks[b];
-        let Term::CondBr { pred, negated, then, els } = block.term else { return None };
-        let (then, els) = (then.0 as usize, els.0 as usize);
-        let exit = if then == b { els } else { then };
-        if self.in_strips
-            || self.options.watched.any()
-            || (then == b) == (els == b)
-            || !self.facts.parts(self.f, b)
-        {
+        let own = self.one_block_loop(b)?;
+        if !self.facts.parts(self.f, b) {
             return None;
         }
-        let count = self.f.regs.len();
-        let (mut defs, mut uses) = (Set::new(count), Set::new(count));
+        let block = &self.f.blocks[b];
         let (mut loads, mut others) = (0, 0);
         for inst in &block.insts {
             match self.is_apart_load(inst) {
@@ -185,43 +174,21 @@ impl Gen<'_> {
                 }
                 false => return None,
             }
-            for_each_use(inst, |r| {
-                uses.insert(r.0 as usize);
-            });
-            for_each_def(inst, |r| {
-                defs.insert(r.0 as usize);
-            });
         }
-        if loads == 0 || others > OTHERS * loads || !defs.has(pred.0 as usize) {
+        if loads == 0 || others > OTHERS * loads {
             return None;
         }
         let varies = |r: &Reg| matches!(self.facts.shape(*r), Shape::Varying);
-        let all = (0..count as u32).map(Reg);
-        let own = |r: &Reg| defs.has(r.0 as usize);
-        let begins = |r: &Reg| self.facts.live_in[b].has(r.0 as usize);
-        let fixed = all.clone().filter(|r| uses.has(r.0 as usize) && !own(r));
-        let fixed: Vec<Reg> = fixed.filter(|r| !self.facts.shape(*r).is_uniform()).collect();
-        let carried: Vec<Reg> = all.clone().filter(|r| own(r) && begins(r)).collect();
-        let lives = |r: &Reg| self.facts.live_in[exit].has(r.0 as usize);
-        let results: Vec<Reg> = all.filter(|r| own(r) && lives(r)).collect();
+        let fixed = self.fixed_of(&own);
+        let carried = self.set_and_live(&own, b);
+        let results = self.set_and_live(&own, own.exit);
         let words = fixed.iter().chain(&carried).chain(&results);
         let fits = words.clone().all(|r| self.class(*r) != Class::P) && results.iter().all(varies);
-        // A lane goes on where the branch goes back to the loop.
-        let again_unless = (then == b) == negated;
         let checks = self.lone_checks(b)?;
-        let counter = find_counter(block, pred, again_unless);
+        let counter = find_counter(block, own.pred, own.again_unless);
         // A processor with gathers is faster so only where no turn asks for much.
         let fits = fits && (self.lone_lanes || counter.is_some());
-        fits.then_some(LaneLoop {
-            exit,
-            again_unless,
-            pred,
-            fixed,
-            carried,
-            results,
-            checks,
-            counter,
-        })
+        fits.then_some(LaneLoop { own, fixed, carried, results, checks, counter })
     }
 
     /// Takes all turns of a lane from those that are left, and checks what goes on by a constant for all of them.

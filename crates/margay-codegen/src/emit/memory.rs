@@ -110,9 +110,7 @@ impl Gen<'_> {
 
     pub fn load(&mut self, n: usize, inst: &Inst) -> bool {
         let Attr::Mem(mem) = inst.attr else { return false };
-        let strong = mem.sem != Sem::Weak;
-        // A team leaves no trace, which a strong access may.
-        if !self.has_code(inst, &mem) || inst.dsts.is_empty() || strong && self.team.is_some() {
+        if !self.is_written(inst, &mem) || inst.dsts.is_empty() {
             return false;
         }
         if self.private && mem.space == Space::Local {
@@ -151,15 +149,13 @@ impl Gen<'_> {
             }
             return true;
         }
-        if !strong && let Some(name) = self.merged(n, inst, &access, &address) {
+        if let Some(name) = self.merged(n, inst, &access, &address) {
             self.put(inst.dsts[0], Val::Vec { name, addr: None });
             return true;
         }
         let Some((place, aside)) = self.place(n, inst, &access, &address) else { return false };
         self.watch_access(n, &access, &address, Kind::Plain, None);
-        if !strong {
-            self.prefetch(n, inst, &access, &place);
-        }
+        self.prefetch(n, inst, &access, &place);
         self.order_before(&mem);
         let mut fast = Vec::new();
         for e in 0..access.count {
@@ -213,8 +209,7 @@ impl Gen<'_> {
         if self.store_guarded(n, inst, &mem) {
             return true;
         }
-        let strong = mem.sem != Sem::Weak;
-        if !self.has_code(inst, &mem) || inst.srcs.len() < 2 || strong && self.team.is_some() {
+        if !self.is_written(inst, &mem) || inst.srcs.len() < 2 {
             // Its handler is not to wait; whoever watches is told in the interpreter's order.
             if self.options.watched.any() && matches!(mem.space, Space::Global | Space::Generic) {
                 self.hold(n);
@@ -232,7 +227,7 @@ impl Gen<'_> {
             return true;
         }
         // A strong one does not wait for siblings, in the interpreter neither.
-        if !strong && matches!(mem.space, Space::Global | Space::Generic) {
+        if mem.sem == Sem::Weak && matches!(mem.space, Space::Global | Space::Generic) {
             self.hold(n);
         }
         let access = Self::access(inst, &mem);
@@ -259,9 +254,7 @@ impl Gen<'_> {
         let stored = values.first().map(|v| (v, class));
         self.watch_access(n, &access, &address, Kind::Plain, stored);
         let cached = self.stream(inst, &access, (&place, room), &values, class);
-        if !strong {
-            self.prefetch(n, inst, &access, &place);
-        }
+        self.prefetch(n, inst, &access, &place);
         self.order_before(&mem);
         for (e, v) in values.iter().enumerate() {
             self.store_lanes(&access, e as u64, &place, v, class);

@@ -9,7 +9,7 @@
 
 use std::rc::Rc;
 
-use margay_ir::{Attr, Class, Inst, Op, Reg, Space, Ty, Value};
+use margay_ir::{Attr, Class, Inst, Op, Reg, Sem, Space, Ty, Value};
 
 use super::memory::{Access, GUEST, Place};
 use super::value::{Addr, Val};
@@ -118,7 +118,9 @@ impl Gen<'_> {
 
     /// Whether a load is of one number of 32 bits, as it is.
     fn is_word(&self, inst: &Inst) -> bool {
-        inst.ty == Ty::I32 && matches!(inst.dsts.as_slice(), [r] if self.class(*r) == Class::W)
+        matches!(inst.attr, Attr::Mem(mem) if mem.sem == Sem::Weak)
+            && inst.ty == Ty::I32
+            && matches!(inst.dsts.as_slice(), [r] if self.class(*r) == Class::W)
     }
 
     /// Two elements a lane.

@@ -29,6 +29,7 @@ mod math;
 mod memory;
 mod merge;
 mod multiples;
+mod one_block;
 mod part_loop;
 mod pool;
 mod prefetch;

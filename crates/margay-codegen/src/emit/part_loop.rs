@@ -9,10 +9,10 @@
 //! and it runs for all lanes together from where it began, which leave for the interpreter exactly where they must. As in strips
 //! (`strips.rs`), the text of a part is what is written for 32 lanes, with other types.
 
-use margay_ir::analysis::liveness::{for_each_def, for_each_use};
-use margay_ir::{Attr, Class, Inst, Op, Reg, Space, Term, Value};
+use margay_ir::{Attr, Class, Inst, Op, Reg, Space, Value};
 
 use super::blocks::ENGINE;
+use super::one_block::OneBlock;
 use super::strips::{is_lane_wise, narrowed};
 use super::value::{Val, vector};
 use super::{Gen, int, io, math, vector_of};
@@ -31,17 +31,14 @@ const SPARE: usize = 4;
 
 /// A loop that runs for parts of the lanes.
 struct PartLoop {
+    own: OneBlock,
     /// Lanes of a part.
     lanes: usize,
-    /// The block behind it, and whether the loop goes on where the predicate does not hold.
-    exit: usize,
-    again_unless: bool,
-    pred: Reg,
     /// Varying registers that stay as they are, and those that are written and wanted in the next turn or behind the loop.
     fixed: Vec<Reg>,
     kept: Vec<Reg>,
-    /// Those of the written that a turn begins with.
-    carried: Set,
+    /// Those of all that are written that a turn begins with.
+    carried: Vec<Reg>,
     /// Registers that are the same in all lanes, and that the loop changes.
     scalars: Vec<Reg>,
 }
@@ -94,7 +91,7 @@ impl Gen<'_> {
         self.begin(&begin);
         self.lane_buffers.insert("part_turns".to_owned());
         let mut wholes = Vec::new();
-        for &r in l.fixed.iter().chain(l.kept.iter().filter(|r| l.carried.has(r.0 as usize))) {
+        for &r in l.fixed.iter().chain(l.kept.iter().filter(|r| l.carried.contains(r))) {
             let class = self.class(r);
             let v = self.bits(Value::Reg(r), class);
             let name = self.spread(&v, class);
@@ -132,7 +129,7 @@ impl Gen<'_> {
         }
         self.flush();
         let mask = self.mask.clone();
-        let exit = l.exit;
+        let exit = l.own.exit;
         self.go(exit, &mask);
 
         self.begin(&failed);
@@ -187,7 +184,7 @@ impl Gen<'_> {
         for (r, name) in fixed {
             self.current[r.0 as usize] = Some(Val::Vec { name, addr: None });
         }
-        for &r in l.kept.iter().filter(|r| l.carried.has(r.0 as usize)) {
+        for &r in l.kept.iter().filter(|r| l.carried.contains(r)) {
             let from = self.part_buffer(r, l.lanes);
             let name = self.ins(format!("load {}, ptr %{from}, align 64", vector(self.class(r))));
             self.current[r.0 as usize] = Some(Val::Vec { name, addr: None });
@@ -215,11 +212,11 @@ impl Gen<'_> {
         self.line(format!("store i32 {left}, ptr %part_turns"));
         let some = self.ins(format!("icmp ne i32 {left}, 0"));
         self.expect(&some, failed);
-        let p = match self.read(l.pred) {
+        let p = match self.read(l.own.pred) {
             Val::Lin { base, .. } => base,
             Val::Vec { name, .. } => name,
         };
-        let (yes, no) = if l.again_unless { (&next, &turn) } else { (&turn, &next) };
+        let (yes, no) = if l.own.again_unless { (&next, &turn) } else { (&turn, &next) };
         self.line(format!("br i1 {p}, label %{yes}, label %{no}"));
         self.part = None;
         self.dirty = Set::new(f.regs.len());
@@ -269,24 +266,13 @@ impl Gen<'_> {
 
     /// The loop that block `b` is, if it may run for parts of the lanes and that pays.
     fn find_part_loop(&self, b: usize) -> Option<PartLoop> {
-        let block = &self.f.blocks[b];
-        let Term::CondBr { pred, negated, then, els } = block.term else { return None };
-        let (then, els) = (then.0 as usize, els.0 as usize);
-        let exit = if then == b { els } else { then };
-        let uniform = |r: Reg| self.facts.shape(r).is_uniform();
-        if !self.all()
-            || self.in_strips
-            || self.options.watched.any()
-            || (then == b) == (els == b)
-            || exit <= b
-            || !uniform(pred)
-        {
+        let own = self.one_block_loop(b)?;
+        let uniform = |r: &Reg| self.facts.shape(*r).is_uniform();
+        if !self.all() || own.exit <= b || !uniform(&own.pred) {
             return None;
         }
-        let count = self.f.regs.len();
-        let (mut defs, mut uses) = (Set::new(count), Set::new(count));
         let (mut ops, mut same_for_all) = (0, 0);
-        for inst in &block.insts {
+        for inst in &self.f.blocks[b].insts {
             let shape = inst.dsts.first().map(|&r| self.facts.shape(r));
             if !matches!(shape, Some(Shape::Varying)) {
                 same_for_all += 1;
@@ -308,28 +294,16 @@ impl Gen<'_> {
             if !fits {
                 return None;
             }
-            for_each_use(inst, |r| {
-                uses.insert(r.0 as usize);
-            });
-            for_each_def(inst, |r| {
-                defs.insert(r.0 as usize);
-            });
         }
-        if ops < LEAST_OPS || !defs.has(pred.0 as usize) {
+        if ops < LEAST_OPS {
             return None;
         }
-        let all = || (0..count as u32).map(Reg);
-        let (head, behind) = (&self.facts.live_in[b], &self.facts.live_in[exit]);
-        let own = |r: &Reg| defs.has(r.0 as usize);
-        let wanted = |r: &Reg| head.has(r.0 as usize) || behind.has(r.0 as usize);
-        let fixed: Vec<Reg> =
-            all().filter(|r| uses.has(r.0 as usize) && !own(r) && !uniform(*r)).collect();
-        let kept: Vec<Reg> = all().filter(|r| own(r) && wanted(r) && !uniform(*r)).collect();
-        let scalars: Vec<Reg> = all().filter(|r| own(r) && wanted(r) && uniform(*r)).collect();
-        let mut carried = Set::new(count);
-        kept.iter().filter(|r| head.has(r.0 as usize)).for_each(|r| {
-            carried.insert(r.0 as usize);
-        });
+        let fixed = self.fixed_of(&own);
+        let carried = self.set_and_live(&own, b);
+        let mut wanted = [&carried[..], &self.set_and_live(&own, own.exit)].concat();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let (scalars, kept): (Vec<Reg>, Vec<Reg>) = wanted.into_iter().partition(uniform);
         let varying = |r: &Reg| matches!(self.facts.shape(*r), Shape::Varying);
         let words = |r: &Reg| match self.class(*r) {
             Class::P => None,
@@ -345,8 +319,7 @@ impl Gen<'_> {
         if same_for_all * (LANES / lanes - 1) > ops {
             return None;
         }
-        let again_unless = (then == b) == negated;
-        Some(PartLoop { lanes, exit, again_unless, pred, fixed, kept, carried, scalars })
+        Some(PartLoop { own, lanes, fixed, kept, carried, scalars })
     }
 
     /// How many lanes a part has where so many words of each live around a loop; `None` if the registers are enough for all.

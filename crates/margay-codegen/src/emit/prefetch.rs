@@ -18,7 +18,7 @@
 //! Limit: only for addresses that a pattern gives, not for gathers.
 
 use margay_ir::analysis::liveness::for_each_def;
-use margay_ir::{Attr, Inst, Op, Reg, Space, Value};
+use margay_ir::{Attr, Inst, Op, Reg, Sem, Space, Value};
 
 use super::Gen;
 use super::memory::{Access, Place, runs};
@@ -185,6 +185,9 @@ impl Gen<'_> {
 
     /// Asks for what a checked access will touch some iterations on.
     pub(super) fn prefetch(&mut self, n: usize, inst: &Inst, a: &Access, place: &Place) {
+        if !matches!(inst.attr, Attr::Mem(mem) if mem.sem == Sem::Weak) {
+            return;
+        }
         self.prefetch_next_tile(inst, a, place);
         let ahead = self.around.ahead;
         let (true, Some(&Value::Reg(r)), Place::Lin { at, form, .. }) =

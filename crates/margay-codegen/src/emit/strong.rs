@@ -33,6 +33,11 @@ impl Gen<'_> {
             && !self.options.watched.any()
     }
 
+    /// Whether that code is written here: a team leaves no trace, which a strong access may.
+    pub(super) fn is_written(&self, inst: &Inst, mem: &MemAttr) -> bool {
+        self.has_code(inst, mem) && (mem.sem == Sem::Weak || self.team.is_none())
+    }
+
     /// Before an access is made: what has to be done by then.
     pub(super) fn order_before(&mut self, mem: &MemAttr) {
         self.order(mem, Sem::Release, "fence release");

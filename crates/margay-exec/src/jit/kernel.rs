@@ -2,6 +2,8 @@
 //! Compiled functions of a program, made when they are first wanted.
 
 use std::collections::HashMap;
+use std::num::Wrapping;
+use std::ops::{Add, Mul, Sub};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -15,6 +17,7 @@ use parking_lot::Mutex;
 use super::make::{Ask, Landing, State};
 use super::{background, hold, library, object};
 use crate::interp::Env;
+use crate::lanes::WARP;
 use crate::program::Program;
 
 /// What the compiled function looks like to the host.
@@ -274,45 +277,49 @@ impl Kernels {
     }
 }
 
+/// The lanes of a plane as they follow from lane 0, and with a second pattern from one more.
+///
+/// # Safety
+/// The plane has an element for each lane.
+unsafe fn by_pattern<T>(
+    plane: *const Wrapping<T>,
+    Pattern { pat, q }: &Pattern,
+    of: impl Fn(i64) -> Wrapping<T>,
+) -> [Wrapping<T>; WARP]
+where
+    T: Copy,
+    Wrapping<T>: Add<Output = Wrapping<T>> + Sub<Output = Wrapping<T>> + Mul<Output = Wrapping<T>>,
+{
+    let second = Pattern { pat: *pat, q: *q }.second_lane();
+    // SAFETY: by the contract.
+    let read = |lane: usize| unsafe { *plane.add(lane) };
+    let base = read(0);
+    let u = second.map_or(of(0), |(lane, sign)| (read(lane) - base - of(pat[lane])) * of(sign));
+    std::array::from_fn(|l| base + of(pat[l]) + q.map_or(of(0), |q| of(q[l]) * u))
+}
+
+fn word(n: i64) -> Wrapping<u32> {
+    Wrapping(n as u32)
+}
+
+fn double(n: i64) -> Wrapping<u64> {
+    Wrapping(n as u64)
+}
+
 /// Completes planes that an exit left with the lanes that a pattern follows from.
 ///
 /// # Safety
 /// `frame` is a frame of the function.
 pub unsafe fn expand(frame: *mut u8, live: &[Stored]) {
     for s in live {
-        let Some(Pattern { pat, q }) = s.lin.as_deref() else { continue };
-        let second = Pattern { pat: *pat, q: *q }.second_lane();
+        let Some(pattern) = s.lin.as_deref() else { continue };
         // SAFETY: planes lie in the frame.
         unsafe {
             let at = frame.add(s.plane as usize);
             match s.class {
                 ir::Class::P => {}
-                ir::Class::W => {
-                    let p = at.cast::<u32>();
-                    let base = *p;
-                    let u = second.map_or(0, |(lane, sign)| {
-                        let there =
-                            (*p.add(lane)).wrapping_sub(base).wrapping_sub(pat[lane] as u32);
-                        there.wrapping_mul(sign as u32)
-                    });
-                    for l in 0..32 {
-                        let more = q.map_or(0, |q| (q[l] as u32).wrapping_mul(u));
-                        *p.add(l) = base.wrapping_add(pat[l] as u32).wrapping_add(more);
-                    }
-                }
-                ir::Class::D => {
-                    let p = at.cast::<u64>();
-                    let base = *p;
-                    let u = second.map_or(0, |(lane, sign)| {
-                        let there =
-                            (*p.add(lane)).wrapping_sub(base).wrapping_sub(pat[lane] as u64);
-                        there.wrapping_mul(sign as u64)
-                    });
-                    for l in 0..32 {
-                        let more = q.map_or(0, |q| (q[l] as u64).wrapping_mul(u));
-                        *p.add(l) = base.wrapping_add(pat[l] as u64).wrapping_add(more);
-                    }
-                }
+                ir::Class::W => *at.cast() = by_pattern(at.cast(), pattern, word),
+                ir::Class::D => *at.cast() = by_pattern(at.cast(), pattern, double),
             }
         }
     }
@@ -324,35 +331,22 @@ pub unsafe fn expand(frame: *mut u8, live: &[Stored]) {
 /// # Safety
 /// `frame` is the function's, and its planes are whole.
 pub unsafe fn has_form(frame: *const u8, live: &[Stored], mask: u32) -> bool {
+    fn alike<T: PartialEq>(own: &[T; WARP], other: [T; WARP], mask: u32) -> bool {
+        (0..WARP).all(|l| mask >> l & 1 == 0 || own[l] == other[l])
+    }
     live.iter().all(|s| {
         let Some(pattern) = s.lin.as_deref() else { return true };
-        let Pattern { pat, q } = pattern;
-        let second = pattern.second_lane();
         // SAFETY: planes lie in the frame.
-        let at = unsafe { frame.add(s.plane as usize) };
-        let bits = match s.class {
-            ir::Class::P => {
-                // SAFETY: the plane is a word.
-                let flags = unsafe { *at.cast::<u32>() } & mask;
-                return flags == 0 || flags == mask;
-            }
-            ir::Class::W => u64::from(u32::MAX),
-            ir::Class::D => u64::MAX,
-        };
-        // SAFETY: the plane has an element for each lane.
-        let read = |l: usize| unsafe {
+        unsafe {
+            let at = frame.add(s.plane as usize);
             match s.class {
-                ir::Class::P | ir::Class::W => u64::from(*at.cast::<u32>().add(l)),
-                ir::Class::D => *at.cast::<u64>().add(l),
+                ir::Class::P => {
+                    let flags = *at.cast::<u32>() & mask;
+                    flags == 0 || flags == mask
+                }
+                ir::Class::W => alike(&*at.cast(), by_pattern(at.cast(), pattern, word), mask),
+                ir::Class::D => alike(&*at.cast(), by_pattern(at.cast(), pattern, double), mask),
             }
-        };
-        let base = read(0);
-        let u = second.map_or(0, |(lane, sign)| {
-            read(lane).wrapping_sub(base).wrapping_sub(pat[lane] as u64).wrapping_mul(sign as u64)
-        });
-        (0..32).filter(|l| mask >> l & 1 != 0).all(|l| {
-            let more = q.map_or(0, |q| (q[l] as u64).wrapping_mul(u));
-            (read(l) ^ base.wrapping_add(pat[l] as u64).wrapping_add(more)) & bits == 0
-        })
+        }
     })
 }

@@ -16,7 +16,7 @@ use crate::builtin::Builtin;
 use crate::inst::*;
 use crate::module::FuncId;
 use crate::ops::Op;
-use crate::types::{Cache, Scope, Sem, Space, Ty};
+use crate::types::{Space, Ty};
 
 pub(super) fn lower(
     l: &mut Lower<'_, '_>,
@@ -352,14 +352,7 @@ fn agree(passed: &[CallArg], declared: Option<&[u32]>, what: &str, span: Span) -
 
 /// A plain access.
 fn memory(space: Space) -> Attr {
-    Attr::Mem(MemAttr {
-        space,
-        signed: false,
-        sem: Sem::Weak,
-        scope: Scope::default(),
-        cache: Cache::Default,
-        offset: 0,
-    })
+    Attr::Mem(MemAttr::plain(space))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use super::memory::take_space;
 use super::{Lowered, Stop};
 use crate::inst::*;
 use crate::ops::Op;
-use crate::types::{Cache, Class, Scope, Sem, Space, Ty};
+use crate::types::{Class, Space, Ty};
 
 const FULL_WARP: Value = Value::Imm(0xffff_ffff);
 
@@ -205,14 +205,7 @@ impl Lower<'_, '_> {
         if dsts.len() != count {
             return Err(Stop::error(inst.opcode_span, format!("{count} registers are needed")));
         }
-        let attr = Attr::Mem(MemAttr {
-            space,
-            signed: false,
-            sem: Sem::Weak,
-            scope: Scope::default(),
-            cache: Cache::Default,
-            offset: place.offset,
-        });
+        let attr = Attr::Mem(MemAttr { offset: place.offset, ..MemAttr::plain(space) });
         self.branch_if_guarded(|l| {
             let Place { four, rest } = l.lane_place();
             let group = l.word_op(Op::ShrU, four, 2);

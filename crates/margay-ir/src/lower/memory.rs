@@ -342,14 +342,7 @@ impl Lower<'_, '_> {
         let address = self.operand(inst, 0)?;
         let place = self.place(address)?;
         let space = self.access_space(space, &place, address)?;
-        let attr = Attr::Mem(MemAttr {
-            space,
-            signed: false,
-            sem: Sem::Weak,
-            scope: Scope::default(),
-            cache: Cache::Default,
-            offset: place.offset,
-        });
+        let attr = Attr::Mem(MemAttr { offset: place.offset, ..MemAttr::plain(space) });
         self.emit(Op::Prefetch, Ty::I8, &[], &[place.base], attr);
         Ok(())
     }

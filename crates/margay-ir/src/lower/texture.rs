@@ -14,7 +14,7 @@ use super::{Lowered, Stop};
 use crate::inst::*;
 use crate::ops::Op;
 use crate::texture::*;
-use crate::types::{Cache, Scope, Sem, Space, Ty};
+use crate::types::{Space, Ty};
 
 pub(super) fn lower(
     l: &mut Lower<'_, '_>,
@@ -93,15 +93,8 @@ impl Lower<'_, '_> {
                     &[],
                     Attr::Address { of: AddrOf::Param(offset), addend: 0 },
                 );
-                let attr = MemAttr {
-                    space: Space::Param,
-                    signed: false,
-                    sem: Sem::Weak,
-                    scope: Scope::default(),
-                    cache: Cache::default(),
-                    offset: 0,
-                };
-                Ok(self.value(Op::Ld, Ty::I64, &[address], Attr::Mem(attr)))
+                let attr = Attr::Mem(MemAttr::plain(Space::Param));
+                Ok(self.value(Op::Ld, Ty::I64, &[address], attr))
             }
             Some(Entity::Slot(Slot::Frame { .. })) => {
                 Err(Stop::unsupported("a handle in a parameter that is not one register"))

@@ -22,7 +22,7 @@ use crate::analysis::liveness::{Liveness, placed};
 use crate::inst::*;
 use crate::module::*;
 use crate::ops::Op;
-use crate::types::{Cache, Class, Scope, Sem, Space, Ty};
+use crate::types::{Class, Space, Ty};
 
 /// Instructions and blocks of a kernel up to which bodies are put in: what compiles in less than a second.
 const MOST_INSTRUCTIONS: usize = 6_000;
@@ -282,7 +282,7 @@ impl Inliner<'_> {
                     };
                     let n = [8, 4, 2, 1].into_iter().find(|n| *n <= bytes - done && least(n))?;
                     let ty = int_of(n, 0)?;
-                    let r = self.register(ty.class());
+                    let r = register(&mut self.out, ty.class());
                     self.moved.insert(r);
                     let at = self.address(owner, from + done, loc, out);
                     out.push(inst(Op::Ld, ty, &[r], &[at], local(), loc));
@@ -296,13 +296,8 @@ impl Inliner<'_> {
         Some(())
     }
 
-    fn register(&mut self, class: Class) -> Reg {
-        self.out.regs.push(class);
-        Reg(self.out.regs.len() as u32 - 1)
-    }
-
     fn address(&mut self, owner: u32, offset: u32, loc: LocId, out: &mut Vec<Inst>) -> Value {
-        let r = self.register(Class::D);
+        let r = register(&mut self.out, Class::D);
         self.addresses.insert(r, owner);
         let attr = Attr::Address { of: AddrOf::Local(offset), addend: 0 };
         out.push(inst(Op::Addr, Ty::I64, &[r], &[], attr, loc));
@@ -384,6 +379,12 @@ impl Inliner<'_> {
     }
 }
 
+/// A new register.
+fn register(f: &mut Function, class: Class) -> Reg {
+    f.regs.push(class);
+    Reg(f.regs.len() as u32 - 1)
+}
+
 fn inst(op: Op, ty: Ty, dsts: &[Reg], srcs: &[Value], attr: Attr, loc: LocId) -> Inst {
     let mut new =
         Inst { op, ty, from: ty, dsts: smallvec![], srcs: smallvec![], guard: None, attr, loc };
@@ -393,14 +394,7 @@ fn inst(op: Op, ty: Ty, dsts: &[Reg], srcs: &[Value], attr: Attr, loc: LocId) ->
 }
 
 fn local() -> Attr {
-    Attr::Mem(MemAttr {
-        space: Space::Local,
-        signed: false,
-        sem: Sem::Weak,
-        scope: Scope::default(),
-        cache: Cache::default(),
-        offset: 0,
-    })
+    Attr::Mem(MemAttr::plain(Space::Local))
 }
 
 /// Sets a register to 0.

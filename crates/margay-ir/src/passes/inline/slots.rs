@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::inst;
+use super::{inst, register};
 use crate::analysis::liveness::{for_each_def, term_use};
 use crate::inst::*;
 use crate::module::Function;
@@ -25,6 +25,13 @@ pub(super) struct Slot {
     pub end: u32,
 }
 
+impl Slot {
+    /// Whether a byte of its owner's frame is in it.
+    fn has(&self, at: i64) -> bool {
+        (i64::from(self.start)..i64::from(self.end)).contains(&at)
+    }
+}
+
 /// Who owns the frames that addresses are of.
 pub(super) struct Owners<'a> {
     /// Of each block.
@@ -33,13 +40,6 @@ pub(super) struct Owners<'a> {
     pub addresses: &'a HashMap<Reg, u32>,
     /// Registers that only hold what such copies move.
     pub moved: &'a HashSet<Reg>,
-}
-
-/// Where the words of a slot are kept.
-enum Words {
-    /// Two that are always accessed together.
-    Double(Reg),
-    Single(Reg),
 }
 
 /// One access: its first byte, in the frame, and the bytes of an element.
@@ -64,8 +64,7 @@ pub(super) fn promote(f: &mut Function, slots: &[Slot], owners: &Owners<'_>) {
             accesses.remove(slot);
         }
     }
-    let mut kept: HashMap<(u32, u32), Words> = HashMap::new();
-    let mut regs = std::mem::take(&mut f.regs);
+    let mut words = HashMap::new();
     for (slot, list) in &accesses {
         let mut at = slot.start;
         while at < slot.end {
@@ -75,17 +74,11 @@ pub(super) fn promote(f: &mut Function, slots: &[Slot], owners: &Owners<'_>) {
                 apart || a.size == 8 && (at.wrapping_sub(from)).is_multiple_of(8)
             };
             let double = at.is_multiple_of(8) && at + 8 <= slot.end && list.iter().all(together);
-            let r = Reg(regs.len() as u32);
-            let (class, words) = match double {
-                true => (Class::D, Words::Double(r)),
-                false => (Class::W, Words::Single(r)),
-            };
-            regs.push(class);
-            kept.insert((slot.owner, at), words);
-            at += if double { 8 } else { 4 };
+            let (class, bytes) = if double { (Class::D, 8) } else { (Class::W, 4) };
+            words.insert((slot.owner, at), (class, register(f, class)));
+            at += bytes;
         }
     }
-    f.regs = regs;
     let mut halves = HashMap::new();
     let (mut blocks, mut out) = (std::mem::take(&mut f.blocks), Vec::new());
     for block in &mut blocks {
@@ -94,7 +87,7 @@ pub(super) fn promote(f: &mut Function, slots: &[Slot], owners: &Owners<'_>) {
             match place {
                 Some((slot, a)) => {
                     let copy = copied(&i).filter(|r| owners.moved.contains(r));
-                    let kept = Kept { words: &kept, owner: slot.owner };
+                    let kept = Kept { words: &words, owner: slot.owner };
                     if !copy.is_some_and(|r| copy_halves(&i, r, a, &kept, &mut halves, &mut out)) {
                         rewrite(f, &i, a, &kept, &mut out);
                     }
@@ -142,7 +135,7 @@ fn bases(f: &Function, slots: &[Slot], owners: &Owners<'_>) -> HashMap<Reg, (Slo
             };
             let owner = *owners.addresses.get(&r).unwrap_or(&owners.blocks[b]);
             // The offset says of which variable the address is, wherever that leads.
-            let slot = slots.iter().find(|s| s.owner == owner && (s.start..s.end).contains(at));
+            let slot = slots.iter().find(|s| s.owner == owner && s.has(i64::from(*at)));
             if let Some(&slot) = slot {
                 found.insert(r, (slot, i64::from(*at) + addend));
             }
@@ -194,7 +187,7 @@ fn visit(
         && let Some((_, at)) = bases.get(r)
     {
         let at = at + mem.offset;
-        accesses.retain(|s, _| !(i64::from(s.start)..i64::from(s.end)).contains(&at));
+        accesses.retain(|s, _| !s.has(at));
     }
     let goes_on = |v: &Value, skip: bool| match v {
         Value::Reg(r) if !skip => bases.get(r).map(|(slot, _)| *slot),
@@ -210,9 +203,7 @@ fn visit(
         && !bases.contains_key(&r)
     {
         let reached = [i64::from(*at), i64::from(*at) + addend];
-        accesses.retain(|s, _| {
-            !reached.iter().any(|at| (i64::from(s.start)..i64::from(s.end)).contains(at))
-        });
+        accesses.retain(|s, _| !reached.iter().any(|&at| s.has(at)));
     }
     if let Attr::Call(call) = &i.attr {
         for arg in call.args.iter().chain(&call.rets) {
@@ -240,25 +231,20 @@ fn copied(i: &Inst) -> Option<Reg> {
     }
 }
 
-/// The registers of a frame's slots.
+/// The registers of a frame's slots: of a word, or of two that are always accessed together.
 struct Kept<'a> {
-    words: &'a HashMap<(u32, u32), Words>,
+    words: &'a HashMap<(u32, u32), (Class, Reg)>,
     owner: u32,
 }
 
 impl Kept<'_> {
-    fn word(&self, at: u32) -> Option<Reg> {
-        match self.words.get(&(self.owner, at)) {
-            Some(Words::Single(r)) => Some(*r),
-            Some(Words::Double(_)) | None => None,
-        }
+    /// What is kept of a byte on, if it is of this class.
+    fn get(&self, at: u32, class: Class) -> Option<Reg> {
+        self.words.get(&(self.owner, at)).filter(|w| w.0 == class).map(|w| w.1)
     }
 
-    fn double(&self, at: u32) -> Option<Reg> {
-        match self.words.get(&(self.owner, at)) {
-            Some(Words::Double(r)) => Some(*r),
-            Some(Words::Single(_)) | None => None,
-        }
+    fn word(&self, at: u32) -> Option<Reg> {
+        self.get(at, Class::W)
     }
 }
 
@@ -290,19 +276,18 @@ fn copy_halves(
 fn rewrite(f: &mut Function, i: &Inst, a: Access, kept: &Kept<'_>, out: &mut Vec<Inst>) {
     let loc = i.loc;
     let signed = matches!(&i.attr, Attr::Mem(mem) if mem.signed);
-    let word = |at: u32| kept.word(at);
     let mut op = |op: Op, ty: Ty, from: Ty, d: Reg, srcs: &[Value]| {
         out.push(Inst { from, ..inst(op, ty, &[d], srcs, Attr::None, loc) });
     };
     for e in 0..a.count {
         let at = a.at + e * a.size;
-        let double = kept.double(at);
+        let double = kept.get(at, Class::D);
         match (i.op, a.size, double) {
             (Op::Ld, 8, Some(r)) => {
                 op(Op::Mov, Ty::I64, Ty::I64, i.dsts[e as usize], &[Value::Reg(r)]);
             }
             (Op::Ld, 8, None) => {
-                let (Some(low), Some(high)) = (word(at), word(at + 4)) else { continue };
+                let (Some(low), Some(high)) = (kept.word(at), kept.word(at + 4)) else { continue };
                 let [wide, high_wide, above] = [(); 3].map(|()| register(f, Class::D));
                 let d = i.dsts[e as usize];
                 op(Op::ZExt, Ty::I64, Ty::I32, high_wide, &[Value::Reg(high)]);
@@ -311,7 +296,7 @@ fn rewrite(f: &mut Function, i: &Inst, a: Access, kept: &Kept<'_>, out: &mut Vec
                 op(Op::Or, Ty::I64, Ty::I64, d, &[Value::Reg(wide), Value::Reg(above)]);
             }
             (Op::Ld, _, _) => {
-                let Some(r) = word(at) else { continue };
+                let Some(r) = kept.word(at) else { continue };
                 let d = i.dsts[e as usize];
                 match (f.regs[d.0 as usize], signed) {
                     (Class::D, true) => op(Op::SExt, Ty::I64, Ty::I32, d, &[Value::Reg(r)]),
@@ -323,7 +308,7 @@ fn rewrite(f: &mut Function, i: &Inst, a: Access, kept: &Kept<'_>, out: &mut Vec
             }
             (_, 8, Some(r)) => op(Op::Mov, Ty::I64, Ty::I64, r, &[i.srcs[1 + e as usize]]),
             (_, 8, None) => {
-                let (Some(low), Some(high)) = (word(at), word(at + 4)) else { continue };
+                let (Some(low), Some(high)) = (kept.word(at), kept.word(at + 4)) else { continue };
                 let v = i.srcs[1 + e as usize];
                 let above = register(f, Class::D);
                 op(Op::Trunc, Ty::I32, Ty::I64, low, &[v]);
@@ -331,7 +316,7 @@ fn rewrite(f: &mut Function, i: &Inst, a: Access, kept: &Kept<'_>, out: &mut Vec
                 op(Op::Trunc, Ty::I32, Ty::I64, high, &[Value::Reg(above)]);
             }
             (_, _, _) => {
-                let Some(r) = word(at) else { continue };
+                let Some(r) = kept.word(at) else { continue };
                 let v = i.srcs[1 + e as usize];
                 match v {
                     Value::Reg(from) if f.regs[from.0 as usize] == Class::D => {
@@ -342,9 +327,4 @@ fn rewrite(f: &mut Function, i: &Inst, a: Access, kept: &Kept<'_>, out: &mut Vec
             }
         }
     }
-}
-
-fn register(f: &mut Function, class: Class) -> Reg {
-    f.regs.push(class);
-    Reg(f.regs.len() as u32 - 1)
 }
