@@ -343,7 +343,7 @@ pub fn apply(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
     let shift = |n: &Lin| same(n).filter(|&n| n < bits as u64).map(|n| n as u32);
     let found = match inst.op {
         Op::Mov => Some((*a[0]).clone()),
-        Op::ICmp if wide => same_form(inst, a),
+        Op::ICmp if wide => same_form(inst, a).or_else(|| same_side(inst, a)),
         Op::Add if wide => sum(a[0], a[1], bits, false),
         Op::Sub if wide => sum(a[0], a[1], bits, true),
         Op::Mul if wide => product(a[0], a[1], bits),
@@ -465,6 +465,33 @@ fn same_form(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
     use margay_ir::{Attr, IntCmp};
     let equality = matches!(inst.attr, Attr::IntCmp(IntCmp::Eq | IntCmp::Ne));
     (equality && a[0].form == a[1].form && a[0].form.q.is_none()).then(Lin::uniform)
+}
+
+/// A warp's numbers below a multiple of 32 that they begin at or above are on one side of any other multiple of 32: what
+/// `threadIdx.x < 64` asks is alike in all lanes.
+fn same_side(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
+    use margay_ir::{Attr, IntCmp};
+    let Attr::IntCmp(cmp) = inst.attr else { return None };
+    let (steps, bound, flipped) = match (a[0].is_uniform(), a[1].is_uniform()) {
+        (false, true) => (a[0], a[1], false),
+        (true, false) => (a[1], a[0], true),
+        _ => return None,
+    };
+    // Whether the bound itself is on the upper side.
+    let (least_above, ordered) = match cmp {
+        IntCmp::LtS | IntCmp::LtU | IntCmp::GeS | IntCmp::GeU => (!flipped, true),
+        IntCmp::GtS | IntCmp::GtU | IntCmp::LeS | IntCmp::LeU => (flipped, true),
+        IntCmp::Eq | IntCmp::Ne => (false, false),
+    };
+    let top = steps.form.pat.iter().copied().max()?;
+    let n = 64 - (top as u64).leading_zeros();
+    // Neither sign nor carry lies between.
+    let fits = ordered && n < inst.ty.bits() && low_steps(steps, n).is_some();
+    let whole = match bound.constant {
+        Some(c) if !least_above => c.trailing_ones() >= n,
+        _ => least_above && bound.align >= n,
+    };
+    (fits && whole).then(Lin::uniform)
 }
 
 /// Some bits of a value whose steps and base have none in common: those of the steps beside those of the base.

@@ -93,7 +93,14 @@ impl Gen<'_> {
             return false;
         }
         let (class, size) = if int == "i32" { (Class::W, 4) } else { (Class::D, 8) };
-        let access = Access { space: mem.space, size, count: 1, offset: mem.offset, write: true };
+        let access = Access {
+            space: mem.space,
+            size,
+            count: 1,
+            offset: mem.offset,
+            write: true,
+            ranked: false,
+        };
         let address = self.bits(inst.srcs[0], Class::D);
         let operands: Vec<Val> = inst.srcs[1..].iter().map(|&v| self.bits(v, class)).collect();
         let (slow, join) = (self.label(), self.label());

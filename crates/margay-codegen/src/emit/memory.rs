@@ -34,6 +34,8 @@ pub(super) struct Access {
     pub count: u64,
     pub offset: i64,
     pub write: bool,
+    /// Counts of bits are in the address: lanes that store may have places in a row.
+    pub ranked: bool,
 }
 
 impl Access {
@@ -98,7 +100,7 @@ impl Gen<'_> {
         let write = inst.op == Op::St;
         let count = if write { inst.srcs.len() as u64 - 1 } else { inst.dsts.len() as u64 };
         let size = inst.ty.bits() as u64 / 8;
-        Access { space: mem.space, size, count, offset: mem.offset, write }
+        Access { space: mem.space, size, count, offset: mem.offset, write, ranked: false }
     }
 
     /// Whether code is made for the access at all.
@@ -230,7 +232,9 @@ impl Gen<'_> {
         if mem.sem == Sem::Weak && matches!(mem.space, Space::Global | Space::Generic) {
             self.hold(n);
         }
-        let access = Self::access(inst, &mem);
+        // Some words are written twice, which only those may be that nobody looks at meanwhile.
+        let ranked = mem.sem == Sem::Weak && self.is_counted(inst.srcs[0]);
+        let access = Access { ranked, ..Self::access(inst, &mem) };
         let address = self.bits(inst.srcs[0], Class::D);
         let class = inst.srcs[1..]
             .iter()
@@ -1183,15 +1187,28 @@ impl Gen<'_> {
         {
             return self.store_one_by_one(a, element, place, &all);
         }
+        let done = self.packs(a, place).then(|| self.label());
+        if let Some(done) = &done {
+            self.store_packed(a, place, &all, done);
+        }
+        self.store_apart(a, element, place, &all);
+        if let Some(done) = done {
+            self.line(format!("br label %{done}"));
+            self.begin(&done);
+        }
+    }
+
+    /// A store of lanes that lie anywhere.
+    fn store_apart(&mut self, a: &Access, element: u64, place: &Place, all: &str) {
         if self.lone_lanes
             && self.all()
             && a.size >= 4
             && let Some(pointers) = self.indexed_pointers(a, element, place)
         {
-            return self.store_each(a, &all, 0, &pointers);
+            return self.store_each(a, all, 0, &pointers);
         }
         let p = self.pointers(a, element, place);
-        self.scatter(a, &all, &p);
+        self.scatter(a, all, &p);
     }
 
     /// Between the numbering of a space and generic addresses.

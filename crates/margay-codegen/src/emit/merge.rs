@@ -210,7 +210,7 @@ impl Gen<'_> {
     }
 
     /// Vectors of eight, one behind the other.
-    fn join(&mut self, parts: &[String]) -> String {
+    pub(super) fn join(&mut self, parts: &[String]) -> String {
         let double = |g: &mut Self, a: &str, b: &str, n: i64| {
             let pick = vector_of("i32", 0..2 * n);
             g.ins(format!(

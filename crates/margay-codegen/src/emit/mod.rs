@@ -30,6 +30,7 @@ mod memory;
 mod merge;
 mod multiples;
 mod one_block;
+mod packed;
 mod part_loop;
 mod pool;
 mod prefetch;
@@ -128,6 +129,7 @@ pub(crate) struct Gen<'a> {
     merged: HashMap<usize, String>,
     /// Bits of the processor's vectors.
     vector_bits: u32,
+    has_avx2: bool,
     /// See [`merge::has_fast_gathers`].
     fast_gathers: bool,
     /// Lanes that lie apart are read and written one by one: there are no masks for it, or it is faster.
@@ -141,6 +143,8 @@ pub(crate) struct Gen<'a> {
     planes: Set,
     /// The pointer behind each register.
     roots: Vec<Option<Root>>,
+    /// See [`packed::counted`].
+    counted: Set,
     groups: Vec<RoomGroup>,
     group_of: HashMap<Root, u32>,
     /// Pointers behind what is only stored: see [`streams`].
@@ -276,12 +280,14 @@ impl<'a> Gen<'a> {
             merged: HashMap::new(),
             fast_gathers: merge::has_fast_gathers(cpu),
             vector_bits: vector_bits(cpu, features),
+            has_avx2: cpu == "x86-64-v3" || features.contains("+avx2"),
             lone_lanes: vector_bits(cpu, features) == 256 || merge::has_slow_masked_gathers(cpu),
             left: Vec::new(),
             common_exit: String::new(),
             leaving: Set::new(f.regs.len()),
             planes: Set::new(f.regs.len()),
             roots: crate::roots::roots(f),
+            counted: packed::counted(f),
             groups: Vec::new(),
             streams: streams::written_only(f, options),
             private: private::is_private(f, options),

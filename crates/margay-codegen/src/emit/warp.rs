@@ -142,7 +142,14 @@ impl Gen<'_> {
         self.lane_buffers.insert("lane_v".to_owned());
         self.line(format!("store volatile <32 x i32> {v}, ptr %lane_v, align 64"));
         let base = self.ins("ptrtoint ptr %lane_v to i64");
-        let access = Access { space: Space::Local, size: 4, count: 1, offset: 0, write: false };
+        let access = Access {
+            space: Space::Local,
+            size: 4,
+            count: 1,
+            offset: 0,
+            write: false,
+            ranked: false,
+        };
         let name =
             self.gather(&access, 0, &Place::Index { base, index, scale: 4, everywhere: true });
         self.put(d, Val::Vec { name, addr: None });
