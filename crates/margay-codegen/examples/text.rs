@@ -56,6 +56,7 @@ fn main() {
                     blocks: full,
                     plain: full,
                     short: full,
+                    lockstep: false,
                     environment: 0,
                     watched: margay_codegen::Watched::default(),
                 };

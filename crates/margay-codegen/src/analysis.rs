@@ -10,7 +10,9 @@ use std::collections::HashMap;
 
 use margay_ir::analysis::cfg::successors;
 use margay_ir::analysis::liveness::{for_each_def, for_each_use, placed, term_use};
-use margay_ir::{Attr, Class, Function, Inst, MemAttr, Op, Reg, Sem, Space, Sreg, Term, Ty, Value};
+use margay_ir::{
+    Attr, Class, Function, Inst, MemAttr, Op, Reg, Sem, ShflMode, Space, Sreg, Term, Ty, Value,
+};
 
 use crate::Options;
 use crate::shape::{self, LANES, Lin, Shape, Steps};
@@ -432,7 +434,14 @@ impl Facts {
                 }
                 _ => one(Shape::Varying),
             },
-            Op::Ballot | Op::ActiveMask => one(Shape::Varying),
+            Op::ActiveMask => one(Shape::uniform()),
+            // One result for all that name one mask.
+            Op::Ballot | Op::Vote | Op::Redux
+                if operands.get(1).is_none_or(|mask| mask.is_uniform()) =>
+            {
+                one(Shape::uniform())
+            }
+            Op::Shfl if broadcasts(inst, &operands) => vec![Shape::uniform(); inst.dsts.len()],
             op if is_pure(op) => match lins {
                 Some(l) => one(shape::apply(inst, &l).map_or(Shape::Varying, Shape::lin)),
                 None => one(Shape::Varying),
@@ -440,6 +449,13 @@ impl Facts {
             _ => vec![Shape::Varying; inst.dsts.len() + calls_results(inst)],
         }
     }
+}
+
+/// Whether a shuffle gives all lanes of the warp one lane's value.
+pub fn broadcasts(inst: &Inst, operands: &[Shape]) -> bool {
+    matches!(inst.attr, Attr::Shfl(ShflMode::Idx))
+        && matches!(inst.srcs.get(2), Some(Value::Imm(c)) if c & 0x1f1f == 0x1f)
+        && operands.get(1).is_some_and(Shape::is_uniform)
 }
 
 fn calls_results(inst: &Inst) -> usize {

@@ -85,6 +85,8 @@ pub struct Options {
     pub plain: bool,
     /// What [`pointers`] point into has less than 4 GiB.
     pub short: bool,
+    /// Ops across the lanes of a warp wait for nobody, as below compute capability 7.0.
+    pub lockstep: bool,
     /// Environment registers of which [`usual`] tells the value, a bit each.
     pub environment: u32,
     /// What is reported. Where that is anything, the warps of a block run by `blocks` have their turns as the scheduler

@@ -60,6 +60,7 @@ fn specialisations() -> Vec<Options> {
         Options { blocks: true, loops: false, ..USUAL },
         Options { plain: false, ..USUAL },
         Options { short: false, ..USUAL },
+        Options { lockstep: true, ..USUAL },
         Options { environment: 1 << 4 | 1 << 15, ..USUAL },
     ];
     let none = USUAL.watched;

@@ -636,7 +636,7 @@ impl Gen<'_> {
                 }
             }
             Op::Vote | Op::Ballot | Op::Shfl | Op::Redux | Op::BarWarp | Op::ActiveMask => {
-                if self.warp_op(inst) {
+                if self.warp_op(n, inst) {
                     return true;
                 }
             }

@@ -1,47 +1,48 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Ops across lanes, where all 32 are there: what they give then does not depend on who has arrived.
+//! Ops across lanes. What they give does not depend on who has arrived where all are there, or all that are named by one mask;
+//! else the code is left, and the interpreter waits for the others.
+
+use std::rc::Rc;
 
 use margay_ir::{Attr, Class, Inst, Op, ReduxOp, ShflMode, Space, Value, VoteMode};
 
 use super::memory::{Access, Place};
 use super::value::Val;
 use super::{Gen, vector_of};
-use crate::shape::{LANES, Shape};
+use crate::analysis::broadcasts;
+use crate::shape::{LANES, Lin, Shape};
 
 impl Gen<'_> {
-    /// Whether the op concerns all lanes and all are there.
-    fn whole(&self, mask: Option<&Value>) -> bool {
-        self.all()
-            && match mask {
-                None => true,
-                Some(&m) => match self.facts.operand(m) {
-                    Shape::Lin(lin) => lin.known() == Some([u32::MAX.into(); LANES]),
-                    Shape::None | Shape::Varying => false,
-                },
-            }
-    }
-
     /// Writes a warp-wide op. False if it is left to its handler.
-    pub fn warp_op(&mut self, inst: &Inst) -> bool {
+    pub fn warp_op(&mut self, n: usize, inst: &Inst) -> bool {
         if inst.guard.is_some() {
             return false;
         }
-        match inst.op {
-            Op::ActiveMask if self.all() => {
-                self.assign(inst, Val::Vec { name: "splat (i32 -1)".to_owned(), addr: None });
+        let one_mask = match inst.srcs.get(1) {
+            Some(&mask) => self.facts.operand(mask).is_uniform(),
+            None => true,
+        };
+        match (inst.op, &inst.attr) {
+            (Op::ActiveMask, _) => {
+                let mask = self.mask.clone();
+                self.assign_scalar(inst, mask);
                 true
             }
-            Op::BarWarp => self.whole(inst.srcs.first()),
-            Op::Ballot if self.whole(inst.srcs.get(1)) => {
-                let bits = self.votes(inst.srcs[0]);
-                let name = self.splat("i32", &bits);
-                self.assign(inst, Val::Vec { name, addr: None });
+            (Op::BarWarp, _) => {
+                self.await_lanes(n, inst.srcs.first());
                 true
             }
-            Op::Vote if self.whole(inst.srcs.get(1)) => {
+            (Op::Ballot, _) if one_mask => {
+                self.await_lanes(n, inst.srcs.get(1));
                 let bits = self.votes(inst.srcs[0]);
-                let Attr::Vote(mode) = inst.attr else { return false };
-                let all = self.ins(format!("icmp eq i32 {bits}, -1"));
+                self.assign_scalar(inst, bits);
+                true
+            }
+            (Op::Vote, &Attr::Vote(mode)) if one_mask => {
+                self.await_lanes(n, inst.srcs.get(1));
+                let bits = self.votes(inst.srcs[0]);
+                let mask = self.mask.clone();
+                let all = self.ins(format!("icmp eq i32 {bits}, {mask}"));
                 let any = self.ins(format!("icmp ne i32 {bits}, 0"));
                 let p = match mode {
                     VoteMode::All => all,
@@ -51,16 +52,81 @@ impl Gen<'_> {
                         self.ins(format!("or i1 {all}, {none}"))
                     }
                 };
-                let name = self.splat("i1", &p);
-                self.assign(inst, Val::Vec { name, addr: None });
+                self.assign_scalar(inst, p);
                 true
             }
-            Op::Shfl if self.whole(inst.srcs.get(3)) => {
-                self.shuffle(inst) || self.shuffle_by_value(inst)
+            (Op::Shfl, Attr::Shfl(_)) if !inst.dsts.is_empty() => {
+                self.await_lanes(n, inst.srcs.get(3));
+                let written = self.broadcast(inst) || self.shuffle(inst);
+                if !written {
+                    self.shuffle_by_value(inst);
+                }
+                true
             }
-            Op::Redux if self.whole(inst.srcs.get(1)) => self.reduce(inst),
+            (Op::Redux, &Attr::Redux(op)) if one_mask => match whole_numbers(op) {
+                Some((name, neutral)) => {
+                    self.await_lanes(n, inst.srcs.get(1));
+                    self.reduce(inst, name, neutral);
+                    true
+                }
+                None => false,
+            },
             _ => false,
         }
+    }
+
+    /// Goes on where all lanes that the running ones name have arrived or exited.
+    fn await_lanes(&mut self, n: usize, named: Option<&Value>) {
+        let Some(&named) = named else { return };
+        if !self.apart || self.options.lockstep {
+            return;
+        }
+        let alive = self.ins("load i32, ptr %live");
+        let mask = self.mask.clone();
+        let others = self.ins(format!("xor i32 {mask}, -1"));
+        let others = self.ins(format!("and i32 {alive}, {others}"));
+        let missing = match self.bits(named, Class::W) {
+            Val::Lin { base, lin, .. } if lin.is_uniform() => {
+                self.ins(format!("and i32 {base}, {others}"))
+            }
+            v => {
+                let all = self.spread(&v, Class::W);
+                let others = self.splat("i32", &others);
+                let both = self.ins(format!("and <32 x i32> {all}, {others}"));
+                let wait = self.ins(format!("icmp ne <32 x i32> {both}, zeroinitializer"));
+                let bits = self.ins(format!("bitcast <32 x i1> {wait} to i32"));
+                self.ins(format!("and i32 {bits}, {mask}"))
+            }
+        };
+        let arrived = self.ins(format!("icmp eq i32 {missing}, 0"));
+        let exit = self.exit(crate::Reason::Interpret, n, None);
+        self.expect(&arrived, &exit);
+    }
+
+    /// The result of all lanes that run.
+    fn assign_scalar(&mut self, inst: &Inst, base: String) {
+        self.assign(inst, Val::Lin { base, u: None, lin: Rc::new(Lin::uniform()) });
+    }
+
+    /// One lane's value for all.
+    fn broadcast(&mut self, inst: &Inst) -> bool {
+        let operands: Vec<Shape> = inst.srcs.iter().map(|&v| self.facts.operand(v)).collect();
+        if !broadcasts(inst, &operands) {
+            return false;
+        }
+        let Val::Lin { base: lane, .. } = self.bits(inst.srcs[1], Class::W) else { return false };
+        let v = self.bits(inst.srcs[0], Class::W);
+        let all = self.spread(&v, Class::W);
+        let lane = self.ins(format!("and i32 {lane}, 31"));
+        let one = self.ins(format!("extractelement <32 x i32> {all}, i32 {lane}"));
+        self.assign_scalar(inst, one);
+        if let Some(&p) = inst.dsts.get(1) {
+            self.put(
+                p,
+                Val::Lin { base: "true".to_owned(), u: None, lin: Rc::new(Lin::uniform()) },
+            );
+        }
+        true
     }
 
     /// A shuffle by constants: which lane each reads is known.
@@ -102,11 +168,11 @@ impl Gen<'_> {
     }
 
     /// A shuffle whose source lanes are known when the code runs: by way of the stack.
-    fn shuffle_by_value(&mut self, inst: &Inst) -> bool {
+    fn shuffle_by_value(&mut self, inst: &Inst) {
         let (Attr::Shfl(mode), &[value, b, c, ..], Some(&d)) =
             (&inst.attr, inst.srcs.as_slice(), inst.dsts.first())
         else {
-            return false;
+            return;
         };
         let [v, b, c] = [value, b, c].map(|x| {
             let x = self.bits(x, Class::W);
@@ -156,37 +222,53 @@ impl Gen<'_> {
         if let Some(&p) = inst.dsts.get(1) {
             self.put(p, Val::Vec { name: inside, addr: None });
         }
-        true
     }
 
-    /// One number of all lanes'.
-    fn reduce(&mut self, inst: &Inst) -> bool {
-        let Attr::Redux(op) = inst.attr else { return false };
-        let name = match op {
-            ReduxOp::Add => "add",
-            ReduxOp::MinS => "smin",
-            ReduxOp::MinU => "umin",
-            ReduxOp::MaxS => "smax",
-            ReduxOp::MaxU => "umax",
-            ReduxOp::And => "and",
-            ReduxOp::Or => "or",
-            ReduxOp::Xor => "xor",
-            ReduxOp::FMin { .. } | ReduxOp::FMax { .. } => return false,
-        };
+    /// One number of all lanes that run; `neutral` is what changes nothing.
+    fn reduce(&mut self, inst: &Inst, name: &str, neutral: i32) {
         let v = self.bits(inst.srcs[0], Class::W);
-        let all = self.spread(&v, Class::W);
+        let mut all = self.spread(&v, Class::W);
+        if !self.all() {
+            let lanes = self.lanes();
+            all = self.ins(format!(
+                "select <32 x i1> {lanes}, <32 x i32> {all}, <32 x i32> splat (i32 {neutral})"
+            ));
+        }
         let f = format!("@llvm.vector.reduce.{name}.v32i32");
         self.declare(format!("declare i32 {f}(<32 x i32>)"));
         let one = self.ins(format!("call i32 {f}(<32 x i32> {all})"));
-        let name = self.splat("i32", &one);
-        self.assign(inst, Val::Vec { name, addr: None });
-        true
+        self.assign_scalar(inst, one);
     }
 
-    /// The lanes whose predicate holds.
+    /// The lanes that run and whose predicate holds.
     fn votes(&mut self, p: Value) -> String {
         let v = self.raw(p, Class::P);
-        let all = self.spread(&v, Class::P);
-        self.lane_bits(&all).bits
+        let bits = match &v {
+            Val::Lin { base, .. } => self.ins(format!("sext i1 {base} to i32")),
+            v => {
+                let all = self.spread(v, Class::P);
+                self.lane_bits(&all).bits
+            }
+        };
+        if self.all() {
+            return bits;
+        }
+        let mask = self.mask.clone();
+        self.ins(format!("and i32 {bits}, {mask}"))
     }
+}
+
+/// LLVM's name of a reduction of integers, and the number that changes none.
+fn whole_numbers(op: ReduxOp) -> Option<(&'static str, i32)> {
+    Some(match op {
+        ReduxOp::Add => ("add", 0),
+        ReduxOp::MinS => ("smin", i32::MAX),
+        ReduxOp::MinU => ("umin", -1),
+        ReduxOp::MaxS => ("smax", i32::MIN),
+        ReduxOp::MaxU => ("umax", 0),
+        ReduxOp::And => ("and", -1),
+        ReduxOp::Or => ("or", 0),
+        ReduxOp::Xor => ("xor", 0),
+        ReduxOp::FMin { .. } | ReduxOp::FMax { .. } => return None,
+    })
 }

@@ -38,6 +38,7 @@ pub const USUAL: Options = Options {
     blocks: false,
     plain: true,
     short: true,
+    lockstep: false,
     environment: 0,
     watched: Watched {
         accesses: false,

@@ -115,6 +115,7 @@ impl LaunchCode {
             blocks: false,
             plain: plain(env, accesses),
             short: short(env, accesses),
+            lockstep: env.machine.sm < 70,
             environment: usual_environment(env, accesses),
             watched,
         };
