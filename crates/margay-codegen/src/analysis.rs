@@ -442,6 +442,7 @@ impl Facts {
                 one(Shape::uniform())
             }
             Op::Shfl if broadcasts(inst, &operands) => vec![Shape::uniform(); inst.dsts.len()],
+            Op::Builtin if uniform => vec![Shape::uniform(); inst.dsts.len()],
             op if is_pure(op) => match lins {
                 Some(l) => one(shape::apply(inst, &l).map_or(Shape::Varying, Shape::lin)),
                 None => one(Shape::Varying),

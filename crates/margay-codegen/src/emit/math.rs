@@ -7,12 +7,14 @@
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use margay_ir::{Attr, Class, Inst, Op, Ty};
 use margay_math::{Function, Ops, Type, Value, emit};
 
 use super::Gen;
 use super::value::Val;
+use crate::shape::{Lin, Shape};
 
 /// Text that grows; values are numbers of names.
 struct Text {
@@ -425,11 +427,6 @@ impl Gen<'_> {
         if inst.dsts.iter().zip(function.rets()).any(wrong) {
             return false;
         }
-        // A uniform result is wanted as one scalar, which the handler's way gives.
-        let uniform = |r: &margay_ir::Reg| !matches!(self.facts.shape(*r), crate::Shape::Varying);
-        if inst.dsts.iter().any(uniform) {
-            return false;
-        }
         let mut args = Vec::new();
         for (&v, &t) in inst.srcs.iter().zip(function.args()) {
             let v = self.bits(v, class(t));
@@ -481,9 +478,7 @@ impl Gen<'_> {
         self.out.push_str(&text.out);
         self.declares.extend(text.declares);
         let Some(slow) = slow else {
-            for (&r, name) in inst.dsts.iter().zip(results) {
-                self.put(r, Val::Vec { name, addr: None });
-            }
+            self.put_formula(inst, results);
             return true;
         };
         if let Some(part) = &self.part {
@@ -492,9 +487,7 @@ impl Gen<'_> {
             let bits = self.ins(format!("bitcast <32 x i1> {slow} to {word}"));
             let ok = self.ins(format!("icmp eq {word} {bits}, 0"));
             self.expect(&ok, &failed);
-            for (&r, name) in inst.dsts.iter().zip(results) {
-                self.put(r, Val::Vec { name, addr: None });
-            }
+            self.put_formula(inst, results);
             return true;
         }
         let bits = self.ins(format!("bitcast <32 x i1> {slow} to i32"));
@@ -511,9 +504,28 @@ impl Gen<'_> {
             let ty = super::value::vector(self.class(r));
             joined.push(self.ins(format!("phi {ty} [ {fast}, %{from} ], [ {name}, %{block} ]")));
         }
-        for (&r, name) in inst.dsts.iter().zip(joined) {
-            self.put(r, Val::Vec { name, addr: None });
-        }
+        self.put_formula(inst, joined);
         true
+    }
+
+    /// The results, of a lane that runs where all of these have the same.
+    fn put_formula(&mut self, inst: &Inst, results: Vec<String>) {
+        for (&r, name) in inst.dsts.iter().zip(results) {
+            if matches!(self.facts.shape(r), Shape::Varying) {
+                self.put(r, Val::Vec { name, addr: None });
+                continue;
+            }
+            let lane = if self.all() {
+                "0".to_owned()
+            } else {
+                self.declare("declare i32 @llvm.cttz.i32(i32, i1)");
+                let mask = self.mask.clone();
+                let lane = self.ins(format!("call i32 @llvm.cttz.i32(i32 {mask}, i1 false)"));
+                self.ins(format!("and i32 {lane}, 31"))
+            };
+            let ty = super::value::vector(self.class(r));
+            let base = self.ins(format!("extractelement {ty} {name}, i32 {lane}"));
+            self.put(r, Val::Lin { base, u: None, lin: Rc::new(Lin::uniform()) });
+        }
     }
 }

@@ -37,8 +37,8 @@ pub struct Kernel {
     pub rooms: Vec<RoomSite>,
     /// Accesses that are reported by their number.
     pub watched: Vec<WatchedAccess>,
-    /// Group and extent of each access, by its address.
-    pub group_at: HashMap<u32, (u32, u32)>,
+    /// Address, group and extent of each access, by the first.
+    groups_at: Vec<(u32, (u32, u32))>,
 }
 
 impl Kernel {
@@ -53,11 +53,12 @@ impl Kernel {
             .filter(|(n, e)| !(is_entry && *n == 0 || e.apart))
             .map(|(n, e)| (e.pc, n as u32))
             .collect();
-        let group_at = groups
+        let mut groups_at: Vec<_> = groups
             .iter()
             .enumerate()
             .flat_map(|(n, g)| g.accesses.iter().map(move |&(pc, slot)| (pc, (n as u32, slot))))
             .collect();
+        groups_at.sort_unstable();
         Kernel {
             _memory: memory,
             function,
@@ -68,8 +69,14 @@ impl Kernel {
             groups,
             rooms,
             watched,
-            group_at,
+            groups_at,
         }
+    }
+
+    /// Group and extent of the access at an address. Asked after each handler, most of which are of no access.
+    pub fn group_at(&self, pc: u32) -> Option<(u32, u32)> {
+        let n = self.groups_at.binary_search_by_key(&pc, |g| g.0).ok()?;
+        Some(self.groups_at[n].1)
     }
 }
 

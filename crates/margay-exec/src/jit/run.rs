@@ -374,7 +374,7 @@ unsafe fn keep_room(cx: &mut Cx<'_>, pc: u32) {
     let rooms = &mut cx.rooms[0];
     // SAFETY: by the contract.
     let Some(kernel) = (unsafe { rooms.of.as_ref() }) else { return };
-    let Some(&(group, slot)) = kernel.group_at.get(&pc) else { return };
+    let Some((group, slot)) = kernel.group_at(pc) else { return };
     if cx.epoch != rooms.epoch || kernel.groups[group as usize].root.is_some() {
         // The code has read the table: a new one is made when it is entered next.
         rooms.epoch = 0;
@@ -585,7 +585,7 @@ pub(super) unsafe fn call(
             let n = (n - FIRST_EXIT) as usize;
             let to_interpreter =
                 matches!(kernel.exits[n].reason, Reason::Interpret | Reason::Never);
-            if to_interpreter && kernel.group_at.contains_key(&kernel.exits[n].pc) {
+            if to_interpreter && kernel.group_at(kernel.exits[n].pc).is_some() {
                 // The interpreter may find that the access is good: the next table shall know.
                 cx.rooms[0].epoch = 0;
             }

@@ -41,6 +41,9 @@ pub(super) fn lower(
                 if let Some(plain) = libdevice::by_name(text) {
                     return l.branch_if_guarded(|l| l.plain(&call, &plain));
                 }
+                if let Some(composed) = libdevice::composed(text) {
+                    return l.branch_if_guarded(|l| l.composed(&call, &composed));
+                }
                 if let Some(builtin) = Builtin::by_name(text) {
                     return l.branch_if_guarded(|l| l.builtin(&call, builtin));
                 }
@@ -291,6 +294,15 @@ impl Lower<'_, '_> {
         let dst = self.temp(plain.ret.class());
         self.emit_from(plain.op, plain.ty, plain.from, &[dst], &srcs, plain.attr.clone());
         self.value_result(one, plain.ret, Value::Reg(dst))
+    }
+
+    fn composed(&mut self, call: &Call<'_>, composed: &libdevice::Composed) -> Lowered {
+        let srcs = self.value_arguments(call, composed.args)?;
+        let [one] = call.returns else {
+            return Err(Stop::error(call.target.span, "the function gives one result"));
+        };
+        let value = (composed.write)(self, &srcs);
+        self.value_result(one, composed.ret, value)
     }
 
     fn builtin(&mut self, call: &Call<'_>, builtin: Builtin) -> Lowered {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `__nv_*` functions that are one IR op, as their documentation defines them: the ones that matter
+//! `__nv_*` functions that are one IR op or a few, as their documentation defines them: the ones that matter
 //! for speed. All others are [`crate::builtin::Builtin`]s.
 
-use crate::inst::{Attr, FloatAttr, MinMaxAttr};
+use super::function::Lower;
+use crate::inst::{Attr, FloatAttr, IntCmp, MinMaxAttr, Value};
 use crate::ops::Op;
-use crate::types::{Round, Ty};
+use crate::types::{Class, Round, Ty};
 
 /// A function of one result that is one op on its arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,6 +89,67 @@ pub(super) fn by_name(name: &str) -> Option<Plain> {
     })
 }
 
+/// A function of one result that is a few ops on its arguments.
+pub(super) struct Composed {
+    pub args: &'static [Ty],
+    pub ret: Ty,
+    pub write: fn(&mut Lower<'_, '_>, &[Value]) -> Value,
+}
+
+/// Looks a name up.
+pub(super) fn composed(name: &str) -> Option<Composed> {
+    let name = name.strip_prefix("__nv_")?;
+    let of = |args, write| Composed { args, ret: I, write };
+    Some(match name {
+        "ffs" => of(&[I], |l, a| first_set(l, I, a[0])),
+        "ffsll" => of(&[L], |l, a| first_set(l, L, a[0])),
+        "mul24" => of(&[I, I], |l, a| product24(l, Op::BfeS, a)),
+        "umul24" => of(&[I, I], |l, a| product24(l, Op::BfeU, a)),
+        "sad" => of(&[I, I, I], |l, a| distance(l, [Op::MinS, Op::MaxS], a)),
+        "usad" => of(&[I, I, I], |l, a| distance(l, [Op::MinU, Op::MaxU], a)),
+        "hadd" => of(&[I, I], |l, a| average(l, Op::And, Op::Add, Op::ShrS, a)),
+        "uhadd" => of(&[I, I], |l, a| average(l, Op::And, Op::Add, Op::ShrU, a)),
+        "rhadd" => of(&[I, I], |l, a| average(l, Op::Or, Op::Sub, Op::ShrS, a)),
+        "urhadd" => of(&[I, I], |l, a| average(l, Op::Or, Op::Sub, Op::ShrU, a)),
+        "byte_perm" => of(&[I, I, I], |l, a| l.value(Op::Prmt, I, a, Attr::None)),
+        _ => return None,
+    })
+}
+
+/// One more than the number of the lowest bit that is set, 0 of 0.
+fn first_set(l: &mut Lower<'_, '_>, ty: Ty, x: Value) -> Value {
+    let turned = l.value(Op::BRev, ty, &[x], Attr::None);
+    let below = l.value_in(Class::W, Op::Clz, ty, &[turned], Attr::None);
+    let number = l.value(Op::Add, I, &[below, Value::Imm(1)], Attr::None);
+    let nothing = l.value_in(Class::P, Op::ICmp, ty, &[x, Value::Imm(0)], Attr::IntCmp(IntCmp::Eq));
+    l.value(Op::Select, I, &[Value::Imm(0), number, nothing], Attr::None)
+}
+
+/// The low word of the product of the factors' low 24 bits.
+fn product24(l: &mut Lower<'_, '_>, extract: Op, factors: &[Value]) -> Value {
+    let low: Vec<Value> = factors
+        .iter()
+        .map(|&f| l.value(extract, I, &[f, Value::Imm(0), Value::Imm(24)], Attr::None))
+        .collect();
+    l.value(Op::Mul, I, &low, Attr::None)
+}
+
+/// `c + |a - b|`, of which the larger minus the smaller needs no wider type.
+fn distance(l: &mut Lower<'_, '_>, [min, max]: [Op; 2], a: &[Value]) -> Value {
+    let low = l.value(min, I, &a[..2], Attr::None);
+    let high = l.value(max, I, &a[..2], Attr::None);
+    let between = l.value(Op::Sub, I, &[high, low], Attr::None);
+    l.value(Op::Add, I, &[between, a[2]], Attr::None)
+}
+
+/// Half of the sum, which needs no wider type: what both have and half of what one has, or what any has without that.
+fn average(l: &mut Lower<'_, '_>, common: Op, join: Op, half: Op, a: &[Value]) -> Value {
+    let common = l.value(common, I, a, Attr::None);
+    let either = l.value(Op::Xor, I, a, Attr::None);
+    let rest = l.value(half, I, &[either, Value::Imm(1)], Attr::None);
+    l.value(join, I, &[common, rest], Attr::None)
+}
+
 /// Functions with a rounding direction at the end: `fadd_rn`, `double2int_rz`, …
 fn rounded(name: &str) -> Option<Plain> {
     let (stem, round) = name.rsplit_once('_')?;
@@ -149,6 +211,12 @@ mod tests {
                 let classes = |tys: &[Ty]| tys.iter().map(|t| t.class()).collect::<Vec<_>>();
                 assert_eq!(classes(plain.args), classes(builtin.args()), "{}", builtin.name());
                 assert_eq!(classes(&[plain.ret]), classes(builtin.rets()), "{}", builtin.name());
+                both += 1;
+            }
+            if let Some(composed) = composed(builtin.name()) {
+                let classes = |tys: &[Ty]| tys.iter().map(|t| t.class()).collect::<Vec<_>>();
+                assert_eq!(classes(composed.args), classes(builtin.args()), "{}", builtin.name());
+                assert_eq!(classes(&[composed.ret]), classes(builtin.rets()), "{}", builtin.name());
                 both += 1;
             }
         }
