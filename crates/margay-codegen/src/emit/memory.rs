@@ -719,7 +719,10 @@ impl Gen<'_> {
     fn group(&mut self, n: usize) -> u32 {
         let f = self.f;
         let own = (self.pc(n), self.places.slot(self.pc(n)));
-        let root = match f.blocks[self.block].insts[n].srcs.first() {
+        let inst = &f.blocks[self.block].insts[n];
+        // Of a copy into shared memory it is the other operand.
+        let address = usize::from(inst.op == Op::CpAsync);
+        let root = match inst.srcs.get(address) {
             Some(&Value::Reg(r)) => self.roots[r.0 as usize],
             Some(Value::Imm(_)) | None => None,
         };
@@ -900,7 +903,7 @@ impl Gen<'_> {
     }
 
     /// One element of all lanes.
-    fn load_lanes(&mut self, a: &Access, element: u64, place: &Place) -> String {
+    pub(super) fn load_lanes(&mut self, a: &Access, element: u64, place: &Place) -> String {
         let ty = memory_type(a.size);
         if let Place::Lin { form, whole, .. } = place {
             let row = runs(form, a.bytes() as i64).filter(|_| a.count == 1);

@@ -15,6 +15,7 @@ mod blocks;
 mod bounds;
 mod check;
 mod control;
+mod copy;
 mod float;
 mod guarded;
 mod half;
@@ -625,6 +626,11 @@ impl Gen<'_> {
             Op::Fence if !self.options.watched.fences => {
                 self.line("fence seq_cst");
                 return true;
+            }
+            Op::CpAsync => {
+                if self.copy(n, inst) {
+                    return true;
+                }
             }
             Op::CpAsyncCommit | Op::CpAsyncWait | Op::Prefetch => return true,
             Op::Mbarrier if !self.options.watched.warp_syncs => return true,
