@@ -581,7 +581,7 @@ fn texture(d: &mut Decoder<'_>, f: &Frame<'_>, inst: &IrInst) -> Result<Inst, Li
     for (&r, ty) in inst.dsts.iter().zip(&rets) {
         site.results.push((d.reg(f, r, ty.class())?, ty.class()));
     }
-    let mut i = d.blank(f, plain::<TextureAccess>(), inst.guard)?;
+    let mut i = d.blank(f, crate::lanes::wide::<TextureAccess>(), inst.guard)?;
     i.aux = d.textures.len() as u32;
     d.textures.push(site);
     Ok(i)

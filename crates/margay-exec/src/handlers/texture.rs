@@ -30,7 +30,9 @@ impl Kernel for TextureAccess {
         let mut seen = Vec::new();
         let mut planes = [[0u64; WARP]; MOST];
         let mut known = Known::default();
-        for l in active(cx.mask) {
+        // SAFETY: operands were decoded for this frame with these classes.
+        let done = !watched && unsafe { together(cx, site, &mut known, &mut planes) };
+        for l in active(if done { 0 } else { cx.mask }) {
             let mut sources: SmallVec<[u64; 16]> = SmallVec::new();
             for &(operand, class) in &site.sources {
                 // SAFETY: operands were decoded for this frame with these classes.
@@ -78,6 +80,80 @@ impl Kernel for TextureAccess {
         }
         Flow::Next
     }
+}
+
+/// Looks a texture up for all lanes at once, where that is known how. False leaves all to be done.
+///
+/// # Safety
+/// The site's operands are planes of the frame, of the classes that it says.
+#[inline(always)]
+unsafe fn together(
+    cx: &Cx<'_>,
+    site: &TextureSite,
+    known: &mut Known,
+    planes: &mut [[u64; WARP]; MOST],
+) -> bool {
+    let attr = &site.attr;
+    let TextureOp::Sample(level) = attr.op else { return false };
+    let words = matches!(attr.texel, TexelType::F32 | TexelType::U32 | TexelType::S32);
+    let mask = cx.mask;
+    if mask == 0 || level == Level::Gradient || attr.resident || !words {
+        return false;
+    }
+    let handles = 1 + usize::from(attr.sampler);
+    let class = |n: usize| if n < handles { Class::D } else { Class::W };
+    if site.sources.iter().enumerate().any(|(n, s)| s.1 != class(n)) {
+        return false;
+    }
+    let mut sources = site.sources.iter().map(|s| s.0);
+    let mut next = || sources.next().unwrap_or(0);
+    // SAFETY: by the contract.
+    let one = |operand: u32| unsafe {
+        let first = cx.double(operand, (mask.trailing_zeros() & 31) as usize);
+        active(mask).all(|l| cx.double(operand, l) == first).then_some(first)
+    };
+    // SAFETY: by the contract.
+    let lanes = |operand: u32| std::array::from_fn(|l| unsafe { cx.word(operand, l) });
+    let Some(handle) = one(next()) else { return false };
+    let own = match attr.sampler {
+        true => match one(next()) {
+            Some(own) => Some(own),
+            None => return false,
+        },
+        false => None,
+    };
+    let layer = if attr.geometry.layered() { lanes(next()) } else { [0; WARP] };
+    let count = attr.geometry.coordinates();
+    let mut coordinates = [[0; WARP]; 3];
+    coordinates.iter_mut().take(count).for_each(|c| *c = lanes(next()));
+    if level == Level::Given {
+        // Of one level it is always that.
+        next();
+    }
+    let mut offset = [[0; WARP]; 3];
+    if attr.offset {
+        offset.iter_mut().take(count).for_each(|o| *o = lanes(next()));
+    }
+    let integer = !attr.float_coords;
+    let lookups = Lookups { count, coordinates, integer, layer, offset };
+    // What is wrong with an object, the first lane says.
+    let Ok(own) = own.map(|own| sampler(cx, known, own)).transpose() else { return false };
+    let (view, sampler) = match object(cx, known, handle) {
+        Ok(Object::Texture(texture)) => (&texture.view, own.unwrap_or(texture.sampler)),
+        Ok(Object::Image(both)) => {
+            (&both.view, Sampler { border: both.border, ..own.unwrap_or_default() })
+        }
+        Ok(Object::Sampler(_) | Object::Surface(_) | Object::Unbound(_)) | Err(_) => return false,
+    };
+    let cube = matches!(attr.geometry, Geometry::Cube | Geometry::ACube);
+    let mut texels = [[0; WARP]; 4];
+    if cube || !view.sample_warp(&sampler, &lookups, mask, &mut texels) {
+        return false;
+    }
+    for (plane, texel) in planes.iter_mut().zip(&texels) {
+        *plane = texel.map(u64::from);
+    }
+    true
 }
 
 /// Looks at a lane's access.

@@ -31,6 +31,7 @@ mod filter;
 mod format;
 mod image;
 mod objects;
+mod quick;
 mod surface;
 
 pub use address::{AddressMode, Filter, Sampler};
@@ -39,7 +40,10 @@ pub use format::{ChannelKind, Format, Order, Texel};
 pub use image::{Dimensions, Image, ImageError, Level, Placement};
 pub use margay_ir::Opaque;
 pub use objects::{Both, Object, Objects, Texture};
+pub use quick::Lookups;
 pub use surface::{Element, Landing, Outside, Spot, SurfaceFault};
 
+#[cfg(test)]
+mod quick_tests;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The lookups of a warp at once, where they are usual ones: an image without further levels, of one dimension to three,
+//! coordinates that are not far away. What comes is what [`View::sample`] gives, to the bit.
+
+use crate::lanes::{WARP, active};
+
+use super::address::{AddressMode, Filter, Sampler};
+use super::filter::View;
+use super::format::{ChannelKind, Format, Order, Texel};
+use super::image::Level;
+
+/// The operands of a warp's lookups in one texture.
+pub struct Lookups {
+    /// Number of coordinates.
+    pub count: usize,
+    /// Bits of floats, or of texel indices with `integer`.
+    pub coordinates: [[u32; WARP]; 3],
+    pub integer: bool,
+    /// Layer of an array.
+    pub layer: [u32; WARP],
+    /// Added to texel indices.
+    pub offset: [[u32; WARP]; 3],
+}
+
+/// How a filter sums.
+#[derive(Clone, Copy, PartialEq)]
+enum Sums {
+    Floats,
+    /// Bytes and halves of words, as numbers of 16 bits: what a number of the format counts there.
+    Fixed(u32),
+}
+
+impl View {
+    /// [`View::sample`] of all lanes of `mask`; false if they have to be sampled one by one.
+    #[inline(always)]
+    pub fn sample_warp(
+        &self,
+        sampler: &Sampler,
+        lookups: &Lookups,
+        mask: u32,
+        out: &mut [[u32; WARP]; 4],
+    ) -> bool {
+        let image = &self.image;
+        let Format { kind, order, srgb } = image.format;
+        let usual = matches!(order, Order::R | Order::Rg | Order::Rgba) && !srgb;
+        let [level] = image.levels() else { return false };
+        let count = lookups.count;
+        if !usual || kind.is_packed() || image.dimensions.cube || !(1..=3).contains(&count) {
+            return false;
+        }
+        let linear = !lookups.integer && sampler.filter == Filter::Linear && self.reads_float();
+        // An index with 8 bits of fraction has to fit into 32.
+        let far = if linear { 1 << 22 } else { 1 << 30 };
+        let sizes = [level.width, level.height, level.depth];
+        if sizes[..count].iter().any(|&n| n == 0 || n >= far) {
+            return false;
+        }
+        let sums = match (linear, kind) {
+            (false, _) => None,
+            (true, ChannelKind::F32) => Some(Sums::Floats),
+            (true, ChannelKind::U8) => Some(Sums::Fixed(257)),
+            (true, ChannelKind::U16) => Some(Sums::Fixed(1)),
+            (true, _) => return false,
+        };
+        let (mut low, mut parts) = ([[0i32; WARP]; 3], [[0i32; WARP]; 3]);
+        let mut lost = 0;
+        for d in 0..count {
+            let scale = if sampler.normalized { f64::from(sizes[d]) } else { 1.0 };
+            for l in 0..WARP {
+                let bits = lookups.coordinates[d][l];
+                let offset = lookups.offset[d][l] as i32;
+                let (index, part) = if lookups.integer {
+                    (i64::from(bits as i32), 0)
+                } else {
+                    let x = f64::from(f32::from_bits(bits)) * scale;
+                    let near = x.abs() < f64::from(far);
+                    lost |= u32::from(!near) << l;
+                    let x = if near { x } else { 0.0 };
+                    let fixed = if linear { (x - 0.5) * 256.0 + 0.5 } else { x };
+                    let fixed = floor(fixed);
+                    if linear { (i64::from(fixed >> 8), fixed & 255) } else { (fixed.into(), 0) }
+                };
+                let index = index + i64::from(offset);
+                lost |= u32::from(index.unsigned_abs() >= u64::from(far)) << l;
+                (low[d][l], parts[d][l]) = (index as i32, part);
+            }
+        }
+        if lost & mask != 0 {
+            return false;
+        }
+        let base = image.base().cast_const();
+        let place = Place {
+            level,
+            layers: image.layers(),
+            layer: &lookups.layer,
+            bytes: image.format.bytes(),
+        };
+        let Some(sums) = sums else {
+            let mut outside = 0;
+            for d in 0..count {
+                outside |= fold(sampler.mode(d), sizes[d] as i32, &mut low[d]);
+            }
+            let at = place.of(&low);
+            let words = kind.bytes() == 4;
+            let channels = image.format.channels() as usize;
+            let one = if self.reads_float() { 1f32.to_bits() } else { 1 };
+            for l in active(mask) {
+                let mut texel: Texel = [0, 0, 0, one];
+                // SAFETY: `fold` gives indices of the image; linear images were checked by the caller
+                // against the allocations.
+                unsafe {
+                    let at = base.wrapping_add(at[l]);
+                    if outside >> l & 1 != 0 {
+                        texel = sampler.border;
+                    } else if words {
+                        for (c, t) in texel.iter_mut().enumerate().take(channels) {
+                            *t = at.add(4 * c).cast::<u32>().read_unaligned();
+                        }
+                    } else {
+                        texel = image.format.read(at, self.normalized);
+                    }
+                }
+                for (plane, t) in out.iter_mut().zip(texel) {
+                    plane[l] = t;
+                }
+            }
+            return true;
+        };
+        // The lower and the upper index of each dimension.
+        let mut ends = [low, low];
+        let mut outside = 0;
+        for d in 0..count {
+            ends[1][d].iter_mut().for_each(|i| *i += 1);
+            for end in &mut ends {
+                outside |= fold(sampler.mode(d), sizes[d] as i32, &mut end[d]);
+            }
+        }
+        if outside & mask != 0 {
+            return false;
+        }
+        let taps = 1 << count;
+        let mut weights = [[0u32; WARP]; 8];
+        let mut at = [[0usize; WARP]; 8];
+        for tap in 0..taps {
+            let upper = upper(tap, count);
+            at[tap] = place.of(&std::array::from_fn(|d| ends[usize::from(upper[d])][d]));
+        }
+        for l in 0..WARP {
+            let part = parts.map(|p| p[l] as u32);
+            for (plane, w) in weights.iter_mut().zip(weigh(part, count)) {
+                plane[l] = w;
+            }
+        }
+        *out = [[0; WARP], [0; WARP], [0; WARP], [1f32.to_bits(); WARP]];
+        let size = kind.bytes() as usize;
+        for (c, plane) in out.iter_mut().enumerate().take(image.format.channels() as usize) {
+            for l in active(mask) {
+                let taps = (0..taps).filter(|&t| weights[t][l] != 0);
+                // SAFETY: as above.
+                let values = taps
+                    .map(|t| (weights[t][l], unsafe { base.wrapping_add(at[t][l]).add(c * size) }));
+                plane[l] = match sums {
+                    Sums::Floats => {
+                        let value = |p: *const u8| {
+                            // SAFETY: as above.
+                            f64::from(f32::from_bits(unsafe { p.cast::<u32>().read_unaligned() }))
+                        };
+                        let sum: f64 = values.map(|(w, p)| f64::from(w) * value(p)).sum();
+                        ((sum / 256.0) as f32).to_bits()
+                    }
+                    Sums::Fixed(step) => {
+                        let value = |p: *const u8| {
+                            // SAFETY: as above.
+                            unsafe {
+                                match size {
+                                    1 => u32::from(p.read()),
+                                    _ => u32::from(p.cast::<u16>().read_unaligned()),
+                                }
+                            }
+                        };
+                        let sum: u32 = values.map(|(w, p)| w * step * value(p)).sum();
+                        ((f64::from((sum + 128) >> 8) / 65535.0) as f32).to_bits()
+                    }
+                };
+            }
+        }
+        true
+    }
+}
+
+/// Where texels lie.
+struct Place<'a> {
+    level: &'a Level,
+    layers: u32,
+    layer: &'a [u32; WARP],
+    bytes: u32,
+}
+
+impl Place<'_> {
+    /// Offsets of the lanes' texels.
+    #[inline(always)]
+    fn of(&self, index: &[[i32; WARP]; 3]) -> [usize; WARP] {
+        let l = self.level;
+        std::array::from_fn(|lane| {
+            let [x, y, z] = index.map(|i| i[lane] as u64);
+            let layer = u64::from(self.layer[lane].min(self.layers - 1));
+            let at = l.offset + layer * l.layer + z * l.slice + y * l.row;
+            (at + x * u64::from(self.bytes)) as usize
+        })
+    }
+}
+
+/// Of numbers that 32 bits hold.
+#[inline(always)]
+fn floor(x: f64) -> i32 {
+    let whole = x as i32;
+    whole - i32::from(f64::from(whole) > x)
+}
+
+/// The texels that indices mean, and for which lanes that is the border.
+#[inline(always)]
+fn fold(mode: AddressMode, n: i32, at: &mut [i32; WARP]) -> u32 {
+    let mut outside = 0;
+    match mode {
+        AddressMode::Clamp => at.iter_mut().for_each(|i| *i = (*i).clamp(0, n - 1)),
+        AddressMode::Border => {
+            for (l, i) in at.iter_mut().enumerate() {
+                outside |= u32::from(*i < 0 || *i >= n) << l;
+                *i = (*i).clamp(0, n - 1);
+            }
+        }
+        AddressMode::Wrap if (n as u32).is_power_of_two() => {
+            at.iter_mut().for_each(|i| *i &= n - 1)
+        }
+        AddressMode::Wrap => at.iter_mut().for_each(|i| *i = i.rem_euclid(n)),
+        AddressMode::Mirror => {
+            for i in at {
+                let there = i.rem_euclid(2 * n);
+                *i = if there < n { there } else { 2 * n - 1 - there };
+            }
+        }
+    }
+    outside
+}
+
+/// Which indices of a tap are the upper ones, in the order of the sums in `filter.rs`.
+#[inline(always)]
+fn upper(tap: usize, count: usize) -> [bool; 3] {
+    let bit = |n: usize| tap >> n & 1 != 0;
+    match count {
+        3 => [bit(1), bit(0), bit(2)],
+        _ => [bit(0), bit(1), false],
+    }
+}
+
+/// Weights of the taps, in 1/256, as `filter.rs` has them.
+#[inline(always)]
+fn weigh([a, b, c]: [u32; 3], count: usize) -> [u32; 8] {
+    let plane = |a: u32, b: u32| {
+        let both = (a * b + 128) >> 8;
+        [256 + both - a - b, a - both, b - both, both]
+    };
+    match count {
+        1 => [256 - a, a, 0, 0, 0, 0, 0, 0],
+        2 => {
+            let [p, q, r, s] = plane(a, b);
+            [p, q, r, s, 0, 0, 0, 0]
+        }
+        _ => {
+            let plane = plane(a, c);
+            let up = |n: usize| (plane[n] * b + 127 + (n as u32 & 1)) >> 8;
+            std::array::from_fn(|tap| match tap & 1 {
+                0 => plane[tap / 2] - up(tap / 2),
+                _ => up(tap / 2),
+            })
+        }
+    }
+}
