@@ -27,12 +27,14 @@ impl Kernel for TextureAccess {
     unsafe fn run(cx: &mut Cx<'_>, i: &Inst) -> Flow {
         let site = &cx.env.program.textures[i.aux as usize];
         let watched = cx.interest.contains(Interest::TEXTURES);
-        let mut seen = Vec::new();
-        let mut planes = [[0u64; WARP]; MOST];
         let mut known = Known::default();
         // SAFETY: operands were decoded for this frame with these classes.
-        let done = !watched && unsafe { together(cx, site, &mut known, &mut planes) };
-        for l in active(if done { 0 } else { cx.mask }) {
+        if !watched && unsafe { together(cx, site, &mut known) } {
+            return Flow::Next;
+        }
+        let mut seen = Vec::new();
+        let mut planes = [[0u64; WARP]; MOST];
+        for l in active(cx.mask) {
             let mut sources: SmallVec<[u64; 16]> = SmallVec::new();
             for &(operand, class) in &site.sources {
                 // SAFETY: operands were decoded for this frame with these classes.
@@ -87,16 +89,14 @@ impl Kernel for TextureAccess {
 /// # Safety
 /// The site's operands are planes of the frame, of the classes that it says.
 #[inline(always)]
-unsafe fn together(
-    cx: &Cx<'_>,
-    site: &TextureSite,
-    known: &mut Known,
-    planes: &mut [[u64; WARP]; MOST],
-) -> bool {
+unsafe fn together(cx: &Cx<'_>, site: &TextureSite, known: &mut Known) -> bool {
     let attr = &site.attr;
     let TextureOp::Sample(level) = attr.op else { return false };
     let words = matches!(attr.texel, TexelType::F32 | TexelType::U32 | TexelType::S32);
     let mask = cx.mask;
+    if site.results.iter().any(|r| r.1 != Class::W) {
+        return false;
+    }
     if mask == 0 || level == Level::Gradient || attr.resident || !words {
         return false;
     }
@@ -113,7 +113,13 @@ unsafe fn together(
         active(mask).all(|l| cx.double(operand, l) == first).then_some(first)
     };
     // SAFETY: by the contract.
-    let lanes = |operand: u32| std::array::from_fn(|l| unsafe { cx.word(operand, l) });
+    let lanes = |operand: u32| unsafe {
+        let mut words = [0; WARP];
+        for (l, word) in words.iter_mut().enumerate() {
+            *word = cx.word(operand, l);
+        }
+        words
+    };
     let Some(handle) = one(next()) else { return false };
     let own = match attr.sampler {
         true => match one(next()) {
@@ -150,8 +156,9 @@ unsafe fn together(
     if cube || !view.sample_warp(&sampler, &lookups, mask, &mut texels) {
         return false;
     }
-    for (plane, texel) in planes.iter_mut().zip(&texels) {
-        *plane = texel.map(u64::from);
+    for (texel, result) in texels.iter().zip(&site.results) {
+        // SAFETY: by the contract.
+        unsafe { u32::put(cx.plane(result.0), texel, mask) };
     }
     true
 }

@@ -6,7 +6,7 @@ use crate::lanes::{WARP, active};
 
 use super::address::{AddressMode, Filter, Sampler};
 use super::filter::View;
-use super::format::{ChannelKind, Format, Order, Texel};
+use super::format::{ChannelKind, Format, Order};
 use super::image::Level;
 
 /// The operands of a warp's lookups in one texture.
@@ -100,28 +100,49 @@ impl View {
             for d in 0..count {
                 outside |= fold(sampler.mode(d), sizes[d] as i32, &mut low[d]);
             }
-            let at = place.of(&low);
-            let words = kind.bytes() == 4;
-            let channels = image.format.channels() as usize;
+            let mut at = [0; WARP];
+            place.of([&low[0], &low[1], &low[2]], &mut at);
             let one = if self.reads_float() { 1f32.to_bits() } else { 1 };
-            for l in active(mask) {
-                let mut texel: Texel = [0, 0, 0, one];
+            let channels = image.format.channels() as usize;
+            for (c, plane) in out.iter_mut().enumerate() {
+                *plane = [if c == 3 { one } else { 0 }; WARP];
+            }
+            for l in active(mask & !outside) {
+                let at = base.wrapping_add(at[l]);
                 // SAFETY: `fold` gives indices of the image; linear images were checked by the caller
                 // against the allocations.
                 unsafe {
-                    let at = base.wrapping_add(at[l]);
-                    if outside >> l & 1 != 0 {
-                        texel = sampler.border;
-                    } else if words {
-                        for (c, t) in texel.iter_mut().enumerate().take(channels) {
-                            *t = at.add(4 * c).cast::<u32>().read_unaligned();
+                    match kind {
+                        ChannelKind::U32 | ChannelKind::S32 | ChannelKind::F32 => {
+                            for c in 0..channels {
+                                out[c][l] = at.add(4 * c).cast::<u32>().read_unaligned();
+                            }
                         }
-                    } else {
-                        texel = image.format.read(at, self.normalized);
+                        ChannelKind::U8 => {
+                            for c in 0..channels {
+                                let byte = u32::from(at.add(c).read());
+                                out[c][l] = byte;
+                            }
+                        }
+                        _ => {
+                            let texel = image.format.read(at, self.normalized);
+                            for c in 0..4 {
+                                out[c][l] = texel[c];
+                            }
+                        }
                     }
                 }
-                for (plane, t) in out.iter_mut().zip(texel) {
-                    plane[l] = t;
+            }
+            if kind == ChannelKind::U8 && self.normalized {
+                for plane in out.iter_mut().take(channels) {
+                    for byte in plane {
+                        *byte = (*byte as f32 / 255.0).to_bits();
+                    }
+                }
+            }
+            for l in active(mask & outside) {
+                for c in 0..4 {
+                    out[c][l] = sampler.border[c];
                 }
             }
             return true;
@@ -130,7 +151,9 @@ impl View {
         let mut ends = [low, low];
         let mut outside = 0;
         for d in 0..count {
-            ends[1][d].iter_mut().for_each(|i| *i += 1);
+            for i in &mut ends[1][d] {
+                *i += 1;
+            }
             for end in &mut ends {
                 outside |= fold(sampler.mode(d), sizes[d] as i32, &mut end[d]);
             }
@@ -143,45 +166,60 @@ impl View {
         let mut at = [[0usize; WARP]; 8];
         for tap in 0..taps {
             let upper = upper(tap, count);
-            at[tap] = place.of(&std::array::from_fn(|d| ends[usize::from(upper[d])][d]));
+            let end = |d: usize| &ends[usize::from(upper[d])][d];
+            place.of([end(0), end(1), end(2)], &mut at[tap]);
         }
         for l in 0..WARP {
-            let part = parts.map(|p| p[l] as u32);
-            for (plane, w) in weights.iter_mut().zip(weigh(part, count)) {
-                plane[l] = w;
+            let part = [parts[0][l] as u32, parts[1][l] as u32, parts[2][l] as u32];
+            let own = weigh(part, count);
+            for tap in 0..taps {
+                weights[tap][l] = own[tap];
             }
         }
         *out = [[0; WARP], [0; WARP], [0; WARP], [1f32.to_bits(); WARP]];
         let size = kind.bytes() as usize;
-        for (c, plane) in out.iter_mut().enumerate().take(image.format.channels() as usize) {
-            for l in active(mask) {
-                let taps = (0..taps).filter(|&t| weights[t][l] != 0);
-                // SAFETY: as above.
-                let values = taps
-                    .map(|t| (weights[t][l], unsafe { base.wrapping_add(at[t][l]).add(c * size) }));
-                plane[l] = match sums {
-                    Sums::Floats => {
-                        let value = |p: *const u8| {
+        let channels = image.format.channels() as usize;
+        match sums {
+            Sums::Floats => {
+                for c in 0..channels {
+                    let mut sum = [std::iter::empty::<f64>().sum::<f64>(); WARP];
+                    for tap in 0..taps {
+                        for l in active(mask) {
+                            let w = weights[tap][l];
+                            if w == 0 {
+                                continue;
+                            }
+                            let p = base.wrapping_add(at[tap][l] + 4 * c);
                             // SAFETY: as above.
-                            f64::from(f32::from_bits(unsafe { p.cast::<u32>().read_unaligned() }))
-                        };
-                        let sum: f64 = values.map(|(w, p)| f64::from(w) * value(p)).sum();
-                        ((sum / 256.0) as f32).to_bits()
+                            let v = f32::from_bits(unsafe { p.cast::<u32>().read_unaligned() });
+                            sum[l] += f64::from(w) * f64::from(v);
+                        }
                     }
-                    Sums::Fixed(step) => {
-                        let value = |p: *const u8| {
+                    for l in 0..WARP {
+                        out[c][l] = ((sum[l] / 256.0) as f32).to_bits();
+                    }
+                }
+            }
+            Sums::Fixed(step) => {
+                for c in 0..channels {
+                    let mut sum = [0u32; WARP];
+                    for tap in 0..taps {
+                        for l in active(mask) {
+                            let p = base.wrapping_add(at[tap][l] + c * size);
                             // SAFETY: as above.
-                            unsafe {
+                            let v = unsafe {
                                 match size {
                                     1 => u32::from(p.read()),
                                     _ => u32::from(p.cast::<u16>().read_unaligned()),
                                 }
-                            }
-                        };
-                        let sum: u32 = values.map(|(w, p)| w * step * value(p)).sum();
-                        ((f64::from((sum + 128) >> 8) / 65535.0) as f32).to_bits()
+                            };
+                            sum[l] += weights[tap][l] * step * v;
+                        }
                     }
-                };
+                    for l in 0..WARP {
+                        out[c][l] = ((f64::from((sum[l] + 128) >> 8) / 65535.0) as f32).to_bits();
+                    }
+                }
             }
         }
         true
@@ -199,14 +237,14 @@ struct Place<'a> {
 impl Place<'_> {
     /// Offsets of the lanes' texels.
     #[inline(always)]
-    fn of(&self, index: &[[i32; WARP]; 3]) -> [usize; WARP] {
+    fn of(&self, [x, y, z]: [&[i32; WARP]; 3], at: &mut [usize; WARP]) {
         let l = self.level;
-        std::array::from_fn(|lane| {
-            let [x, y, z] = index.map(|i| i[lane] as u64);
+        for lane in 0..WARP {
             let layer = u64::from(self.layer[lane].min(self.layers - 1));
-            let at = l.offset + layer * l.layer + z * l.slice + y * l.row;
-            (at + x * u64::from(self.bytes)) as usize
-        })
+            let row =
+                l.offset + layer * l.layer + z[lane] as u64 * l.slice + y[lane] as u64 * l.row;
+            at[lane] = (row + x[lane] as u64 * u64::from(self.bytes)) as usize;
+        }
     }
 }
 
@@ -222,17 +260,27 @@ fn floor(x: f64) -> i32 {
 fn fold(mode: AddressMode, n: i32, at: &mut [i32; WARP]) -> u32 {
     let mut outside = 0;
     match mode {
-        AddressMode::Clamp => at.iter_mut().for_each(|i| *i = (*i).clamp(0, n - 1)),
+        AddressMode::Clamp => {
+            for i in at {
+                *i = (*i).max(0).min(n - 1);
+            }
+        }
         AddressMode::Border => {
             for (l, i) in at.iter_mut().enumerate() {
                 outside |= u32::from(*i < 0 || *i >= n) << l;
-                *i = (*i).clamp(0, n - 1);
+                *i = (*i).max(0).min(n - 1);
             }
         }
         AddressMode::Wrap if (n as u32).is_power_of_two() => {
-            at.iter_mut().for_each(|i| *i &= n - 1)
+            for i in at {
+                *i &= n - 1;
+            }
         }
-        AddressMode::Wrap => at.iter_mut().for_each(|i| *i = i.rem_euclid(n)),
+        AddressMode::Wrap => {
+            for i in at {
+                *i = i.rem_euclid(n);
+            }
+        }
         AddressMode::Mirror => {
             for i in at {
                 let there = i.rem_euclid(2 * n);
