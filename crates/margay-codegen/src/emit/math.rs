@@ -515,6 +515,7 @@ impl Gen<'_> {
                 self.put(r, Val::Vec { name, addr: None });
                 continue;
             }
+            debug_assert!(self.part.is_none() || self.all(), "of a part lane 0 is one of its own");
             let lane = if self.all() {
                 "0".to_owned()
             } else {

@@ -1194,7 +1194,7 @@ impl Gen<'_> {
         if let Some(done) = &done {
             self.store_packed(a, place, &all, done);
         }
-        self.store_apart(a, element, place, &all);
+        self.store_scattered(a, element, place, &all);
         if let Some(done) = done {
             self.line(format!("br label %{done}"));
             self.begin(&done);
@@ -1202,7 +1202,7 @@ impl Gen<'_> {
     }
 
     /// A store of lanes that lie anywhere.
-    fn store_apart(&mut self, a: &Access, element: u64, place: &Place, all: &str) {
+    fn store_scattered(&mut self, a: &Access, element: u64, place: &Place, all: &str) {
         if self.lone_lanes
             && self.all()
             && a.size >= 4

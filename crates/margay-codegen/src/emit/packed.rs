@@ -265,6 +265,7 @@ impl Gen<'_> {
             self.line(format!("br label %{done}"));
             self.begin(&less);
         }
+        // No lane runs.
     }
 
     fn store_by_masks(&mut self, a: &Access, parts: &[Part], all: &str, to: &str) {

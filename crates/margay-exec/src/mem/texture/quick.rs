@@ -32,6 +32,7 @@ enum Sums {
 
 impl View {
     /// [`View::sample`] of all lanes of `mask`; false if they have to be sampled one by one.
+    #[expect(clippy::needless_range_loop, reason = "loops over lanes become vectors as they stand")]
     #[inline(always)]
     pub fn sample_warp(
         &self,
