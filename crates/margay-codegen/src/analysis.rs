@@ -435,13 +435,7 @@ impl Facts {
                 _ => one(Shape::Varying),
             },
             Op::ActiveMask => one(Shape::uniform()),
-            // One result for all that name one mask.
-            Op::Ballot | Op::Vote | Op::Redux
-                if operands.get(1).is_none_or(|mask| mask.is_uniform()) =>
-            {
-                one(Shape::uniform())
-            }
-            Op::Shfl if broadcasts(inst, &operands) => vec![Shape::uniform(); inst.dsts.len()],
+            _ if tells_all_the_same(inst, &operands) => vec![Shape::uniform(); inst.dsts.len()],
             Op::Builtin if uniform => vec![Shape::uniform(); inst.dsts.len()],
             op if is_pure(op) => match lins {
                 Some(l) => one(shape::apply(inst, &l).map_or(Shape::Varying, Shape::lin)),
@@ -452,11 +446,17 @@ impl Facts {
     }
 }
 
-/// Whether a shuffle gives all lanes of the warp one lane's value.
-pub fn broadcasts(inst: &Inst, operands: &[Shape]) -> bool {
-    matches!(inst.attr, Attr::Shfl(ShflMode::Idx))
-        && matches!(inst.srcs.get(2), Some(Value::Imm(c)) if c & 0x1f1f == 0x1f)
-        && operands.get(1).is_some_and(Shape::is_uniform)
+/// Whether an op across lanes gives all that run one result: what all get that name one mask, or one lane's value.
+pub fn tells_all_the_same(inst: &Inst, operands: &[Shape]) -> bool {
+    let uniform = |n: usize| operands.get(n).is_none_or(Shape::is_uniform);
+    match inst.op {
+        Op::Ballot | Op::Vote | Op::Redux => uniform(1),
+        Op::Shfl => {
+            let whole = matches!(inst.srcs.get(2), Some(Value::Imm(c)) if c & 0x1f1f == 0x1f);
+            matches!(inst.attr, Attr::Shfl(ShflMode::Idx)) && whole && uniform(1)
+        }
+        _ => false,
+    }
 }
 
 fn calls_results(inst: &Inst) -> usize {

@@ -8,7 +8,7 @@
 
 use std::rc::Rc;
 
-use margay_ir::{Inst, Op, Ty, Value};
+use margay_ir::{Attr, Inst, IntCmp, Op, Ty, Value};
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;
@@ -460,9 +460,36 @@ pub fn apply(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
     None
 }
 
+/// A comparison of a linear value, on the left, with a uniform one, by what it asks for.
+pub struct Bound {
+    /// `<` or `<=`, or their opposite.
+    pub below: bool,
+    pub or_equal: bool,
+    pub signed: bool,
+}
+
+impl Bound {
+    /// `flipped`: the uniform value is on the left.
+    pub fn of(cmp: IntCmp, flipped: bool) -> Option<Bound> {
+        let (less, or_equal, signed) = match cmp {
+            IntCmp::LtS => (true, false, true),
+            IntCmp::LeS => (true, true, true),
+            IntCmp::GtS => (false, false, true),
+            IntCmp::GeS => (false, true, true),
+            IntCmp::LtU => (true, false, false),
+            IntCmp::LeU => (true, true, false),
+            IntCmp::GtU => (false, false, false),
+            IntCmp::GeU => (false, true, false),
+            IntCmp::Eq | IntCmp::Ne => return None,
+        };
+        let below = less != flipped;
+        // `x > b` is not `x <= b`.
+        Some(Bound { below, or_equal: or_equal == below, signed })
+    }
+}
+
 /// Values of one form without a second scalar are equal in all lanes or in none.
 fn same_form(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
-    use margay_ir::{Attr, IntCmp};
     let equality = matches!(inst.attr, Attr::IntCmp(IntCmp::Eq | IntCmp::Ne));
     (equality && a[0].form == a[1].form && a[0].form.q.is_none()).then(Lin::uniform)
 }
@@ -470,26 +497,21 @@ fn same_form(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
 /// A warp's numbers below a multiple of 32 that they begin at or above are on one side of any other multiple of 32: what
 /// `threadIdx.x < 64` asks is alike in all lanes.
 fn same_side(inst: &Inst, a: &[&Lin]) -> Option<Lin> {
-    use margay_ir::{Attr, IntCmp};
     let Attr::IntCmp(cmp) = inst.attr else { return None };
     let (steps, bound, flipped) = match (a[0].is_uniform(), a[1].is_uniform()) {
         (false, true) => (a[0], a[1], false),
         (true, false) => (a[1], a[0], true),
         _ => return None,
     };
-    // Whether the bound itself is on the upper side.
-    let (least_above, ordered) = match cmp {
-        IntCmp::LtS | IntCmp::LtU | IntCmp::GeS | IntCmp::GeU => (!flipped, true),
-        IntCmp::GtS | IntCmp::GtU | IntCmp::LeS | IntCmp::LeU => (flipped, true),
-        IntCmp::Eq | IntCmp::Ne => (false, false),
-    };
+    // Whether the bound itself is on the lower side.
+    let or_equal = Bound::of(cmp, flipped)?.or_equal;
     let top = steps.form.pat.iter().copied().max()?;
     let n = 64 - (top as u64).leading_zeros();
     // Neither sign nor carry lies between.
-    let fits = ordered && n < inst.ty.bits() && low_steps(steps, n).is_some();
+    let fits = n < inst.ty.bits() && low_steps(steps, n).is_some();
     let whole = match bound.constant {
-        Some(c) if !least_above => c.trailing_ones() >= n,
-        _ => least_above && bound.align >= n,
+        Some(c) if or_equal => c.trailing_ones() >= n,
+        _ => !or_equal && bound.align >= n,
     };
     (fits && whole).then(Lin::uniform)
 }

@@ -99,17 +99,14 @@ impl Gen<'_> {
         let most = self.fold(eights, |a, b| {
             format!("call <8 x i32> @llvm.umax.v8i32(<8 x i32> {a}, <8 x i32> {b})")
         });
-        let one = self.ins(format!("insertelement <8 x i32> poison, i32 {bound}, i64 0"));
-        let bounds = self.ins(format!(
-            "shufflevector <8 x i32> {one}, <8 x i32> poison, <8 x i32> zeroinitializer"
-        ));
+        let bounds = self.splat_of(8, "i32", bound);
         let good = self.ins(format!("icmp {cmp} <8 x i32> {most}, {bounds}"));
         let bits = self.ins(format!("bitcast <8 x i1> {good} to i8"));
         self.ins(format!("icmp eq i8 {bits}, -1"))
     }
 
     /// The registers of a vector.
-    fn parts(&mut self, ty: &str, of: &str, n: usize) -> Vec<String> {
+    pub(super) fn parts(&mut self, ty: &str, of: &str, n: usize) -> Vec<String> {
         (0..LANES)
             .step_by(n)
             .map(|first| {

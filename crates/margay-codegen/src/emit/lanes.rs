@@ -7,7 +7,7 @@ use margay_ir::{Attr, Inst, IntCmp, Op, Ty};
 
 use super::Gen;
 use super::value::Val;
-use crate::shape::{LANES, Lin, Pattern};
+use crate::shape::{Bound, LANES, Lin, Pattern};
 
 /// So many comparisons of scalars are cheaper than one of vectors.
 const FEW: usize = 4;
@@ -24,34 +24,6 @@ pub(super) struct LaneBits {
 impl LaneBits {
     fn of(bits: String) -> LaneBits {
         LaneBits { bits, every: None, nobody: None }
-    }
-}
-
-/// A comparison of a linear value, on the left, with a uniform one, by what it asks for.
-struct Bound {
-    /// `<` or `<=`, or their opposite.
-    below: bool,
-    or_equal: bool,
-    signed: bool,
-}
-
-impl Bound {
-    /// `flipped`: the uniform value is on the left.
-    fn of(cmp: IntCmp, flipped: bool) -> Option<Bound> {
-        let (less, or_equal, signed) = match cmp {
-            IntCmp::LtS => (true, false, true),
-            IntCmp::LeS => (true, true, true),
-            IntCmp::GtS => (false, false, true),
-            IntCmp::GeS => (false, true, true),
-            IntCmp::LtU => (true, false, false),
-            IntCmp::LeU => (true, true, false),
-            IntCmp::GtU => (false, false, false),
-            IntCmp::GeU => (false, true, false),
-            IntCmp::Eq | IntCmp::Ne => return None,
-        };
-        let below = less != flipped;
-        // `x > b` is not `x <= b`.
-        Some(Bound { below, or_equal: or_equal == below, signed })
     }
 }
 

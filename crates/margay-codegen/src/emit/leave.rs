@@ -131,9 +131,7 @@ impl Gen<'_> {
                 let ty = scalar(class);
                 let mut from = at;
                 if after_handler && !self.all() {
-                    self.declare("declare i32 @llvm.cttz.i32(i32, i1)");
-                    let mask = self.mask.clone();
-                    let lane = self.ins(format!("call i32 @llvm.cttz.i32(i32 {mask}, i1 true)"));
+                    let lane = self.running_lane();
                     let lane = self.ins(format!("zext i32 {lane} to i64"));
                     from = self.ins(format!("getelementptr {ty}, ptr {from}, i64 {lane}"));
                 }

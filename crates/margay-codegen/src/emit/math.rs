@@ -516,14 +516,7 @@ impl Gen<'_> {
                 continue;
             }
             debug_assert!(self.part.is_none() || self.all(), "of a part lane 0 is one of its own");
-            let lane = if self.all() {
-                "0".to_owned()
-            } else {
-                self.declare("declare i32 @llvm.cttz.i32(i32, i1)");
-                let mask = self.mask.clone();
-                let lane = self.ins(format!("call i32 @llvm.cttz.i32(i32 {mask}, i1 false)"));
-                self.ins(format!("and i32 {lane}, 31"))
-            };
+            let lane = self.running_lane();
             let ty = super::value::vector(self.class(r));
             let base = self.ins(format!("extractelement {ty} {name}, i32 {lane}"));
             self.put(r, Val::Lin { base, u: None, lin: Rc::new(Lin::uniform()) });

@@ -495,18 +495,22 @@ impl Gen<'_> {
         Val::Vec { name, addr: None }
     }
 
+    /// A lane that runs.
+    pub(super) fn running_lane(&mut self) -> String {
+        if self.all() {
+            return "0".to_owned();
+        }
+        self.declare("declare i32 @llvm.cttz.i32(i32, i1)");
+        let mask = self.mask.clone();
+        self.ins(format!("call i32 @llvm.cttz.i32(i32 {mask}, i1 true)"))
+    }
+
     fn load_any_lane(&mut self, r: Reg) -> String {
         let ty = scalar(self.class(r));
         let at = self.places.plane(r);
         let frame = self.frame();
         let p = self.ins(format!("getelementptr inbounds i8, ptr {frame}, i64 {at}"));
-        let lane = if self.all() {
-            "0".to_owned()
-        } else {
-            self.declare("declare i32 @llvm.cttz.i32(i32, i1)");
-            let mask = self.mask.clone();
-            self.ins(format!("call i32 @llvm.cttz.i32(i32 {mask}, i1 true)"))
-        };
+        let lane = self.running_lane();
         let p = self.ins(format!("getelementptr {ty}, ptr {p}, i32 {lane}"));
         self.ins(format!("load {ty}, ptr {p}, !alias.scope !1, !noalias !2"))
     }

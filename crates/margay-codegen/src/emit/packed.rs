@@ -72,7 +72,6 @@ const WIDTHS: [usize; 4] = [8, 4, 2, 1];
 
 /// Lanes of one vector.
 struct Part {
-    first: usize,
     /// Which of them run, and how many, all as `i32`.
     bits: String,
     count: String,
@@ -167,7 +166,7 @@ impl Gen<'_> {
             let bits = self.ins(format!("and i32 {bits}, {}", (1u32 << lanes) - 1));
             let count = self.ins(format!("call i32 @llvm.ctpop.i32(i32 {bits})"));
             let next = self.ins(format!("add i32 {before}, {count}"));
-            parts.push(Part { first, bits, count, before });
+            parts.push(Part { bits, count, before });
             before = next;
         }
         parts
@@ -187,7 +186,7 @@ impl Gen<'_> {
         let mut ranks = Vec::new();
         for part in parts {
             let own = self.by_lanes("lane_ranks", part);
-            let before = self.splat_of(EIGHT, &part.before);
+            let before = self.splat_of(EIGHT, "i32", &part.before);
             ranks.push(self.ins(format!("add <8 x i32> {own}, {before}")));
         }
         self.join(&ranks)
@@ -204,21 +203,13 @@ impl Gen<'_> {
             let own = self.ins(format!(
                 "call <16 x i32> {f}(<16 x i32> {numbers}, <16 x i32> zeroinitializer, <16 x i1> {lanes})"
             ));
-            let before = self.splat_of(SIXTEEN, &part.before);
+            let before = self.splat_of(SIXTEEN, "i32", &part.before);
             ranks.push(self.ins(format!("add <16 x i32> {own}, {before}")));
         }
         let pick = vector_of("i32", 0..LANES as i64);
         self.ins(format!(
             "shufflevector <16 x i32> {}, <16 x i32> {}, <32 x i32> {pick}",
             ranks[0], ranks[1]
-        ))
-    }
-
-    /// The values of a part's lanes.
-    fn part_of(&mut self, all: &str, part: &Part, lanes: usize) -> String {
-        let pick = vector_of("i32", (part.first..part.first + lanes).map(|l| l as i64));
-        self.ins(format!(
-            "shufflevector <32 x i32> {all}, <32 x i32> poison, <{lanes} x i32> {pick}"
         ))
     }
 
@@ -229,9 +220,9 @@ impl Gen<'_> {
         self.declare("declare <8 x i32> @llvm.x86.avx2.permd(<8 x i32>, <8 x i32>)");
         self.lane_buffers.insert("packed".to_owned());
         let mut count = String::new();
-        for part in parts {
+        let values = self.parts("i32", all, EIGHT);
+        for (part, own) in parts.iter().zip(values) {
             let order = self.by_lanes("lanes_first", part);
-            let own = self.part_of(all, part, EIGHT);
             let own = self.ins(format!(
                 "call <8 x i32> @llvm.x86.avx2.permd(<8 x i32> {own}, <8 x i32> {order})"
             ));
@@ -273,9 +264,9 @@ impl Gen<'_> {
         let store = "@llvm.masked.store.v16i32.p0";
         self.declare(format!("declare <16 x i32> {compress}(<16 x i32>, <16 x i32>, <16 x i1>)"));
         self.declare(format!("declare void {store}(<16 x i32>, ptr, i32, <16 x i1>)"));
-        for part in parts {
+        let values = self.parts("i32", all, SIXTEEN);
+        for (part, own) in parts.iter().zip(values) {
             let lanes = self.sixteen_flags(&part.bits);
-            let own = self.part_of(all, part, SIXTEEN);
             let own = self.ins(format!(
                 "call <16 x i32> {compress}(<16 x i32> {own}, <16 x i32> zeroinitializer, <16 x i1> {lanes})"
             ));
@@ -293,13 +284,6 @@ impl Gen<'_> {
     fn sixteen_flags(&mut self, bits: &str) -> String {
         let low = self.ins(format!("trunc i32 {bits} to i16"));
         self.ins(format!("bitcast i16 {low} to <16 x i1>"))
-    }
-
-    fn splat_of(&mut self, lanes: usize, word: &str) -> String {
-        let one = self.ins(format!("insertelement <{lanes} x i32> poison, i32 {word}, i64 0"));
-        self.ins(format!(
-            "shufflevector <{lanes} x i32> {one}, <{lanes} x i32> poison, <{lanes} x i32> zeroinitializer"
-        ))
     }
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use margay_ir::{Class, Inst, Reg, Value};
 
 use super::{Gen, vector_of};
-use crate::shape::{Lin, Shape};
+use crate::shape::{LANES, Lin, Shape};
 
 /// A varying address as a scalar and 32-bit indices: shorter gathers, cheaper checks.
 #[derive(Clone, Debug)]
@@ -67,9 +67,15 @@ impl Gen<'_> {
         if !value.starts_with('%') {
             return format!("splat ({ty} {value})");
         }
-        let one = self.ins(format!("insertelement <32 x {ty}> poison, {ty} {value}, i64 0"));
+        self.splat_of(LANES, ty, value)
+    }
+
+    /// The same in so many lanes.
+    pub fn splat_of(&mut self, lanes: usize, ty: &str, value: &str) -> String {
+        let vector = format!("<{lanes} x {ty}>");
+        let one = self.ins(format!("insertelement {vector} poison, {ty} {value}, i64 0"));
         self.ins(format!(
-            "shufflevector <32 x {ty}> {one}, <32 x {ty}> poison, <32 x i32> zeroinitializer"
+            "shufflevector {vector} {one}, {vector} poison, <{lanes} x i32> zeroinitializer"
         ))
     }
 

@@ -9,7 +9,7 @@ use margay_ir::{Attr, Class, Inst, Op, ReduxOp, ShflMode, Space, Value, VoteMode
 use super::memory::{Access, Place};
 use super::value::Val;
 use super::{Gen, vector_of};
-use crate::analysis::broadcasts;
+use crate::analysis::tells_all_the_same;
 use crate::shape::{LANES, Lin, Shape};
 
 impl Gen<'_> {
@@ -18,10 +18,8 @@ impl Gen<'_> {
         if inst.guard.is_some() {
             return false;
         }
-        let one_mask = match inst.srcs.get(1) {
-            Some(&mask) => self.facts.operand(mask).is_uniform(),
-            None => true,
-        };
+        let operands: Vec<Shape> = inst.srcs.iter().map(|&v| self.facts.operand(v)).collect();
+        let one = tells_all_the_same(inst, &operands);
         match (inst.op, &inst.attr) {
             (Op::ActiveMask, _) => {
                 let mask = self.mask.clone();
@@ -32,13 +30,13 @@ impl Gen<'_> {
                 self.await_lanes(n, inst.srcs.first());
                 true
             }
-            (Op::Ballot, _) if one_mask => {
+            (Op::Ballot, _) if one => {
                 self.await_lanes(n, inst.srcs.get(1));
                 let bits = self.votes(inst.srcs[0]);
                 self.assign_scalar(inst, bits);
                 true
             }
-            (Op::Vote, &Attr::Vote(mode)) if one_mask => {
+            (Op::Vote, &Attr::Vote(mode)) if one => {
                 self.await_lanes(n, inst.srcs.get(1));
                 let bits = self.votes(inst.srcs[0]);
                 let mask = self.mask.clone();
@@ -57,13 +55,13 @@ impl Gen<'_> {
             }
             (Op::Shfl, Attr::Shfl(_)) if !inst.dsts.is_empty() => {
                 self.await_lanes(n, inst.srcs.get(3));
-                let written = self.broadcast(inst) || self.shuffle(inst);
+                let written = one && self.broadcast(inst) || self.shuffle(inst);
                 if !written {
                     self.shuffle_by_value(inst);
                 }
                 true
             }
-            (Op::Redux, &Attr::Redux(op)) if one_mask => match whole_numbers(op) {
+            (Op::Redux, &Attr::Redux(op)) if one => match whole_numbers(op) {
                 Some((name, neutral)) => {
                     self.await_lanes(n, inst.srcs.get(1));
                     self.reduce(inst, name, neutral);
@@ -110,10 +108,6 @@ impl Gen<'_> {
 
     /// One lane's value for all.
     fn broadcast(&mut self, inst: &Inst) -> bool {
-        let operands: Vec<Shape> = inst.srcs.iter().map(|&v| self.facts.operand(v)).collect();
-        if !broadcasts(inst, &operands) {
-            return false;
-        }
         let Val::Lin { base: lane, .. } = self.bits(inst.srcs[1], Class::W) else { return false };
         let v = self.bits(inst.srcs[0], Class::W);
         let all = self.spread(&v, Class::W);

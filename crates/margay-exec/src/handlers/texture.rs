@@ -94,9 +94,7 @@ unsafe fn together(cx: &Cx<'_>, site: &TextureSite, known: &mut Known) -> bool {
     let TextureOp::Sample(level) = attr.op else { return false };
     let words = matches!(attr.texel, TexelType::F32 | TexelType::U32 | TexelType::S32);
     let mask = cx.mask;
-    if site.results.iter().any(|r| r.1 != Class::W) {
-        return false;
-    }
+    let words = words && site.results.iter().all(|r| r.1 == Class::W);
     if mask == 0 || level == Level::Gradient || attr.resident || !words {
         return false;
     }
@@ -144,16 +142,10 @@ unsafe fn together(cx: &Cx<'_>, site: &TextureSite, known: &mut Known) -> bool {
     let lookups = Lookups { count, coordinates, integer, layer, offset };
     // What is wrong with an object, the first lane says.
     let Ok(own) = own.map(|own| sampler(cx, known, own)).transpose() else { return false };
-    let (view, sampler) = match object(cx, known, handle) {
-        Ok(Object::Texture(texture)) => (&texture.view, own.unwrap_or(texture.sampler)),
-        Ok(Object::Image(both)) => {
-            (&both.view, Sampler { border: both.border, ..own.unwrap_or_default() })
-        }
-        Ok(Object::Sampler(_) | Object::Surface(_) | Object::Unbound(_)) | Err(_) => return false,
-    };
-    let cube = matches!(attr.geometry, Geometry::Cube | Geometry::ACube);
+    let Ok(object) = object(cx, known, handle) else { return false };
+    let Ok((view, sampler)) = sampled(object, own, attr.geometry) else { return false };
     let mut texels = [[0; WARP]; 4];
-    if cube || !view.sample_warp(&sampler, &lookups, mask, &mut texels) {
+    if !view.sample_warp(&sampler, &lookups, mask, &mut texels) {
         return false;
     }
     for (texel, result) in texels.iter().zip(&site.results) {
@@ -324,6 +316,27 @@ fn sampler(cx: &Cx<'_>, known: &mut Known, handle: u64) -> Lanes<Sampler> {
     Ok(sampler)
 }
 
+/// What a texture access reads, and how; `own` is the sampler that the access names. Else why it cannot.
+fn sampled(
+    object: &Object,
+    own: Option<Sampler>,
+    geometry: Geometry,
+) -> Result<(&View, Sampler), &'static str> {
+    let (view, sampler) = match object {
+        Object::Texture(texture) => (&texture.view, own.unwrap_or(texture.sampler)),
+        Object::Image(both) => {
+            (&both.view, Sampler { border: both.border, ..own.unwrap_or_default() })
+        }
+        Object::Unbound(_) => return Err("nothing is bound to this texture reference"),
+        Object::Sampler(_) | Object::Surface(_) => return Err("the handle is not a texture's"),
+    };
+    let cube = matches!(geometry, Geometry::Cube | Geometry::ACube);
+    match cube == view.image.dimensions.cube {
+        true => Ok((view, sampler)),
+        false => Err("a cube access needs a cube map"),
+    }
+}
+
 /// Reads sources in the order of [`TextureAttr::args`].
 struct Reader<'a>(std::slice::Iter<'a, u64>);
 
@@ -400,23 +413,8 @@ fn lane(
                 offset,
             };
             let own = own.map(|own| sampler(cx, known, own)).transpose()?;
-            let (view, sampler) = match object(cx, known, handle)? {
-                Object::Texture(texture) => (&texture.view, own.unwrap_or(texture.sampler)),
-                Object::Image(both) => {
-                    (&both.view, Sampler { border: both.border, ..own.unwrap_or_default() })
-                }
-                Object::Unbound(_) => {
-                    let why = "nothing is bound to this texture reference";
-                    return Err(wrong(handle, Access::Read, why));
-                }
-                Object::Sampler(_) | Object::Surface(_) => {
-                    return Err(wrong(handle, Access::Read, "the handle is not a texture's"));
-                }
-            };
-            let cube = matches!(geometry, Geometry::Cube | Geometry::ACube);
-            if cube != view.image.dimensions.cube {
-                return Err(wrong(handle, Access::Read, "a cube access needs a cube map"));
-            }
+            let (view, sampler) = sampled(object(cx, known, handle)?, own, geometry)
+                .map_err(|why| wrong(handle, Access::Read, why))?;
             let filters = attr.float_coords && view.reads_float();
             told.image(&view.image, filters.then_some(sampler.filter));
             let texel = match attr.op {

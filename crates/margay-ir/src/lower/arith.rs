@@ -8,7 +8,7 @@
 mod carry;
 mod compare;
 mod float;
-mod integer;
+pub(in crate::lower) mod integer;
 mod logic;
 
 use margay_ptx::ast::{Instruction, ModifierCursor, ScalarType};

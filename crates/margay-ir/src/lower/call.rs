@@ -41,8 +41,8 @@ pub(super) fn lower(
                 if let Some(plain) = libdevice::by_name(text) {
                     return l.branch_if_guarded(|l| l.plain(&call, &plain));
                 }
-                if let Some(composed) = libdevice::composed(text) {
-                    return l.branch_if_guarded(|l| l.composed(&call, &composed));
+                if let Some(libdevice::Composed { args, ret, write }) = libdevice::composed(text) {
+                    return l.branch_if_guarded(|l| l.written(&call, args, ret, write));
                 }
                 if let Some(builtin) = Builtin::by_name(text) {
                     return l.branch_if_guarded(|l| l.builtin(&call, builtin));
@@ -287,22 +287,27 @@ impl Lower<'_, '_> {
     }
 
     fn plain(&mut self, call: &Call<'_>, plain: &libdevice::Plain) -> Lowered {
-        let srcs = self.value_arguments(call, plain.args)?;
-        let [one] = call.returns else {
-            return Err(Stop::error(call.target.span, "the function gives one result"));
-        };
-        let dst = self.temp(plain.ret.class());
-        self.emit_from(plain.op, plain.ty, plain.from, &[dst], &srcs, plain.attr.clone());
-        self.value_result(one, plain.ret, Value::Reg(dst))
+        self.written(call, plain.args, plain.ret, |l, srcs| {
+            let dst = l.temp(plain.ret.class());
+            l.emit_from(plain.op, plain.ty, plain.from, &[dst], srcs, plain.attr.clone());
+            Value::Reg(dst)
+        })
     }
 
-    fn composed(&mut self, call: &Call<'_>, composed: &libdevice::Composed) -> Lowered {
-        let srcs = self.value_arguments(call, composed.args)?;
+    /// A function of one result that ops stand for.
+    fn written(
+        &mut self,
+        call: &Call<'_>,
+        args: &[Ty],
+        ret: Ty,
+        write: impl FnOnce(&mut Self, &[Value]) -> Value,
+    ) -> Lowered {
+        let srcs = self.value_arguments(call, args)?;
         let [one] = call.returns else {
             return Err(Stop::error(call.target.span, "the function gives one result"));
         };
-        let value = (composed.write)(self, &srcs);
-        self.value_result(one, composed.ret, value)
+        let value = write(self, &srcs);
+        self.value_result(one, ret, value)
     }
 
     fn builtin(&mut self, call: &Call<'_>, builtin: Builtin) -> Lowered {

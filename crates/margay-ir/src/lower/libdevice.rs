@@ -2,6 +2,7 @@
 //! `__nv_*` functions that are one IR op or a few, as their documentation defines them: the ones that matter
 //! for speed. All others are [`crate::builtin::Builtin`]s.
 
+use super::arith::integer::{distance, low24};
 use super::function::Lower;
 use crate::inst::{Attr, FloatAttr, IntCmp, MinMaxAttr, Value};
 use crate::ops::Op;
@@ -105,8 +106,8 @@ pub(super) fn composed(name: &str) -> Option<Composed> {
         "ffsll" => of(&[L], |l, a| first_set(l, L, a[0])),
         "mul24" => of(&[I, I], |l, a| product24(l, Op::BfeS, a)),
         "umul24" => of(&[I, I], |l, a| product24(l, Op::BfeU, a)),
-        "sad" => of(&[I, I, I], |l, a| distance(l, [Op::MinS, Op::MaxS], a)),
-        "usad" => of(&[I, I, I], |l, a| distance(l, [Op::MinU, Op::MaxU], a)),
+        "sad" => of(&[I, I, I], |l, a| sad(l, true, a)),
+        "usad" => of(&[I, I, I], |l, a| sad(l, false, a)),
         "hadd" => of(&[I, I], |l, a| average(l, Op::And, Op::Add, Op::ShrS, a)),
         "uhadd" => of(&[I, I], |l, a| average(l, Op::And, Op::Add, Op::ShrU, a)),
         "rhadd" => of(&[I, I], |l, a| average(l, Op::Or, Op::Sub, Op::ShrS, a)),
@@ -127,18 +128,13 @@ fn first_set(l: &mut Lower<'_, '_>, ty: Ty, x: Value) -> Value {
 
 /// The low word of the product of the factors' low 24 bits.
 fn product24(l: &mut Lower<'_, '_>, extract: Op, factors: &[Value]) -> Value {
-    let low: Vec<Value> = factors
-        .iter()
-        .map(|&f| l.value(extract, I, &[f, Value::Imm(0), Value::Imm(24)], Attr::None))
-        .collect();
+    let low: Vec<Value> = factors.iter().map(|&f| low24(l, extract, f)).collect();
     l.value(Op::Mul, I, &low, Attr::None)
 }
 
-/// `c + |a - b|`, of which the larger minus the smaller needs no wider type.
-fn distance(l: &mut Lower<'_, '_>, [min, max]: [Op; 2], a: &[Value]) -> Value {
-    let low = l.value(min, I, &a[..2], Attr::None);
-    let high = l.value(max, I, &a[..2], Attr::None);
-    let between = l.value(Op::Sub, I, &[high, low], Attr::None);
+/// `c + |a - b|`.
+fn sad(l: &mut Lower<'_, '_>, signed: bool, a: &[Value]) -> Value {
+    let between = distance(l, I, signed, &a[..2]);
     l.value(Op::Add, I, &[between, a[2]], Attr::None)
 }
 
@@ -205,16 +201,15 @@ mod tests {
 
     #[test]
     fn the_table_and_the_builtins_agree_on_signatures() {
+        let classes = |tys: &[Ty]| tys.iter().map(|t| t.class()).collect::<Vec<_>>();
         let mut both = 0;
         for builtin in Builtin::ALL {
             if let Some(plain) = by_name(builtin.name()) {
-                let classes = |tys: &[Ty]| tys.iter().map(|t| t.class()).collect::<Vec<_>>();
                 assert_eq!(classes(plain.args), classes(builtin.args()), "{}", builtin.name());
                 assert_eq!(classes(&[plain.ret]), classes(builtin.rets()), "{}", builtin.name());
                 both += 1;
             }
             if let Some(composed) = composed(builtin.name()) {
-                let classes = |tys: &[Ty]| tys.iter().map(|t| t.class()).collect::<Vec<_>>();
                 assert_eq!(classes(composed.args), classes(builtin.args()), "{}", builtin.name());
                 assert_eq!(classes(&[composed.ret]), classes(builtin.rets()), "{}", builtin.name());
                 both += 1;

@@ -336,36 +336,53 @@ impl ClampLevel for (f32, u32, [f32; 3]) {
 
 /// The texels of a linear filter with their weights, which sum to 256.
 fn weights(places: &[f64; 3], dims: usize) -> SmallVec<[(u32, [i64; 3]); 8]> {
-    let (i, a) = linear(places[0]);
-    let mut out = SmallVec::new();
-    if dims <= 1 {
-        out.extend([(256 - a, [i, 0, 0]), (a, [i + 1, 0, 0])]);
-        return out;
+    let dims = dims.clamp(1, 3);
+    let (mut low, mut parts) = ([0; 3], [0; 3]);
+    for d in 0..dims {
+        (low[d], parts[d]) = linear(places[d]);
     }
-    let (j, b) = linear(places[1]);
-    // Only this product is rounded; the sums of rows and columns stay exact.
-    let both = (a * b + 128) >> 8;
-    let plane = [
-        (256 + both - a - b, [i, j]),
-        (a - both, [i + 1, j]),
-        (b - both, [i, j + 1]),
-        (both, [i + 1, j + 1]),
-    ];
-    if dims == 2 {
-        out.extend(plane.map(|(w, [i, j])| (w, [i, j, 0])));
-        return out;
+    let weights = tap_weights(parts, dims);
+    let tap = |n: usize| {
+        let upper = upper(n, dims);
+        (weights[n], std::array::from_fn(|d| low[d] + i64::from(upper[d])))
+    };
+    (0..1 << dims).map(tap).collect()
+}
+
+/// Which indices of a tap are the upper ones of their dimensions; sums take the taps in their order.
+#[inline(always)]
+pub(super) fn upper(tap: usize, dims: usize) -> [bool; 3] {
+    let bit = |n: usize| tap >> n & 1 != 0;
+    match dims {
+        3 => [bit(1), bit(0), bit(2)],
+        _ => [bit(0), bit(1), false],
     }
-    // Measured: x and z first, then y, with ties up at the upper x only.
-    let (k, c) = linear(places[2]);
-    let both = (a * c + 128) >> 8;
-    let plane =
-        [(256 + both - a - c, 0, k), (a - both, 1, k), (c - both, 0, k + 1), (both, 1, k + 1)];
-    for (w, right, k) in plane {
-        let upper = (w * b + 127 + right) >> 8;
-        out.push((w - upper, [i + i64::from(right), j, k]));
-        out.push((upper, [i + i64::from(right), j + 1, k]));
+}
+
+/// Weights of the taps, in 1/256, by those of the upper indices.
+#[inline(always)]
+pub(super) fn tap_weights([a, b, c]: [u32; 3], dims: usize) -> [u32; 8] {
+    let plane = |a: u32, b: u32| {
+        // Only this product is rounded; the sums of rows and columns stay exact.
+        let both = (a * b + 128) >> 8;
+        [256 + both - a - b, a - both, b - both, both]
+    };
+    match dims {
+        1 => [256 - a, a, 0, 0, 0, 0, 0, 0],
+        2 => {
+            let [p, q, r, s] = plane(a, b);
+            [p, q, r, s, 0, 0, 0, 0]
+        }
+        _ => {
+            // Measured: x and z first, then y, with ties up at the upper x only.
+            let plane = plane(a, c);
+            let up = |n: usize| (plane[n] * b + 127 + (n as u32 & 1)) >> 8;
+            std::array::from_fn(|tap| match tap & 1 {
+                0 => plane[tap / 2] - up(tap / 2),
+                _ => up(tap / 2),
+            })
+        }
     }
-    out
 }
 
 /// What the unit computes in: integers stay fixed-point numbers of 16 bits, halves halves (measured;

@@ -5,7 +5,7 @@
 use crate::lanes::{WARP, active};
 
 use super::address::{AddressMode, Filter, Sampler};
-use super::filter::View;
+use super::filter::{View, tap_weights, upper};
 use super::format::{ChannelKind, Format, Order};
 use super::image::Level;
 
@@ -172,7 +172,7 @@ impl View {
         }
         for l in 0..WARP {
             let part = [parts[0][l] as u32, parts[1][l] as u32, parts[2][l] as u32];
-            let own = weigh(part, count);
+            let own = tap_weights(part, count);
             for tap in 0..taps {
                 weights[tap][l] = own[tap];
             }
@@ -290,38 +290,4 @@ fn fold(mode: AddressMode, n: i32, at: &mut [i32; WARP]) -> u32 {
         }
     }
     outside
-}
-
-/// Which indices of a tap are the upper ones, in the order of the sums in `filter.rs`.
-#[inline(always)]
-fn upper(tap: usize, count: usize) -> [bool; 3] {
-    let bit = |n: usize| tap >> n & 1 != 0;
-    match count {
-        3 => [bit(1), bit(0), bit(2)],
-        _ => [bit(0), bit(1), false],
-    }
-}
-
-/// Weights of the taps, in 1/256, as `filter.rs` has them.
-#[inline(always)]
-fn weigh([a, b, c]: [u32; 3], count: usize) -> [u32; 8] {
-    let plane = |a: u32, b: u32| {
-        let both = (a * b + 128) >> 8;
-        [256 + both - a - b, a - both, b - both, both]
-    };
-    match count {
-        1 => [256 - a, a, 0, 0, 0, 0, 0, 0],
-        2 => {
-            let [p, q, r, s] = plane(a, b);
-            [p, q, r, s, 0, 0, 0, 0]
-        }
-        _ => {
-            let plane = plane(a, c);
-            let up = |n: usize| (plane[n] * b + 127 + (n as u32 & 1)) >> 8;
-            std::array::from_fn(|tap| match tap & 1 {
-                0 => plane[tap / 2] - up(tap / 2),
-                _ => up(tap / 2),
-            })
-        }
-    }
 }

@@ -159,6 +159,11 @@ fn mul(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) ->
     }
 }
 
+/// The low 24 bits, extended as `extract` does.
+pub(in crate::lower) fn low24(l: &mut Lower<'_, '_>, extract: Op, x: Value) -> Value {
+    l.value(extract, Ty::I32, &[x, Value::Imm(0), Value::Imm(24)], Attr::None)
+}
+
 /// The product of the low 24 bits of each factor has 48 bits: `.lo` is its low word, `.hi` what is
 /// left above sixteen bits.
 fn mul24(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
@@ -170,8 +175,7 @@ fn mul24(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) 
     let extract = if signed { Op::BfeS } else { Op::BfeU };
     let mut factors = l.sources(inst, 2, sty)?;
     for factor in &mut factors {
-        let field = [*factor, Value::Imm(0), Value::Imm(24)];
-        *factor = l.value(extract, Ty::I32, &field, Attr::None);
+        *factor = low24(l, extract, *factor);
     }
     let addend = if add { Some(l.src_at(inst, 3, sty)?) } else { None };
     let product = if hi {
@@ -223,15 +227,25 @@ fn minmax(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>)
     })
 }
 
-/// `c + |a - b|`: the larger minus the smaller needs no wider type.
+/// `|a - b|`: the larger minus the smaller needs no wider type.
+pub(in crate::lower) fn distance(
+    l: &mut Lower<'_, '_>,
+    ty: Ty,
+    signed: bool,
+    both: &[Value],
+) -> Value {
+    let (min, max) = if signed { (Op::MinS, Op::MaxS) } else { (Op::MinU, Op::MaxU) };
+    let low = l.value(min, ty, both, Attr::None);
+    let high = l.value(max, ty, both, Attr::None);
+    l.value(Op::Sub, ty, &[high, low], Attr::None)
+}
+
+/// `c + |a - b|`.
 fn sad(l: &mut Lower<'_, '_>, inst: &Instruction, m: &mut ModifierCursor<'_>) -> Lowered {
     let sty = l.type_of(inst, m)?;
     let ty = int_ty(sty.bits());
     let srcs = l.sources(inst, 3, sty)?;
-    let (min, max) = if sty.is_signed() { (Op::MinS, Op::MaxS) } else { (Op::MinU, Op::MaxU) };
-    let low = l.value(min, ty, &srcs[..2], Attr::None);
-    let high = l.value(max, ty, &srcs[..2], Attr::None);
-    let distance = l.value(Op::Sub, ty, &[high, low], Attr::None);
+    let distance = distance(l, ty, sty.is_signed(), &srcs[..2]);
     l.first(inst, sty, Op::Add, ty, &[distance, srcs[2]], Attr::None)
 }
 
