@@ -22,6 +22,7 @@ pub mod mem;
 pub mod observe;
 pub mod program;
 pub mod reach;
+pub mod rhythm;
 mod sched;
 pub mod semantics;
 mod sums;

@@ -4,17 +4,18 @@
 //! Invariant: a task ends before [`with_help`] returns, so it may borrow from its caller. A thread
 //! that has not begun the task by then never does.
 //!
-//! A system takes tens of microseconds to wake a thread, as long as a short launch takes all in all. So a thread that was
-//! called twice in short time looks for the next one for a while before it sleeps, and so does a caller
-//! for the end of what it waits for. Who launches now and then never sees a thread spin.
+//! A thread that is called often looks for the next task before it sleeps, and so does a caller for the end of what it
+//! waits for (`rhythm.rs`).
 //!
 //! Limit: in the child of a `fork` there are no such threads; launches there do without help.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
+
+use crate::rhythm::{AWAIT, Rhythm, spin};
 
 struct Job {
     id: u64,
@@ -58,51 +59,24 @@ static CREW: Crew = Crew {
     ends: AtomicU64::new(0),
 };
 
-/// Calls that follow one another so soon come often.
-const OFTEN: Duration = Duration::from_micros(250);
-/// For how long a thread then looks for the next task.
-const LOOK: Duration = Duration::from_micros(100);
-/// For how long a caller spins for the end of its task.
-const AWAIT: Duration = Duration::from_micros(50);
-
-/// Spins until a count is another than it was, or the time is up.
-fn spin(count: &AtomicU64, was: u64, most: Duration) {
-    let start = Instant::now();
-    while start.elapsed() < most {
-        for _ in 0..16 {
-            if count.load(Ordering::Acquire) != was {
-                return;
-            }
-            std::hint::spin_loop();
-        }
-    }
-}
-
 fn serve() {
     let mut state = CREW.state.lock();
-    // Until when to look for a task.
-    let (mut called, mut until): (Option<Instant>, Option<Instant>) = (None, None);
     // A call that another thread took, or whose task had ended before this one woke, counts as well.
-    let note = |called: &mut Option<Instant>| {
-        let now = Instant::now();
-        let before = called.replace(now);
-        before.is_some_and(|before| now - before < OFTEN).then_some(now + LOOK)
-    };
+    let mut rhythm = Rhythm::default();
     loop {
         let Some(job) = state.jobs.iter_mut().find(|j| j.wanted > 0) else {
-            let left = until.map(|at| at.saturating_duration_since(Instant::now()));
-            if let Some(left) = left.filter(|left| !left.is_zero()) {
+            if let Some(left) = rhythm.left() {
                 state.looking += 1;
                 let calls = CREW.calls.load(Ordering::Acquire);
                 drop(state);
-                spin(&CREW.calls, calls, left);
+                spin(left, || CREW.calls.load(Ordering::Acquire) != calls);
                 state = CREW.state.lock();
                 state.looking -= 1;
             } else {
                 state.idle += 1;
                 CREW.work.wait(&mut state);
                 state.idle -= 1;
-                until = note(&mut called);
+                rhythm.note();
             }
             continue;
         };
@@ -124,7 +98,7 @@ fn serve() {
         }
         CREW.ends.fetch_add(1, Ordering::Release);
         CREW.done.notify_all();
-        until = note(&mut called);
+        rhythm.note();
     }
 }
 
@@ -215,7 +189,7 @@ impl Help<'_> {
             if spent < AWAIT {
                 let ends = CREW.ends.load(Ordering::Acquire);
                 drop(state);
-                spin(&CREW.ends, ends, AWAIT - spent);
+                spin(AWAIT - spent, || CREW.ends.load(Ordering::Acquire) != ends);
                 state = CREW.state.lock();
             } else {
                 CREW.done.wait(&mut state);

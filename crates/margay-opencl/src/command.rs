@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use margay_exec::rhythm::{self, Rhythm};
 use margay_runtime::order::{self, Before, Place};
 use opencl_sys::{
     CL_COMPLETE, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT,
@@ -81,6 +82,8 @@ pub struct Event {
     /// What it comes after, for who asks.
     pub place: Arc<Place>,
     state: Mutex<State>,
+    /// Its status is an end: for those who spin, without the lock.
+    has_ended: AtomicBool,
     changed: Condvar,
 }
 
@@ -131,8 +134,9 @@ impl Event {
         let times = Times { queued: now(), ..Times::default() };
         let (watchers, dependents) = (Vec::new(), Vec::new());
         let state = State { status, times, watchers, dependents, reporting: false };
-        let (place, state) = (Arc::default(), Mutex::new(state));
-        Event { id, context, queue, kind, place, state, changed: Condvar::new() }
+        let (place, state, changed) = (Arc::default(), Mutex::new(state), Condvar::new());
+        let has_ended = AtomicBool::new(status <= CL_COMPLETE);
+        Event { id, context, queue, kind, place, state, has_ended, changed }
     }
 
     pub fn status(&self) -> cl_int {
@@ -156,6 +160,7 @@ impl Event {
     pub fn wait(&self) -> cl_int {
         // That function itself may wait for any command.
         let also_reports = !telling();
+        rhythm::spin(rhythm::AWAIT, || self.has_ended.load(Ordering::Acquire));
         let mut state = self.state.lock();
         while state.status > CL_COMPLETE {
             self.changed.wait(&mut state);
@@ -221,6 +226,7 @@ impl Event {
             return None;
         }
         state.status = status;
+        self.has_ended.store(true, Ordering::Release);
         let end = now();
         let times = &mut state.times;
         for time in [&mut times.submitted, &mut times.started] {
@@ -419,12 +425,17 @@ type Job = Box<dyn FnOnce() + Send>;
 #[derive(Default)]
 struct Pool {
     jobs: VecDeque<Job>,
+    /// Threads that sleep, and that look for a job.
     idle: usize,
+    looking: usize,
     threads: usize,
 }
 
-static POOL: Mutex<Pool> = Mutex::new(Pool { jobs: VecDeque::new(), idle: 0, threads: 0 });
+static POOL: Mutex<Pool> =
+    Mutex::new(Pool { jobs: VecDeque::new(), idle: 0, looking: 0, threads: 0 });
 static WAKE: Condvar = Condvar::new();
+/// Jobs so far: for those who look.
+static JOBS: AtomicUsize = AtomicUsize::new(0);
 /// Native kernels and callbacks may wait for other commands, hence many threads.
 const MOST_THREADS: usize = 64;
 /// How long a wait goes on for the context's function to return: that may hang upon the thread that waits.
@@ -436,8 +447,12 @@ fn execute(job: Job) {
     margay_exec::jit::may_exit_here();
     let mut pool = POOL.lock();
     pool.jobs.push_back(job);
-    if pool.idle >= pool.jobs.len() || pool.threads >= MOST_THREADS {
-        WAKE.notify_one();
+    JOBS.fetch_add(1, Ordering::Release);
+    let free = pool.idle + pool.looking;
+    if free >= pool.jobs.len() || pool.threads >= MOST_THREADS {
+        if pool.looking < pool.jobs.len() {
+            WAKE.notify_one();
+        }
         return;
     }
     pool.threads += 1;
@@ -451,17 +466,29 @@ fn execute(job: Job) {
 
 fn serve(linger: bool) {
     let mut pool = POOL.lock();
+    let mut rhythm = Rhythm::default();
     loop {
         if let Some(job) = pool.jobs.pop_front() {
             drop(pool);
+            rhythm.note();
             if catch_unwind(AssertUnwindSafe(job)).is_err() {
                 eprintln!("margay: internal error in a command; please report it");
             }
+            rhythm.ended();
             pool = POOL.lock();
             continue;
         }
         if !linger {
             break;
+        }
+        if let Some(left) = rhythm.left() {
+            pool.looking += 1;
+            let jobs = JOBS.load(Ordering::Relaxed);
+            drop(pool);
+            rhythm::spin(left, || JOBS.load(Ordering::Acquire) != jobs);
+            pool = POOL.lock();
+            pool.looking -= 1;
+            continue;
         }
         pool.idle += 1;
         let idle = WAKE.wait_for(&mut pool, IDLE).timed_out();

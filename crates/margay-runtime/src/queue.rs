@@ -4,12 +4,15 @@
 //! Invariant: work runs in the order it was pushed, each item after the tickets that it depends
 //! on. Tickets are only ever taken of work that is already queued, so waiting cannot deadlock.
 //! The thread starts with the first item and ends after a moment of idleness; if the system
-//! refuses a thread, the pusher does the work itself.
+//! refuses a thread, the pusher does the work itself. Items that come often are looked for before
+//! it sleeps, and ends before who waits does ([`margay_exec::rhythm`]).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use margay_exec::rhythm::{self, Rhythm};
 use margay_observe::tool::{Clock, Order};
 use parking_lot::{Condvar, Mutex};
 
@@ -30,10 +33,6 @@ struct Item {
 #[derive(Default)]
 struct State {
     items: VecDeque<Item>,
-    /// Items pushed so far; the last one's sequence number.
-    pushed: u64,
-    /// Items that have ended.
-    ended: u64,
     has_thread: bool,
     /// What the last item comes after, and itself; empty unless somebody asks.
     clock: Arc<Clock>,
@@ -43,13 +42,19 @@ struct State {
 pub struct Queue {
     /// From 1.
     number: u64,
+    /// Items pushed so far, which is the last one's sequence number, and items that have ended. Written under the lock of
+    /// `state`; those who spin read them without.
+    pushed: AtomicU64,
+    ended: AtomicU64,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 impl Default for Queue {
     fn default() -> Queue {
-        Queue { number: order::fresh(), state: Mutex::default(), changed: Condvar::new() }
+        let (pushed, ended) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (state, changed) = (Mutex::default(), Condvar::new());
+        Queue { number: order::fresh(), pushed, ended, state, changed }
     }
 }
 
@@ -74,7 +79,7 @@ impl Ticket {
 
     /// As [`Ticket::is_done`], for the runtime's own use: the host program learns nothing.
     pub fn is_reached(&self) -> bool {
-        self.queue.state.lock().ended >= self.sequence
+        self.queue.ended.load(Ordering::Acquire) >= self.sequence
     }
 
     /// Blocks the host program until the point is reached.
@@ -85,8 +90,12 @@ impl Ticket {
     }
 
     fn block(&self) {
+        rhythm::spin(rhythm::AWAIT, || self.is_reached());
+        if self.is_reached() {
+            return;
+        }
         let mut state = self.queue.state.lock();
-        while state.ended < self.sequence {
+        while !self.is_reached() {
             self.queue.changed.wait(&mut state);
         }
     }
@@ -97,8 +106,7 @@ impl Queue {
     pub fn push(self: &Arc<Self>, after: Vec<Ticket>, work: Work) -> Ticket {
         margay_exec::jit::may_exit_here();
         let mut state = self.state.lock();
-        state.pushed += 1;
-        let sequence = state.pushed;
+        let sequence = self.pushed.load(Ordering::Relaxed) + 1;
         let order = order::is_kept().then(|| {
             let mut nodes = order::nodes();
             // A conditional node's body is part of the item that runs it and waits for it: what comes before and
@@ -117,6 +125,7 @@ impl Queue {
             Order { queue, sequence, clock, nodes, commands: None }
         });
         state.items.push_back(Item { after, work, order });
+        self.pushed.store(sequence, Ordering::Release);
         let ticket = Ticket { queue: self.clone(), sequence, clock: state.clock.clone() };
         if state.has_thread {
             self.changed.notify_all();
@@ -136,21 +145,29 @@ impl Queue {
     /// The point after everything pushed so far, reached or not; `None` if nothing ever was pushed.
     pub fn last(self: &Arc<Self>) -> Option<Ticket> {
         let state = self.state.lock();
-        let (sequence, clock) = (state.pushed, state.clock.clone());
+        let (sequence, clock) = (self.pushed.load(Ordering::Relaxed), state.clock.clone());
         (sequence > 0).then(|| Ticket { queue: self.clone(), sequence, clock })
     }
 
     /// Whether nothing is left to do.
     pub fn is_empty(&self) -> bool {
-        let state = self.state.lock();
-        state.ended == state.pushed
+        let _state = self.state.lock();
+        self.ended.load(Ordering::Relaxed) == self.pushed.load(Ordering::Relaxed)
     }
 
     /// Runs items until there has been nothing to do for a while.
     fn serve(&self, linger: bool) {
         let mut state = self.state.lock();
+        let mut rhythm = Rhythm::default();
         loop {
             let Some(item) = state.items.pop_front() else {
+                if let Some(left) = rhythm.left().filter(|_| linger) {
+                    let pushed = self.pushed.load(Ordering::Relaxed);
+                    drop(state);
+                    rhythm::spin(left, || self.pushed.load(Ordering::Acquire) != pushed);
+                    state = self.state.lock();
+                    continue;
+                }
                 let idle = !linger || self.changed.wait_for(&mut state, IDLE).timed_out();
                 if idle && state.items.is_empty() {
                     state.has_thread = false;
@@ -159,6 +176,7 @@ impl Queue {
                 continue;
             };
             drop(state);
+            rhythm.note();
             for ticket in &item.after {
                 ticket.block();
             }
@@ -172,8 +190,9 @@ impl Queue {
             if std::panic::catch_unwind(run).is_err() {
                 eprintln!("margay: internal error in a stream's work; please report it");
             }
+            rhythm.ended();
             state = self.state.lock();
-            state.ended += 1;
+            self.ended.fetch_add(1, Ordering::Release);
             self.changed.notify_all();
         }
     }
@@ -182,7 +201,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::atomic::AtomicU32;
 
     #[test]
     fn in_order_and_after_dependencies() {

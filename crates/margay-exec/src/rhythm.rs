@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Looking for what is about to come, before a thread sleeps.
+//!
+//! A system takes tens of microseconds to wake a thread, as long as a short launch takes all in all. So a thread that was
+//! called twice in short time looks for the next call for a while, and who waits for something looks for its end. Who
+//! launches now and then never sees a thread spin, nor does anybody where there is one processor only: what is waited for
+//! could not run.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// Calls that follow one another so soon come often.
+const OFTEN: Duration = Duration::from_micros(250);
+/// For how long a thread then looks for the next.
+const LOOK: Duration = Duration::from_micros(100);
+/// For how long an end is looked for.
+pub const AWAIT: Duration = Duration::from_micros(200);
+/// After this long, whoever else could run goes first.
+const ALONE: Duration = Duration::from_micros(20);
+
+/// Whether another thread can run while one spins.
+fn has_room() -> bool {
+    static ROOM: OnceLock<bool> = OnceLock::new();
+    *ROOM.get_or_init(|| std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1))
+}
+
+/// Spins until something is so, or the time is up.
+pub fn spin(most: Duration, is_so: impl Fn() -> bool) {
+    if !has_room() {
+        return;
+    }
+    let start = Instant::now();
+    loop {
+        for _ in 0..16 {
+            if is_so() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let spent = start.elapsed();
+        if spent >= most {
+            return;
+        }
+        if spent >= ALONE {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// When one thread was called.
+#[derive(Default)]
+pub struct Rhythm {
+    called: Option<Instant>,
+    until: Option<Instant>,
+}
+
+impl Rhythm {
+    /// The thread is called, or has been while it did not see it.
+    pub fn note(&mut self) {
+        let now = Instant::now();
+        let before = self.called.replace(now);
+        let is_often = before.is_some_and(|before| now - before < OFTEN);
+        self.until = is_often.then_some(now + LOOK);
+    }
+
+    /// What the thread was called for has ended, however long that took.
+    pub fn ended(&mut self) {
+        let now = Instant::now();
+        self.called = Some(now);
+        self.until = self.until.map(|_| now + LOOK);
+    }
+
+    /// For how long the next call is to be looked for, if at all.
+    pub fn left(&self) -> Option<Duration> {
+        let left = self.until?.saturating_duration_since(Instant::now());
+        (!left.is_zero() && has_room()).then_some(left)
+    }
+}
