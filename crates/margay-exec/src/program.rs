@@ -121,6 +121,8 @@ pub(crate) struct Site {
 /// A kernel ready to launch. Cheap to share; link once, launch often.
 pub struct Program {
     pub(crate) kernels: crate::jit::Kernels,
+    /// Once a check has asked: see [`crate::alone`].
+    pub(crate) accesses: OnceLock<Option<crate::alone::Plan>>,
     pub(crate) module: Arc<LoadedModule>,
     pub(crate) name: Arc<str>,
     pub(crate) info: ProgramInfo,

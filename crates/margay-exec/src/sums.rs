@@ -40,11 +40,6 @@ impl Steps {
         self.add_up_to(defs, r, DEEPEST)
     }
 
-    /// The number of a register's step, if it was added and has one.
-    pub fn number(&self, r: Reg) -> Option<usize> {
-        self.of.get(&r.0).copied().flatten()
-    }
-
     fn add_up_to(&mut self, defs: &[Option<&Inst>], r: Reg, depth: u32) -> Option<usize> {
         if let Some(known) = self.of.get(&r.0) {
             return *known;

@@ -2,16 +2,31 @@
 //! Which threads come to a block, or past a guard: where branches compare a thread's own number with what all know.
 
 use margay_ir::analysis::cfg::{Cfg, Dominators};
-use margay_ir::{Attr, BlockId, Function, Inst, IntCmp, Op, Reg, Term, Ty, Value};
+use margay_ir::{Attr, BlockId, Function, Inst, IntCmp, Reg, Term, Ty, Value};
 
 use crate::sums::{Numbers, Steps, Sum, Sums};
 
 /// Kernels of more blocks are not looked at.
 const MOST_BLOCKS: usize = 1024;
 
-/// What comparisons compare, for all blocks of a kernel.
+/// A side of a comparison.
+#[derive(Clone, Copy, Debug)]
+enum Side {
+    /// By the number of its step.
+    Step(usize),
+    Constant(i64),
+}
+
+/// A comparison that holds, or does not, for those who make an access.
+#[derive(Clone, Copy, Debug)]
+pub struct Condition {
+    cmp: IntCmp,
+    sides: [Side; 2],
+    holds: bool,
+}
+
+/// What branches compare, for all blocks of a kernel.
 pub struct Bounds<'f> {
-    f: &'f Function,
     defs: &'f [Option<&'f Inst>],
     dominators: Dominators,
     /// The blocks to which one side of a branch is the only way: the predicate, and what it is there.
@@ -31,61 +46,41 @@ impl<'f> Bounds<'f> {
                 sides.push((BlockId(b as u32), pred, taken != negated));
             }
         }
-        Bounds { f, defs, dominators: cfg.dominators(), sides }
+        Bounds { defs, dominators: cfg.dominators(), sides }
     }
 
-    /// Adds what comparisons depend on to the steps.
-    pub fn add_to(&self, steps: &mut Steps) {
-        let compares = |inst: &&Inst| inst.op == Op::ICmp;
-        for inst in self.f.blocks.iter().flat_map(|b| &b.insts).filter(compares) {
-            for src in &inst.srcs {
-                if let Value::Reg(r) = src {
-                    steps.add(self.defs, *r);
-                }
-            }
-        }
+    /// What is compared on every way to an instruction of a block.
+    pub fn conditions(&self, block: usize, inst: &Inst, steps: &mut Steps) -> Vec<Condition> {
+        let guard = inst.guard.map(|guard| (guard.pred, !guard.negated));
+        let comes_to = |side| self.dominators.dominates(side, BlockId(block as u32));
+        let before = self.sides.iter().filter(|(side, ..)| comes_to(*side));
+        let all = guard.into_iter().chain(before.map(|(_, pred, holds)| (*pred, *holds)));
+        all.filter_map(|(pred, holds)| self.condition(pred, holds, steps)).collect()
     }
 
-    /// The numbers that threads have which run an instruction of a block; more than these, if all is not known.
-    pub fn of(
-        &self,
-        block: usize,
-        inst: &Inst,
-        all: Numbers,
-        steps: &Steps,
-        sums: &Sums<'_>,
-    ) -> Numbers {
-        let mut numbers = all;
-        if let Some(guard) = inst.guard {
-            self.narrow(&mut numbers, guard.pred, !guard.negated, steps, sums);
-        }
-        for &(side, pred, holds) in &self.sides {
-            if self.dominators.dominates(side, BlockId(block as u32)) {
-                self.narrow(&mut numbers, pred, holds, steps, sums);
-            }
-        }
-        numbers
-    }
-
-    /// Takes off numbers for which the predicate is not as said.
-    fn narrow(
-        &self,
-        numbers: &mut Numbers,
-        pred: Reg,
-        holds: bool,
-        steps: &Steps,
-        sums: &Sums<'_>,
-    ) {
-        let Some(inst) = self.defs[pred.0 as usize].filter(|i| i.guard.is_none()) else { return };
-        let Attr::IntCmp(cmp) = inst.attr else { return };
+    fn condition(&self, pred: Reg, holds: bool, steps: &mut Steps) -> Option<Condition> {
+        let inst = self.defs[pred.0 as usize].filter(|i| i.guard.is_none())?;
+        let Attr::IntCmp(cmp) = inst.attr else { return None };
         // The type of what is compared.
         let ty = if inst.from == Ty::I64 || inst.ty == Ty::I64 { Ty::I64 } else { Ty::I32 };
-        let side = |n: usize| match *inst.srcs.get(n)? {
-            Value::Reg(r) => sums.address(steps.number(r)?, 0),
-            Value::Imm(bits) if ty == Ty::I32 => Some(Sum::of(i64::from(bits as u32 as i32))),
-            Value::Imm(bits) => Some(Sum::of(bits as i64)),
+        let mut side = |n: usize| match *inst.srcs.get(n)? {
+            Value::Reg(r) => steps.add(self.defs, r).map(Side::Step),
+            Value::Imm(bits) if ty == Ty::I32 => Some(Side::Constant((bits as u32 as i32).into())),
+            Value::Imm(bits) => Some(Side::Constant(bits as i64)),
         };
-        let (Some(a), Some(b)) = (side(0), side(1)) else { return };
+        Some(Condition { cmp, sides: [side(0)?, side(1)?], holds })
+    }
+}
+
+impl Condition {
+    /// Takes off numbers that threads do not have for which this is so, as far as it tells.
+    pub fn narrow(&self, numbers: &mut Numbers, sums: &Sums<'_>) {
+        let side = |side: Side| match side {
+            Side::Step(step) => sums.address(step, 0),
+            Side::Constant(value) => Some(Sum::of(value)),
+        };
+        let [Some(a), Some(b)] = self.sides.map(side) else { return };
+        let (cmp, holds) = (self.cmp, self.holds);
         let unsigned = matches!(cmp, IntCmp::LtU | IntCmp::LeU | IntCmp::GtU | IntCmp::GeU);
         if unsigned && [&a, &b].iter().any(|s| sums.limits(s).is_none_or(|l| l.0 < 0)) {
             return;

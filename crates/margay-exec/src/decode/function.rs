@@ -100,6 +100,7 @@ impl<'a> Decoder<'a> {
     ) -> Program {
         Program {
             kernels: crate::jit::Kernels::default(),
+            accesses: OnceLock::new(),
             module: self.module.clone(),
             registers: OnceLock::new(),
             inlined: OnceLock::new(),

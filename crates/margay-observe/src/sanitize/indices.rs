@@ -4,9 +4,10 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use margay_exec::observe::{EventPlace, Interest, Observer, Watch};
-use margay_exec::program::Code;
+use margay_exec::program::{Code, Program};
 use margay_ir::{Attr, Callee, Inst};
 use parking_lot::Mutex;
 
@@ -16,28 +17,35 @@ use super::view::View;
 /// The function that clang calls (`-fsanitize=array-bounds -fsanitize-minimal-runtime`).
 const HANDLER: &str = "__ubsan_handle_out_of_bounds_minimal";
 
+/// The calls of it in a program, by their addresses in the code.
+pub fn calls(program: &Program) -> Arc<[u32]> {
+    let functions = &program.module().ir.functions;
+    let Some(handler) = functions.iter().position(|f| &*f.name == HANDLER) else {
+        return Arc::default();
+    };
+    let calls_it = |pc: &u32| {
+        let Some(Code::Inst(Inst { attr: Attr::Call(call), .. })) =
+            program.instruction(*pc).map(|i| i.code)
+        else {
+            return false;
+        };
+        matches!(call.callee, Callee::Direct(id) if id.0 as usize == handler)
+    };
+    (0..program.code_len()).filter(calls_it).collect()
+}
+
 /// Watches a launch of a program that was compiled to be checked.
 pub struct IndexObserver<'a> {
     view: View<'a>,
     /// Addresses of the calls, in order.
-    calls: Vec<u32>,
+    calls: Arc<[u32]>,
     reported: Mutex<HashSet<u32>>,
 }
 
 impl<'a> IndexObserver<'a> {
     /// `None` if the program has no such calls.
     pub fn new(view: View<'a>) -> Option<IndexObserver<'a>> {
-        let functions = &view.program.module().ir.functions;
-        let handler = functions.iter().position(|f| &*f.name == HANDLER)?;
-        let calls_it = |pc: &u32| {
-            let Some(Code::Inst(Inst { attr: Attr::Call(call), .. })) =
-                view.program.instruction(*pc).map(|i| i.code)
-            else {
-                return false;
-            };
-            matches!(call.callee, Callee::Direct(id) if id.0 as usize == handler)
-        };
-        let calls: Vec<u32> = (0..view.program.code_len()).filter(calls_it).collect();
+        let calls = view.known.index_calls(view.program);
         let reported = Mutex::default();
         (!calls.is_empty()).then_some(IndexObserver { view, calls, reported })
     }

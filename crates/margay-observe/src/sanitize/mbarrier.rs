@@ -249,7 +249,7 @@ impl SyncObserver<'_> {
     /// An access of shared memory: of an mbarrier only as a part of an operation on it.
     pub(super) fn mbarrier_access(&self, event: &AccessEvent<'_>) {
         let Some(mbarriers) = &self.mbarriers else { return };
-        if self.parts_of.contains(&event.at.pc) {
+        if self.facts.parts_of.contains(&event.at.pc) {
             return;
         }
         let block = self.view.linear(event.at.ctaid);

@@ -13,6 +13,7 @@ mod indices;
 pub mod init;
 mod mbarrier;
 pub mod memory;
+mod programs;
 pub mod promises;
 pub mod race;
 pub mod report;
@@ -35,6 +36,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use self::finding::{Check, Finding};
+use self::programs::Programs;
 use self::promises::Promises;
 use self::streams::Streams;
 use self::view::{Sink, View};
@@ -118,7 +120,7 @@ pub struct Checks {
     /// Which bytes of global memory were ever written.
     globals: init::memory::Globals,
     /// What is known of programs, for them.
-    programs: init::Programs,
+    programs: Programs,
     /// Shadows of races that no launch has.
     spare: race::Spare,
     owner: u32,
@@ -145,7 +147,7 @@ impl Checks {
             promises: Promises::default(),
             streams: Streams::default(),
             globals: init::memory::Globals::default(),
-            programs: init::Programs::default(),
+            programs: Programs::default(),
             spare: race::Spare::default(),
             owner: std::process::id(),
             last_write: Mutex::default(),
@@ -225,8 +227,9 @@ impl Tool for Checks {
         self.watched.lock().insert(std::ptr::from_ref(launch) as usize);
         let mut observers: Vec<Box<dyn Observer + 'a>> = Vec::new();
         let written = Written::of(launch.program, launch.config, launch.memory);
+        let known = self.programs.known(launch.program);
         for check in &self.wanted {
-            let view = || View::new(launch, &self.sink);
+            let view = || View::new(launch, known.clone(), &self.sink);
             match check {
                 Check::Race => {
                     let one_by_one = self.one_by_one.load(Ordering::Relaxed);
@@ -247,8 +250,7 @@ impl Tool for Checks {
                 }
                 Check::Sync => observers.push(Box::new(sync::SyncObserver::new(view()))),
                 Check::Init => {
-                    let (globals, programs) = (&self.globals, &self.programs);
-                    let init = init::InitObserver::new(view(), globals, programs, written.clone());
+                    let init = init::InitObserver::new(view(), &self.globals, written.clone());
                     observers.extend(init.map(|o| Box::new(o) as Box<dyn Observer + 'a>));
                 }
                 // The rest is found by the engine's own bounds: see `launched`.

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use margay_exec::fault::FaultKind;
@@ -15,13 +16,13 @@ use margay_exec::observe::{
     AccessEvent, BarrierEvent, BarrierRound, BlockEvent, EventPlace, Interest, MbarrierEvent,
     Observer, WarpSyncEvent, Watch,
 };
-use margay_exec::program::Code;
+use margay_exec::program::{Code, Program};
 use margay_ir::{Attr, BarKind, Space};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::finding::{Actor, Check, Finding, Severity};
+use super::finding::{Actor, Check, Finding, Severity, Source};
 use super::mbarrier::{Mbarriers, is_part};
 use super::view::View;
 use crate::words::Words;
@@ -35,18 +36,51 @@ pub struct SyncObserver<'a> {
     regulars: Mutex<FxHashMap<u32, Regulars>>,
     /// Some warp has arrived at a barrier in parts.
     parts: AtomicBool,
+    pub(super) facts: Arc<Facts>,
+    /// Lanes of each warp of a block that have arrived at the cluster's barrier and not waited there since.
+    arrived: Mutex<FxHashMap<(u32, u32), u32>>,
+    /// What the program's mbarriers hold, if it has any.
+    pub(super) mbarriers: Option<Mutex<Mbarriers>>,
+}
+
+/// What a program's code says of its barriers.
+#[derive(Default)]
+pub struct Facts {
     /// Line and column of the barriers, by their addresses in the code; of those without, the address.
     sites: FxHashMap<u32, (u32, u32)>,
     /// By address in the code, whether it is a barrier that all threads of a block reach together.
     aligned: Vec<bool>,
     /// Threads may arrive at a barrier and go on.
     arrives: bool,
-    /// Lanes of each warp of a block that have arrived at the cluster's barrier and not waited there since.
-    arrived: Mutex<FxHashMap<(u32, u32), u32>>,
-    /// What the program's mbarriers hold, if it has any.
-    pub(super) mbarriers: Option<Mutex<Mbarriers>>,
-    /// Addresses in the code of accesses that operations on them are made of.
+    has_mbarriers: bool,
+    /// Addresses in the code of accesses that operations on mbarriers are made of.
     pub(super) parts_of: HashSet<u32>,
+}
+
+impl Facts {
+    pub fn of(program: &Program) -> Facts {
+        let mut found = Facts::default();
+        for pc in 0..program.code_len() {
+            found.aligned.push(false);
+            let Some(Code::Inst(inst)) = program.instruction(pc).map(|i| i.code) else {
+                continue;
+            };
+            match &inst.attr {
+                Attr::Barrier { kind, aligned, .. } => {
+                    let source = Source::from(program.place(pc));
+                    let own = (u32::MAX, pc);
+                    let place = if source.line == 0 { own } else { (source.line, source.column) };
+                    found.sites.insert(pc, place);
+                    found.aligned[pc as usize] = *aligned;
+                    found.arrives |= *kind == BarKind::Arrive;
+                }
+                Attr::Mbarrier { .. } => found.has_mbarriers = true,
+                attr if is_part(attr) => _ = found.parts_of.insert(pc),
+                _ => {}
+            }
+        }
+        found
+    }
 }
 
 /// Lanes by a barrier's line and column, and the warp.
@@ -70,39 +104,14 @@ struct Arrival {
 
 impl<'a> SyncObserver<'a> {
     pub fn new(view: View<'a>) -> SyncObserver<'a> {
-        let (mut sites, mut arrives) = (FxHashMap::default(), false);
-        let (mut has_mbarriers, mut parts_of) = (false, HashSet::new());
-        for pc in 0..view.program.code_len() {
-            let Some(Code::Inst(inst)) = view.program.instruction(pc).map(|i| i.code) else {
-                continue;
-            };
-            match &inst.attr {
-                Attr::Barrier { kind, .. } => {
-                    let source = view.source(pc);
-                    let own = (u32::MAX, pc);
-                    let place = if source.line == 0 { own } else { (source.line, source.column) };
-                    sites.insert(pc, place);
-                    arrives |= *kind == BarKind::Arrive;
-                }
-                Attr::Mbarrier { .. } => has_mbarriers = true,
-                attr if is_part(attr) => _ = parts_of.insert(pc),
-                _ => {}
-            }
-        }
-        let aligned = |pc| match view.program.instruction(pc).map(|i| i.code) {
-            Some(Code::Inst(inst)) => matches!(inst.attr, Attr::Barrier { aligned: true, .. }),
-            Some(Code::Term(_) | Code::Nothing) | None => false,
-        };
+        let facts = view.known.sync(view.program);
         SyncObserver {
-            mbarriers: has_mbarriers.then(Mutex::default),
-            parts_of,
+            mbarriers: facts.has_mbarriers.then(Mutex::default),
+            facts,
             arrived: Mutex::default(),
-            aligned: (0..view.program.code_len()).map(aligned).collect(),
-            arrives,
             rounds: Mutex::default(),
             regulars: Mutex::default(),
             parts: AtomicBool::new(false),
-            sites,
             view,
         }
     }
@@ -138,7 +147,7 @@ impl<'a> SyncObserver<'a> {
 
     /// Whether a barrier is one at which all threads of the block are to meet.
     fn is_for_all(&self, pc: u32) -> bool {
-        self.aligned.get(pc as usize).copied().unwrap_or(false)
+        self.facts.aligned.get(pc as usize).copied().unwrap_or(false)
     }
 
     /// Whether two barriers are one in the source: the compiler may have copied it.
@@ -171,7 +180,7 @@ impl<'a> SyncObserver<'a> {
     /// Some lanes have ended that waited at this barrier in an earlier round: before the others of their warp came
     /// to it again, or while those waited. Who ends before the first barrier is another matter, and usual.
     fn left(&self, block: u32, arrival: &Arrival) {
-        let Some(&(line, column)) = self.sites.get(&arrival.at.pc) else { return };
+        let Some(&(line, column)) = self.facts.sites.get(&arrival.at.pc) else { return };
         let key = (line, column, arrival.at.warp);
         let mut regulars = self.regulars.lock();
         let before = regulars.entry(block).or_default().entry(key).or_default();
@@ -241,7 +250,7 @@ impl Observer for SyncObserver<'_> {
 
     /// Code runs no lanes while others of their warp wait at a barrier, unless they only arrive there.
     fn compiled(&self) -> Interest {
-        match self.arrives || self.mbarriers.is_some() {
+        match self.facts.arrives || self.mbarriers.is_some() {
             true => self.interest(),
             false => self.interest() - Interest::ACCESSES,
         }
@@ -249,7 +258,7 @@ impl Observer for SyncObserver<'_> {
 
     /// mbarriers are in shared memory.
     fn is_quiet(&self, _memory: Range<u64>) -> bool {
-        !self.arrives
+        !self.facts.arrives
     }
 
     fn worker(&self) -> Box<dyn Watch + '_> {
@@ -288,7 +297,7 @@ impl SyncWatch<'_, '_> {
         let mut regulars = self.all.regulars.lock();
         let own = regulars.entry(self.whole.block).or_default();
         for (pc, warps) in self.whole.list.drain(..) {
-            let Some(&(line, column)) = self.all.sites.get(&pc) else { continue };
+            let Some(&(line, column)) = self.all.facts.sites.get(&pc) else { continue };
             for warp in (0..32).filter(|warp| warps >> warp & 1 != 0) {
                 *own.entry((line, column, warp)).or_default() = u32::MAX;
             }
@@ -303,7 +312,7 @@ fn lowest(mask: u32) -> u32 {
 
 impl Watch for SyncWatch<'_, '_> {
     fn is_settled(&mut self, _ctaid: [u32; 3], _warp: u32) -> bool {
-        !self.all.arrives
+        !self.all.facts.arrives
     }
 
     /// Lanes that do something else while others of their warp wait are no early leavers.

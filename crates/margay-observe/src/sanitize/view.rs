@@ -2,13 +2,14 @@
 //! What the checks need to know of a launch, and where they hand in what they find.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use margay_exec::program::Program;
 use margay_ir::Space;
 use parking_lot::Mutex;
 
 use super::finding::{Check, Finding, Findings, Source};
+use super::programs::Known;
 use crate::profile::raw::VariableKind;
 use crate::profile::variables::{Variables, plain};
 use crate::tool::LaunchView;
@@ -81,23 +82,31 @@ pub struct View<'a> {
     grid: [u32; 3],
     block: [u32; 3],
     cluster: [u32; 3],
-    variables: Mutex<Variables<'a>>,
+    pub(super) known: Arc<Known>,
+    launch: &'a LaunchView<'a>,
+    /// Once somebody asks.
+    variables: OnceLock<Mutex<Variables<'a>>>,
 }
 
 impl<'a> View<'a> {
-    pub fn new(launch: &'a LaunchView<'a>, sink: &'a Sink) -> View<'a> {
-        let module = &launch.program.module().ir;
+    pub fn new(launch: &'a LaunchView<'a>, known: Arc<Known>, sink: &'a Sink) -> View<'a> {
         View {
             program: launch.program,
             sm: launch.machine.sm,
             shared_bytes: launch.program.info().static_shared + launch.config.dynamic_shared,
-            words: Words::of_module(module),
+            words: known.words(launch.program),
             sink,
             grid: launch.config.grid,
             block: launch.config.block,
             cluster: launch.config.cluster,
-            variables: Mutex::new(Variables::new(launch)),
+            known,
+            launch,
+            variables: OnceLock::new(),
         }
+    }
+
+    fn variables(&self) -> &Mutex<Variables<'a>> {
+        self.variables.get_or_init(|| Mutex::new(Variables::new(self.launch)))
     }
 
     pub fn kernel(&self) -> &str {
@@ -172,7 +181,7 @@ impl<'a> View<'a> {
             Space::Param => margay_arch::Space::Parameter,
             Space::Generic => return None,
         };
-        let found = self.variables.lock().find(space, address);
+        let found = self.variables().lock().find(space, address);
         let what = match found.variable.argument {
             Some(n) => format!("argument {} (`{}`)", n + 1, found.variable.name),
             None if found.variable.kind == VariableKind::DynamicShared => {

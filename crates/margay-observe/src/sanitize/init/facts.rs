@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a program's code says, once for all its launches.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Weak};
-
 use margay_exec::program::{Code, Program};
 use margay_ir::{Attr, Callee, FuncId, Inst, Op, Space};
-use parking_lot::Mutex;
 
 use super::calls::Lives;
 use super::taint::chooses;
@@ -31,7 +27,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    fn of(program: &Program) -> Facts {
+    pub fn of(program: &Program) -> Facts {
         let marked = Words::of_module(&program.module().ir) == Words::OpenCl;
         let registers = Registers::new(marked);
         let begins_undefined = |inst: &Inst| match &inst.attr {
@@ -74,27 +70,5 @@ fn brings_own(inst: &Inst) -> bool {
         }
         Attr::Call(_) => true,
         _ => inst.op == Op::Alloca,
-    }
-}
-
-/// Programs that are kept at least, whether they live or not.
-const KEPT: usize = 64;
-
-/// A program that was looked at, as long as it lives.
-type Entry = (Weak<Program>, Arc<Facts>);
-
-/// What is known of programs, by their addresses, which nothing else has while there is an entry.
-#[derive(Default)]
-pub struct Programs(Mutex<HashMap<usize, Entry>>);
-
-impl Programs {
-    /// What is known of a program.
-    pub fn facts(&self, program: &Arc<Program>) -> Arc<Facts> {
-        let mut known = self.0.lock();
-        if known.len() >= KEPT {
-            known.retain(|_, (program, _)| program.strong_count() > 0);
-        }
-        let new = || (Arc::downgrade(program), Arc::new(Facts::of(program)));
-        known.entry(Arc::as_ptr(program) as usize).or_insert_with(new).1.clone()
     }
 }

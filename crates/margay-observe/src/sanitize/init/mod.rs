@@ -18,5 +18,5 @@ mod taint;
 mod unset;
 mod watch;
 
-pub use facts::Programs;
+pub use facts::Facts;
 pub use watch::InitObserver;

@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::super::mbarrier::is_part;
-use super::facts::{Facts, Programs};
+use super::facts::Facts;
 use super::memory::{Bits, Globals};
 use super::state::{Key, Origin, State, Unwritten};
 use super::taint::{self, Operand, Taint, gather, spread};
@@ -43,13 +43,8 @@ pub struct InitObserver<'a> {
 impl<'a> InitObserver<'a> {
     /// An observer for a launch; `None` where no value can be undefined: neither the program brings one in, nor can a load
     /// of global memory, all of which is written. Then what it writes is written already, too.
-    pub fn new(
-        view: View<'a>,
-        globals: &'a Globals,
-        programs: &Programs,
-        written: Written,
-    ) -> Option<InitObserver<'a>> {
-        let facts = programs.facts(view.program);
+    pub fn new(view: View<'a>, globals: &'a Globals, written: Written) -> Option<InitObserver<'a>> {
+        let facts = view.known.init(view.program);
         let begins_undefined = facts.begins_undefined || view.shared_bytes > 0;
         if !begins_undefined && globals.are_written(&(0..u64::MAX)) {
             return None;

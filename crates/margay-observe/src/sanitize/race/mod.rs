@@ -13,6 +13,7 @@ mod acts;
 mod byte_value;
 mod cluster;
 mod direct;
+mod facts;
 mod far;
 mod few;
 mod leaf;
@@ -40,5 +41,6 @@ mod table;
 mod unordered;
 mod watch;
 
+pub use facts::Facts;
 pub use shadow::Spare;
 pub use watch::RaceObserver;

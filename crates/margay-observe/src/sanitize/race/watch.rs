@@ -12,14 +12,15 @@ use margay_exec::observe::{
     AccessEvent, BarrierEvent, BarrierRound, BlockEvent, EventPlace, Interest, NotedAccesses,
     Observer, PatternedEvent, Watch,
 };
-use margay_exec::program::{Code, Program};
+use margay_exec::program::Code;
 use margay_exec::reach::Written;
-use margay_ir::{Attr, BarKind, BarOrder, Inst, Op, Scope, Sem, Space};
+use margay_ir::{Attr, BarKind, BarOrder, Op, Scope, Sem, Space};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::cluster::Cluster;
+use super::facts::{Facts, Role};
 use super::ledger::Ledger;
 use super::look::{self, Look, Then, by_page, lanes_of};
 use super::noted::Sites;
@@ -36,14 +37,6 @@ use super::unordered::Looker;
 use crate::sanitize::form::{Forms, extent, place};
 use crate::sanitize::view::View;
 
-/// What an instruction at an address of the code does to the order.
-#[derive(Clone, Copy, Debug)]
-struct Role {
-    sem: Sem,
-    scope: Scope,
-    atomic: bool,
-}
-
 /// What a volatile access is to programs for compute capabilities before 7.0, which have no memory model.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Volatile {
@@ -53,22 +46,6 @@ pub(super) enum Volatile {
     /// A read of it is ordered by a flag that was read before, without a fence between: volatile reads keep their
     /// order.
     Data,
-}
-
-/// What the barrier at `pc` orders.
-fn barrier_order(program: &Program, pc: u32) -> BarOrder {
-    match program.instruction(pc).map(|i| i.code) {
-        Some(Code::Inst(Inst { attr: Attr::Barrier { orders, .. }, .. })) => *orders,
-        Some(Code::Inst(_) | Code::Term(_) | Code::Nothing) | None => BarOrder::All,
-    }
-}
-
-/// Bytes of an access of shared memory, as a shift, as far as that is up to 4.
-fn shared_unit(program: &Program, pc: u32) -> Option<u32> {
-    let Code::Inst(inst) = program.instruction(pc)?.code else { return None };
-    let (Attr::Mem(mem) | Attr::Atom { mem, .. }) = &inst.attr else { return None };
-    let shared = matches!(mem.space, Space::Shared | Space::Generic);
-    shared.then(|| (inst.ty.bits() / 8).clamp(1, 4).ilog2())
 }
 
 const SYNC_SHARDS: usize = 64;
@@ -81,9 +58,7 @@ const NEAR_SITES: usize = 64;
 /// Watches one launch.
 pub struct RaceObserver<'a> {
     pub(super) view: View<'a>,
-    roles: Vec<Option<Role>>,
-    /// What barriers order, by address of the code.
-    orders: Vec<BarOrder>,
+    facts: Arc<Facts>,
     /// From compute capability 7.0 on, lanes of a warp are not ordered by being in one.
     pub(super) independent: bool,
     time: Time,
@@ -96,8 +71,6 @@ pub struct RaceObserver<'a> {
     /// Whether there are any.
     synchronises: AtomicBool,
     clusters: Mutex<FxHashMap<u32, Cluster>>,
-    /// Barriers of one kind of memory alone, so that there is an order for each.
-    apart: bool,
     /// Threads may learn of other blocks: by strong accesses, or as a cluster. Else nothing of two blocks is ever ordered,
     /// and nobody asks which stamps another one used.
     pub(super) learns: bool,
@@ -112,8 +85,6 @@ pub struct RaceObserver<'a> {
     pub(super) strayed: AtomicBool,
     /// How the lanes' addresses lie to each other, by the numbers of instructions of compiled code.
     pub(super) steps: RwLock<FxHashMap<u64, Arc<Steps>>>,
-    /// What no access of shared memory is smaller than: a shift.
-    unit: u32,
     /// No accesses of shared memory are kept: see [`Round`].
     pub one_by_one: bool,
 }
@@ -125,25 +96,12 @@ impl<'a> RaceObserver<'a> {
         memory: &'a AddressSpace,
         spare: &'a Spare,
     ) -> RaceObserver<'a> {
-        let program = view.program;
-        let role = |pc| {
-            let Code::Inst(inst) = program.instruction(pc)?.code else { return None };
-            let (mem, atomic) = match &inst.attr {
-                Attr::Mem(mem) => (mem, false),
-                Attr::Atom { mem, .. } => (mem, true),
-                _ => return None,
-            };
-            Some(Role { sem: mem.sem, scope: mem.scope, atomic })
-        };
         let ledger = Ledger::new(view.blocks(), view.threads().div_ceil(32));
-        let roles: Vec<_> = (0..program.code_len()).map(role).collect();
-        let orders: Vec<_> = (0..program.code_len()).map(|pc| barrier_order(program, pc)).collect();
-        let is_strong = |role: &Role| role.atomic || role.sem != Sem::Weak;
+        let facts = view.known.race(view.program);
         RaceObserver {
             alone,
             changes: Changes::default(),
-            learns: view.has_clusters() || roles.iter().flatten().any(is_strong),
-            roles,
+            learns: view.has_clusters() || facts.is_strong,
             independent: view.sm >= 70,
             view,
             time: Time::default(),
@@ -154,24 +112,19 @@ impl<'a> RaceObserver<'a> {
             variables: (0..SYNC_SHARDS).map(|_| Mutex::default()).collect(),
             synchronises: AtomicBool::new(false),
             clusters: Mutex::default(),
-            apart: orders.iter().any(|o| matches!(o, BarOrder::Shared | BarOrder::Global)),
-            orders,
             reported: Mutex::default(),
             written,
             memory,
             strayed: AtomicBool::new(false),
             steps: RwLock::default(),
-            unit: (0..program.code_len())
-                .filter_map(|pc| shared_unit(program, pc))
-                .min()
-                .unwrap_or(2),
+            facts,
             one_by_one: false,
         }
     }
 
     /// What the barrier at `pc` orders.
     fn order(&self, pc: u32) -> BarOrder {
-        self.orders.get(pc as usize).copied().unwrap_or(BarOrder::All)
+        self.facts.orders.get(pc as usize).copied().unwrap_or(BarOrder::All)
     }
 
     fn state(&self, block: u32) -> Arc<Mutex<State>> {
@@ -180,9 +133,9 @@ impl<'a> RaceObserver<'a> {
         let make = || {
             let (threads, shared) = (view.threads(), view.shared_bytes);
             let bytes = u64::from(shared).next_multiple_of(4);
-            let mut round = Round::new(bytes, self.unit, !self.independent);
+            let mut round = Round::new(bytes, self.facts.unit, !self.independent);
             round.begin(self.is_open());
-            let (apart, learns) = (self.apart, self.learns);
+            let (apart, learns) = (self.facts.apart, self.learns);
             let state = State::new(block, threads, (shared, round), &self.time, (apart, learns));
             Arc::new(Mutex::new(state))
         };
@@ -196,7 +149,7 @@ impl<'a> RaceObserver<'a> {
 
     /// What an access does to shared memory where that is all there is to it: nobody learns anything by it.
     fn effect(&self, state: &State, event: &AccessEvent<'_>) -> Option<Effect> {
-        let role = self.roles[event.at.pc as usize]?;
+        let role = self.facts.roles[event.at.pc as usize]?;
         if self.is_weak(event.at.pc) {
             return match event.access {
                 Access::Read => Some(Effect::Read),
@@ -288,7 +241,7 @@ impl<'a> RaceObserver<'a> {
     /// Whether the instruction at `pc` is a plain load or store.
     #[inline]
     pub(super) fn is_weak(&self, pc: u32) -> bool {
-        self.roles[pc as usize].is_some_and(|r| !r.atomic && r.sem == Sem::Weak)
+        self.facts.roles[pc as usize].is_some_and(|r| !r.atomic && r.sem == Sem::Weak)
     }
 
     /// Looks at one cell and brings it up to date. Returns the mark that races, if one does.
@@ -574,7 +527,7 @@ impl RaceWatch<'_, '_> {
         state.turn_to(shared);
         let block = state.clock.id;
         let warp = event.at.warp as u16;
-        let role = all.roles[event.at.pc as usize];
+        let role = all.facts.roles[event.at.pc as usize];
         let kind = match event.access {
             Access::Read => Kind::Read,
             Access::Write => Kind::Write,

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a program's code says of the order of its threads.
+
+use margay_exec::program::{Code, Program};
+use margay_ir::{Attr, BarOrder, Inst, Scope, Sem, Space};
+
+/// What an instruction at an address of the code does to the order.
+#[derive(Clone, Copy, Debug)]
+pub struct Role {
+    pub sem: Sem,
+    pub scope: Scope,
+    pub atomic: bool,
+}
+
+impl Role {
+    fn of(inst: &Inst) -> Option<Role> {
+        let (mem, atomic) = match &inst.attr {
+            Attr::Mem(mem) => (mem, false),
+            Attr::Atom { mem, .. } => (mem, true),
+            _ => return None,
+        };
+        Some(Role { sem: mem.sem, scope: mem.scope, atomic })
+    }
+}
+
+/// What is known of a program.
+pub struct Facts {
+    pub roles: Vec<Option<Role>>,
+    /// What barriers order, by address of the code.
+    pub orders: Vec<BarOrder>,
+    /// Some barrier orders one kind of memory alone, so that there is an order for each.
+    pub apart: bool,
+    /// Some access is strong.
+    pub is_strong: bool,
+    /// What no access of shared memory is smaller than: a shift.
+    pub unit: u32,
+}
+
+impl Facts {
+    pub fn of(program: &Program) -> Facts {
+        let inst = |pc| match program.instruction(pc).map(|i| i.code) {
+            Some(Code::Inst(inst)) => Some(inst),
+            Some(Code::Term(_) | Code::Nothing) | None => None,
+        };
+        let insts: Vec<Option<&Inst>> = (0..program.code_len()).map(inst).collect();
+        let roles: Vec<_> = insts.iter().map(|inst| Role::of((*inst)?)).collect();
+        let orders: Vec<_> = insts.iter().map(|inst| barrier_order(*inst)).collect();
+        let is_strong = |role: &Role| role.atomic || role.sem != Sem::Weak;
+        Facts {
+            apart: orders.iter().any(|o| matches!(o, BarOrder::Shared | BarOrder::Global)),
+            is_strong: roles.iter().flatten().any(is_strong),
+            unit: insts.iter().flatten().filter_map(|inst| shared_unit(inst)).min().unwrap_or(2),
+            roles,
+            orders,
+        }
+    }
+}
+
+/// What a barrier orders.
+fn barrier_order(inst: Option<&Inst>) -> BarOrder {
+    match inst {
+        Some(Inst { attr: Attr::Barrier { orders, .. }, .. }) => *orders,
+        _ => BarOrder::All,
+    }
+}
+
+/// Bytes of an access of shared memory, as a shift, as far as that is up to 4.
+fn shared_unit(inst: &Inst) -> Option<u32> {
+    let (Attr::Mem(mem) | Attr::Atom { mem, .. }) = &inst.attr else { return None };
+    let shared = matches!(mem.space, Space::Shared | Space::Generic);
+    shared.then(|| (inst.ty.bits() / 8).clamp(1, 4).ilog2())
+}
