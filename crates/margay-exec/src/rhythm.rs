@@ -6,8 +6,9 @@
 //! launches now and then never sees a thread spin, nor does anybody where there is one processor only: what is waited for
 //! could not run.
 
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+
+use crate::workers::cores;
 
 /// Calls that follow one another so soon come often.
 const OFTEN: Duration = Duration::from_micros(250);
@@ -20,8 +21,7 @@ const ALONE: Duration = Duration::from_micros(20);
 
 /// Whether another thread can run while one spins.
 fn has_room() -> bool {
-    static ROOM: OnceLock<bool> = OnceLock::new();
-    *ROOM.get_or_init(|| std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1))
+    cores() > 1
 }
 
 /// Spins until something is so, or the time is up.

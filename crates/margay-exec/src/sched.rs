@@ -544,11 +544,10 @@ pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> 
     let cluster = cluster_size(env);
     let blocks: u64 = config.grid.iter().map(|&n| n as u64).product();
     let resident = env.machine.sm_count.max(1) as u64 * env.machine.blocks_per_sm.max(1) as u64;
-    let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
     let threads = match (config.seed, config.threads) {
         (Some(_), _) => 1,
         _ if order_is_watched(env) => 1,
-        (None, 0) => cores(),
+        (None, 0) => workers::cores(),
         (None, n) => n,
     };
     let grid = Grid {

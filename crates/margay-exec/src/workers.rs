@@ -10,12 +10,19 @@
 //! Limit: in the child of a `fork` there are no such threads; launches there do without help.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
 use crate::rhythm::{AWAIT, Rhythm, spin};
+
+/// Processors that this process may use. Asked once: it reads files, which takes as long as a short launch.
+pub fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get()))
+}
 
 struct Job {
     id: u64,

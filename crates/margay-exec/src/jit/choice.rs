@@ -6,7 +6,6 @@
 //! launches, what was interpreted decides: who has waited for a time may wait for it again, and has lost no more than
 //! that. `cargo xtask bench --choice` measures what is lost.
 
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use super::run::{LaunchCode, chosen};
 use super::{Engine, background};
 use crate::interp::Env;
 use crate::lanes::WARP;
+use crate::workers::cores;
 
 /// Time of interpreting after which the cache is looked at, at least and by instructions: so long does it take about.
 const LOOK_AFTER: Duration = Duration::from_micros(200);
@@ -52,12 +52,6 @@ pub struct Done {
     pub of: u64,
     /// Threads that the launch may have.
     pub threads: u64,
-}
-
-/// Asked once: it reads files, and this is wanted between any two blocks.
-fn cores() -> u64 {
-    static CORES: OnceLock<u64> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get() as u64))
 }
 
 /// Whether nothing can be compiled beside the interpreter.
@@ -111,7 +105,7 @@ pub fn consider(env: &Env<'_>, done: Done) {
     if stage == WRITES {
         // The text tells for how long LLVM will be at it.
         let text = TEXT_PER_INST * insts;
-        let (far, free) = (left(text) >= text * SURE * 2, done.threads < cores());
+        let (far, free) = (left(text) >= text * SURE * 2, done.threads < cores() as u64);
         // Where no core is free the launch pays for it whoever does it.
         let worth = far || free || left(text) >= text * 2 || spent >= text * SURE;
         if worth && next(WRITES) {
@@ -127,7 +121,7 @@ pub fn consider(env: &Env<'_>, done: Done) {
     let instead = if single_core() {
         left(all) >= all * 2 || spent >= all
     } else {
-        done.threads >= cores() && left(all) >= all * SURE
+        done.threads >= cores() as u64 && left(all) >= all * SURE
     };
     if instead {
         if next(INTERPRETS) {
