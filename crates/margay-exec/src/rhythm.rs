@@ -76,3 +76,43 @@ impl Rhythm {
         (!left.is_zero() && has_room()).then_some(left)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn spins_until_it_is_so_or_time_is_up() {
+        let asked = AtomicU32::new(0);
+        spin(Duration::from_secs(60), || asked.fetch_add(1, Ordering::Relaxed) == 40);
+        assert!(asked.load(Ordering::Relaxed) <= 41);
+        let (start, most) = (Instant::now(), Duration::from_millis(2));
+        spin(most, || false);
+        assert!(!has_room() || start.elapsed() >= most);
+    }
+
+    #[test]
+    fn who_is_called_often_looks_for_the_next_call() {
+        let mut rhythm = Rhythm::default();
+        rhythm.note();
+        assert_eq!(rhythm.left(), None, "one call is not often");
+        rhythm.ended();
+        assert_eq!(rhythm.left(), None);
+        // Soon after the other, unless the machine took the processor away between.
+        let is_soon = |rhythm: &mut Rhythm| {
+            rhythm.ended();
+            rhythm.note();
+            rhythm.until.is_some()
+        };
+        assert!((0..100).any(|_| is_soon(&mut rhythm)));
+        // However long the work takes.
+        std::thread::sleep(OFTEN * 2);
+        rhythm.ended();
+        assert!(rhythm.until.is_some());
+        std::thread::sleep(OFTEN * 2);
+        assert_eq!(rhythm.left(), None);
+        rhythm.note();
+        assert_eq!(rhythm.left(), None, "that was not soon");
+    }
+}

@@ -189,10 +189,10 @@ impl Findings {
         }
     }
 
-    /// The finding at this site was made again.
-    pub fn again(&mut self, site: &str) {
+    /// The finding at this site was made so many times again.
+    pub fn again(&mut self, site: &str, times: u64) {
         if let Some(&at) = self.index.get(site) {
-            self.list[at].count += 1;
+            self.list[at].count += times;
         }
     }
 

@@ -53,7 +53,7 @@ impl<'a> IndexObserver<'a> {
     fn report(&self, at: EventPlace, pc: u32, mask: u32) {
         let view = &self.view;
         if !self.reported.lock().insert(pc) {
-            return view.sink.again(Check::Memory, view.kernel(), pc, pc);
+            return view.sink.again(Check::Memory, view.kernel(), (pc, pc), 1);
         }
         let finding = Finding {
             check: Check::Memory,

@@ -90,8 +90,8 @@ impl Filter {
     }
 }
 
-/// How long launches without findings of their own wait for a file that tells of them: a program that is killed has run a few
-/// more.
+/// How long launches that find nothing anywhere else wait for a file that tells of them: a program that is killed has run a
+/// few more.
 const BETWEEN_WRITES: Duration = Duration::from_millis(100);
 
 /// Freed allocations that are remembered, to name what is used after it was freed.
@@ -125,7 +125,7 @@ pub struct Checks {
     spare: race::Spare,
     owner: u32,
     /// When the file was written last by a launch's end, and how many findings there were.
-    last_write: Mutex<Option<(Instant, u64)>>,
+    last_write: Mutex<Option<(Instant, usize)>>,
     /// See [`Checks::look_one_by_one`].
     one_by_one: AtomicBool,
 }
@@ -185,8 +185,8 @@ impl Checks {
     /// Writes the file, if it tells of new findings or was not written for a while.
     fn write_lately(&self) {
         let mut last = self.last_write.lock();
-        let findings = self.sink.count();
-        let known = |(at, of): &(Instant, u64)| *of == findings && at.elapsed() < BETWEEN_WRITES;
+        let findings = self.sink.sites();
+        let known = |(at, of): &(Instant, usize)| *of == findings && at.elapsed() < BETWEEN_WRITES;
         if !last.as_ref().is_some_and(known) {
             self.write();
             *last = Some((Instant::now(), findings));

@@ -115,7 +115,7 @@ impl PromiseObserver<'_> {
     fn report(&self, event: &AccessEvent<'_>, lane: usize, base: u64, promise: Promise) {
         let (pc, view) = (event.at.pc, &self.view);
         if !self.reported.lock().insert((pc, base)) {
-            return view.sink.again(Check::Memory, view.kernel(), pc, pc);
+            return view.sink.again(Check::Memory, view.kernel(), (pc, pc), 1);
         }
         let (code, flag, done) = match promise {
             Promise::ReadOnly => ("memory/read-only-buffer", "CL_MEM_READ_ONLY", "written"),

@@ -39,17 +39,20 @@ impl Sink {
         state.findings.add(finding);
     }
 
-    /// What was found at these two instructions was found again.
-    pub fn again(&self, check: Check, kernel: &str, a: u32, b: u32) {
+    /// What was found at these two instructions was found so many times again.
+    pub fn again(&self, check: Check, kernel: &str, (a, b): (u32, u32), times: u64) {
+        if times == 0 {
+            return;
+        }
         let mut state = self.state.lock();
         if let Some(site) = state.pairs.get(&(check, kernel.to_owned(), a, b)).cloned() {
-            state.findings.again(&site);
+            state.findings.again(&site, times);
         }
     }
 
-    /// How often anything was found, as far as it was told at once.
-    pub fn count(&self) -> u64 {
-        self.state.lock().findings.list().iter().map(|finding| finding.count).sum()
+    /// At how many places something was found, as far as it was told at once.
+    pub fn sites(&self) -> usize {
+        self.state.lock().findings.list().len()
     }
 
     pub fn list(&self) -> Vec<Finding> {

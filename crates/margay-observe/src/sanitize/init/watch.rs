@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Watches a launch for undefined values.
 
+use std::cell::RefCell;
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
@@ -122,6 +123,7 @@ impl Observer for InitObserver<'_> {
             spare: None,
             forms: Forms::default(),
             lookups: 0,
+            told: RefCell::default(),
         })
     }
 }
@@ -171,6 +173,17 @@ struct InitWatch<'w, 'a> {
     forms: Forms,
     /// Looks at bytes.
     lookups: u32,
+    /// What has been reported, and how often since, which is told at the end: every lane of every warp may come to it.
+    told: RefCell<FxHashMap<(u32, u32), u64>>,
+}
+
+impl Drop for InitWatch<'_, '_> {
+    fn drop(&mut self) {
+        let view = &self.all.view;
+        for (&(pc, from), times) in self.told.get_mut() {
+            view.sink.again(Check::Init, view.kernel(), (pc, from), *times);
+        }
+    }
 }
 
 /// What decides, at an instruction.
@@ -285,9 +298,16 @@ impl InitWatch<'_, '_> {
 
     fn report(&self, what: Use, at: EventPlace, pc: u32, lane: usize, origin: Origin) {
         let all = self.all;
-        if !all.reported.lock().insert((pc, origin.pc)) {
-            return all.view.sink.again(Check::Init, all.view.kernel(), pc, origin.pc);
+        let mut told = self.told.borrow_mut();
+        if let Some(times) = told.get_mut(&(pc, origin.pc)) {
+            *times += 1;
+            return;
         }
+        if !all.reported.lock().insert((pc, origin.pc)) {
+            told.insert((pc, origin.pc), 1);
+            return;
+        }
+        told.insert((pc, origin.pc), 0);
         let view = &all.view;
         let (code, action, begins) = match what {
             Use::Branch => ("init/branch", "branch", "a branch depends on"),

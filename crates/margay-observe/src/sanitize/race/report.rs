@@ -31,7 +31,7 @@ impl RaceObserver<'_> {
         let (first, second) = (other.pc.min(me.pc), other.pc.max(me.pc));
         let fresh = self.reported.lock().insert(Pair { first, second, space: event.space });
         if !fresh {
-            return self.view.sink.again(Check::Race, self.view.kernel(), first, second);
+            return self.view.sink.again(Check::Race, self.view.kernel(), (first, second), 1);
         }
         let name = |kind: Kind| match kind {
             Kind::Read => "read",
