@@ -2,13 +2,13 @@
 //! Looking for what is about to come, before a thread sleeps.
 //!
 //! A system takes tens of microseconds to wake a thread, as long as a short launch takes all in all. So a thread that was
-//! called twice in short time looks for the next call for a while, and who waits for something looks for its end. Who
-//! launches now and then never sees a thread spin, nor does anybody where there is one processor only: what is waited for
-//! could not run.
+//! called twice in short time looks for the next call for a while, unless as many look as there are processors, and who waits
+//! for something looks for its end. Where there is one processor only nobody does: what is waited for could not run.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::workers::cores;
+use crate::workers::cores_lately;
 
 /// Calls that follow one another so soon come often.
 const OFTEN: Duration = Duration::from_micros(250);
@@ -19,9 +19,12 @@ pub const AWAIT: Duration = Duration::from_micros(200);
 /// After this long, whoever else could run goes first.
 const ALONE: Duration = Duration::from_micros(20);
 
+/// Threads that look for a call.
+static LOOKING: AtomicUsize = AtomicUsize::new(0);
+
 /// Whether another thread can run while one spins.
-fn has_room() -> bool {
-    cores() > 1
+pub fn has_room() -> bool {
+    cores_lately() > 1
 }
 
 /// Spins until something is so, or the time is up.
@@ -70,10 +73,31 @@ impl Rhythm {
         self.until = self.until.map(|_| now + LOOK);
     }
 
-    /// For how long the next call is to be looked for, if at all.
-    pub fn left(&self) -> Option<Duration> {
+    /// To look for the next call, if that is worth it.
+    pub fn look(&self) -> Option<Look> {
         let left = self.until?.saturating_duration_since(Instant::now());
-        (!left.is_zero() && has_room()).then_some(left)
+        if left.is_zero() || !has_room() {
+            return None;
+        }
+        let look = Look(left);
+        // With more than that, those that work would wait for those that look.
+        (LOOKING.fetch_add(1, Ordering::Relaxed) < cores_lately()).then_some(look)
+    }
+}
+
+/// A thread that looks for a call, for so long.
+pub struct Look(Duration);
+
+impl Look {
+    /// Returns when there is one, or the time is up.
+    pub fn until(self, is_there: impl Fn() -> bool) {
+        spin(self.0, is_there);
+    }
+}
+
+impl Drop for Look {
+    fn drop(&mut self) {
+        LOOKING.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -96,9 +120,9 @@ mod tests {
     fn who_is_called_often_looks_for_the_next_call() {
         let mut rhythm = Rhythm::default();
         rhythm.note();
-        assert_eq!(rhythm.left(), None, "one call is not often");
+        assert!(rhythm.look().is_none(), "one call is not often");
         rhythm.ended();
-        assert_eq!(rhythm.left(), None);
+        assert!(rhythm.look().is_none());
         // Soon after the other, unless the machine took the processor away between.
         let is_soon = |rhythm: &mut Rhythm| {
             rhythm.ended();
@@ -110,9 +134,19 @@ mod tests {
         std::thread::sleep(OFTEN * 2);
         rhythm.ended();
         assert!(rhythm.until.is_some());
+        let far = Rhythm { called: None, until: Some(Instant::now() + Duration::from_secs(60)) };
+        let all: Vec<_> = (0..cores_lately() + 4).map_while(|_| far.look()).collect();
+        assert!(all.len() <= cores_lately());
+        drop(all);
+        // Other tests' threads may look meanwhile.
+        let in_the_end = |_| {
+            std::thread::sleep(Duration::from_millis(1));
+            far.look().is_some()
+        };
+        assert_eq!((0..1000).any(in_the_end), has_room());
         std::thread::sleep(OFTEN * 2);
-        assert_eq!(rhythm.left(), None);
+        assert!(rhythm.look().is_none());
         rhythm.note();
-        assert_eq!(rhythm.left(), None, "that was not soon");
+        assert!(rhythm.look().is_none(), "that was not soon");
     }
 }

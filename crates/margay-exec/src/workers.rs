@@ -10,18 +10,45 @@
 //! Limit: in the child of a `fork` there are no such threads; launches there do without help.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::rhythm::{AWAIT, Rhythm, spin};
+use crate::rhythm::{AWAIT, Rhythm, has_room, spin};
 
-/// Processors that this process may use. Asked once: it reads files, which takes as long as a short launch.
+/// Processors that this thread may use, and of what share the control group's quota leaves: both as last found.
+static CORES: Mutex<(usize, usize)> = Mutex::new((0, 0));
+static LATELY: AtomicUsize = AtomicUsize::new(0);
+
+/// Processors that this thread may use now. Only where it may run tells that at once; a quota is in files, which take as long to
+/// read as a short launch takes, and is asked for again where the other has changed.
 pub fn cores() -> usize {
-    static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get()))
+    let may = allowed();
+    let mut known = CORES.lock();
+    if known.0 != may || may == 0 {
+        *known = (may, std::thread::available_parallelism().map_or(1, |n| n.get()));
+    }
+    LATELY.store(known.1, Ordering::Relaxed);
+    known.1
+}
+
+/// As [`cores`] found them last.
+pub fn cores_lately() -> usize {
+    match LATELY.load(Ordering::Relaxed) {
+        0 => cores(),
+        lately => lately,
+    }
+}
+
+/// Processors on which this thread may run; 0 if the system does not say.
+fn allowed() -> usize {
+    // SAFETY: plain data, of which all zeros is a value.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: writes the set, whose size is told.
+    let told = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) };
+    // SAFETY: reads the set.
+    if told == 0 { unsafe { libc::CPU_COUNT(&set) as usize } } else { 0 }
 }
 
 struct Job {
@@ -72,11 +99,11 @@ fn serve() {
     let mut rhythm = Rhythm::default();
     loop {
         let Some(job) = state.jobs.iter_mut().find(|j| j.wanted > 0) else {
-            if let Some(left) = rhythm.left() {
+            if let Some(look) = rhythm.look() {
                 state.looking += 1;
                 let calls = CREW.calls.load(Ordering::Acquire);
                 drop(state);
-                spin(left, || CREW.calls.load(Ordering::Acquire) != calls);
+                look.until(|| CREW.calls.load(Ordering::Acquire) != calls);
                 state = CREW.state.lock();
                 state.looking -= 1;
             } else {
@@ -193,7 +220,7 @@ impl Help<'_> {
                 return state.jobs.swap_remove(at).panic;
             }
             let spent = started.elapsed();
-            if spent < AWAIT {
+            if spent < AWAIT && has_room() {
                 let ends = CREW.ends.load(Ordering::Acquire);
                 drop(state);
                 spin(AWAIT - spent, || CREW.ends.load(Ordering::Acquire) != ends);

@@ -226,7 +226,6 @@ impl Event {
             return None;
         }
         state.status = status;
-        self.has_ended.store(true, Ordering::Release);
         let end = now();
         let times = &mut state.times;
         for time in [&mut times.submitted, &mut times.started] {
@@ -238,6 +237,7 @@ impl Event {
         let due = due(&mut state);
         let dependents = std::mem::take(&mut state.dependents);
         self.changed.notify_all();
+        self.has_ended.store(true, Ordering::Release);
         drop(state);
         if let Some(queue) = &self.queue {
             queue.ended(self);
@@ -481,11 +481,11 @@ fn serve(linger: bool) {
         if !linger {
             break;
         }
-        if let Some(left) = rhythm.left() {
+        if let Some(look) = rhythm.look() {
             pool.looking += 1;
             let jobs = JOBS.load(Ordering::Relaxed);
             drop(pool);
-            rhythm::spin(left, || JOBS.load(Ordering::Acquire) != jobs);
+            look.until(|| JOBS.load(Ordering::Acquire) != jobs);
             pool = POOL.lock();
             pool.looking -= 1;
             continue;

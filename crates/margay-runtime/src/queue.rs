@@ -161,10 +161,10 @@ impl Queue {
         let mut rhythm = Rhythm::default();
         loop {
             let Some(item) = state.items.pop_front() else {
-                if let Some(left) = rhythm.left().filter(|_| linger) {
+                if let Some(look) = rhythm.look().filter(|_| linger) {
                     let pushed = self.pushed.load(Ordering::Relaxed);
                     drop(state);
-                    rhythm::spin(left, || self.pushed.load(Ordering::Acquire) != pushed);
+                    look.until(|| self.pushed.load(Ordering::Acquire) != pushed);
                     state = self.state.lock();
                     continue;
                 }

@@ -15,7 +15,7 @@ use super::run::{LaunchCode, chosen};
 use super::{Engine, background};
 use crate::interp::Env;
 use crate::lanes::WARP;
-use crate::workers::cores;
+use crate::workers::cores_lately;
 
 /// Time of interpreting after which the cache is looked at, at least and by instructions: so long does it take about.
 const LOOK_AFTER: Duration = Duration::from_micros(200);
@@ -56,7 +56,7 @@ pub struct Done {
 
 /// Whether nothing can be compiled beside the interpreter.
 pub fn single_core() -> bool {
-    cores() == 1
+    cores_lately() == 1
 }
 
 /// Whether a launch is likely to be so long that the cache is looked at before it begins.
@@ -105,7 +105,7 @@ pub fn consider(env: &Env<'_>, done: Done) {
     if stage == WRITES {
         // The text tells for how long LLVM will be at it.
         let text = TEXT_PER_INST * insts;
-        let (far, free) = (left(text) >= text * SURE * 2, done.threads < cores() as u64);
+        let (far, free) = (left(text) >= text * SURE * 2, done.threads < cores_lately() as u64);
         // Where no core is free the launch pays for it whoever does it.
         let worth = far || free || left(text) >= text * 2 || spent >= text * SURE;
         if worth && next(WRITES) {
@@ -121,7 +121,7 @@ pub fn consider(env: &Env<'_>, done: Done) {
     let instead = if single_core() {
         left(all) >= all * 2 || spent >= all
     } else {
-        done.threads >= cores() as u64 && left(all) >= all * SURE
+        done.threads >= cores_lately() as u64 && left(all) >= all * SURE
     };
     if instead {
         if next(INTERPRETS) {

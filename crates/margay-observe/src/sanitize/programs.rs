@@ -58,10 +58,11 @@ impl Programs {
     /// What is known of a program.
     pub fn known(&self, program: &Arc<Program>) -> Arc<Known> {
         let mut known = self.0.lock();
-        if known.len() >= KEPT {
+        let at = Arc::as_ptr(program) as usize;
+        if known.len() >= KEPT && !known.contains_key(&at) {
             known.retain(|_, (program, _)| program.strong_count() > 0);
         }
         let new = || (Arc::downgrade(program), Arc::default());
-        known.entry(Arc::as_ptr(program) as usize).or_insert_with(new).1.clone()
+        known.entry(at).or_insert_with(new).1.clone()
     }
 }
