@@ -5,7 +5,7 @@
 //! runs. The loop itself knows nothing of ops: it applies guards, calls handlers, follows jumps and
 //! counts; everything else is a [`Flow`] that it returns to the scheduler.
 
-use margay_ir::Op;
+use margay_ir::{Class, Op, Value};
 
 use crate::fault::FaultKind;
 use crate::lanes::{Flow, LaneFault, WARP};
@@ -31,6 +31,8 @@ pub struct Env<'a> {
     pub shared_size: u32,
     pub local_size: u32,
     pub started: std::time::Instant,
+    /// Blocks that need not be watched, once they were looked for beside that code.
+    pub alike: std::sync::OnceLock<Option<crate::alike::Alike>>,
     /// Compiled code of the kernel, once this launch has any.
     pub jit: std::sync::OnceLock<crate::jit::LaunchCode>,
     /// How far this launch has gone to get it, and the compilations that it has seen end.
@@ -134,6 +136,8 @@ pub struct Cx<'a> {
     pub env: &'a Env<'a>,
     /// Accesses are reported to `watch`.
     pub observing: bool,
+    /// Nothing is stored: see [`crate::alike`].
+    pub rehearses: bool,
     /// Compiled code runs.
     pub in_code: bool,
     pub interest: Interest,
@@ -197,6 +201,7 @@ impl<'a> Cx<'a> {
             local_stride: 0,
             env,
             observing: interest.contains(Interest::ACCESSES),
+            rehearses: false,
             in_code: false,
             interest,
             watch: env.observer.map(|o| o.worker()),
@@ -329,9 +334,47 @@ impl<'a> Cx<'a> {
             }
         };
         let mask = self.mask;
+        // SAFETY: by the contract.
+        let all = self.interest.contains(Interest::OPERANDS).then(|| unsafe { self.operands(pc) });
         if let Some(watch) = &mut self.watch {
-            watch.choice(pc, mask, operands);
+            match all.flatten() {
+                Some(all) => watch.operands(pc, mask, &all),
+                None => watch.choice(pc, mask, operands),
+            }
         }
+    }
+
+    /// What the first operands of an instruction of the kernel's own function are in each lane.
+    ///
+    /// # Safety
+    /// The frame is that function's.
+    unsafe fn operands(&self, pc: u32) -> Option<[[u64; WARP]; 3]> {
+        let program = self.env.program;
+        let view = program.instruction(pc)?;
+        let Code::Inst(inst) = view.code else { return None };
+        let mut all = [[0; WARP]; 3];
+        for (to, from) in all.iter_mut().zip(&inst.srcs) {
+            *to = match *from {
+                Value::Imm(bits) => [bits; WARP],
+                Value::Reg(r) => {
+                    let plane = *program.functions[0].planes.get(r.0 as usize)?;
+                    let class = *view.function.regs.get(r.0 as usize)?;
+                    // SAFETY: the plane is in the frame, and of this class.
+                    unsafe {
+                        let at = self.plane(plane);
+                        match class {
+                            Class::P => {
+                                let all = self.pred(plane);
+                                std::array::from_fn(|lane| u64::from(all >> lane & 1))
+                            }
+                            Class::W => (*at.cast::<[u32; WARP]>()).map(u64::from),
+                            Class::D => *at.cast::<[u64; WARP]>(),
+                        }
+                    }
+                }
+            };
+        }
+        Some(all)
     }
 
     /// Ends the count of a straight run: `pc` is the first instruction not executed.

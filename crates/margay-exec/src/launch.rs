@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::buffer::Buffer;
 use crate::decode::LOCAL_START;
 use crate::fault::{Fault, FaultKind, Spot};
-use crate::interp::{Counter, Env};
+use crate::interp::{COUNTERS, Counter, Env};
 use crate::jit::Engine;
 use crate::mem::{AddressSpace, LOCAL_WINDOW, Reach};
 use crate::observe::Observer;
@@ -214,6 +214,7 @@ pub fn launch_observed(
         local_size: local,
         started: Instant::now(),
         jit: std::sync::OnceLock::new(),
+        alike: std::sync::OnceLock::new(),
         stage: Default::default(),
         landed: Default::default(),
         holds: Default::default(),
@@ -222,7 +223,15 @@ pub fn launch_observed(
     crate::jit::LaunchCode::at_start(&env);
     let totals = sched::run(&env, cancel);
     program.kernels.interpreted(&env);
-    let totals = totals?;
+    // Also after a fault: what has run is told.
+    let mut unwatched = [0; COUNTERS];
+    if let Some(alike) = env.alike.into_inner().flatten() {
+        alike.finish(observer, &mut unwatched);
+    }
+    let mut totals = totals?;
+    for (sum, n) in totals.counters.iter_mut().zip(unwatched) {
+        *sum += n;
+    }
     let count = |c: Counter| totals.counters[c as usize];
     Ok(LaunchStats {
         warp_instructions: totals.warp_instructions,

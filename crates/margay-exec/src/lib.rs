@@ -5,6 +5,7 @@
 //! guest may touch, a [`program::Program`] linked from a loaded module for one kernel, and
 //! [`launch::launch`], which runs a grid to its end or to its first fault.
 
+mod alike;
 pub mod alone;
 mod barrier;
 mod block;

@@ -50,6 +50,8 @@ bitflags::bitflags! {
         const PARAMETERS = 1 << 11;
         /// [`Watch::choice`], of the instructions that [`Observer::choices`] names.
         const CHOICES = 1 << 12;
+        /// [`Watch::operands`] of these, too.
+        const OPERANDS = 1 << 13;
     }
 }
 
@@ -357,6 +359,36 @@ pub trait Observer: Sync {
     }
     /// What watches one worker thread of the launch.
     fn worker(&self) -> Box<dyn Watch + '_>;
+    /// What watches a block that is run without leaving a trace, to learn what many blocks will do. If there is one, these
+    /// may go by unwatched.
+    fn rehearsal(&self) -> Option<Box<dyn Rehearsal + Send + '_>> {
+        None
+    }
+    /// So many blocks have done what a block did that was rehearsed, by [the number](Kept::number) that was given for it, each
+    /// at addresses of its own that differ from that one's by multiples of [the period](Rehearsal::period). That one has not run but as one of them.
+    fn stands_for(&self, _rehearsed: usize, _blocks: u64) {}
+}
+
+/// Watches a block whose events are those of others, too.
+///
+/// Caches see nothing of them. What others do to caches is told by [`Watch::touched`] or
+/// [`Watch::repeated`] when they have run.
+pub trait Rehearsal: Watch {
+    /// The addresses around one in global memory that are told as one variable's.
+    fn variable(&mut self, address: u64) -> Range<u64>;
+    /// Bytes by which accesses may be apart, and be told as one: a multiple of 128.
+    fn period(&self) -> u64;
+    /// Keeps what it was told until [`Observer::stands_for`] says how often that was done.
+    fn keep(self: Box<Self>) -> Kept;
+}
+
+/// What an observer keeps of a block that was rehearsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// A number of the observer's.
+    pub number: usize,
+    /// Whether [`Watch::repeated`] does for blocks that are [followed](Watch::follows). Else these are watched.
+    pub repeats: bool,
 }
 
 /// Watches a worker thread. Events of a warp come in program order.
@@ -435,6 +467,14 @@ pub trait Watch {
     /// in; `operands` are lane masks: for [`margay_ir::Op::PAnd`] and `POr` the two operands, for `Select` which lanes take
     /// the first.
     fn choice(&mut self, _pc: u32, _mask: u32, _operands: [u32; 2]) {}
+    /// What the first three operands of such an instruction are in each lane, 0 or 1 if they are predicates.
+    fn operands(&mut self, _pc: u32, _mask: u32, _operands: &[[u64; 32]; 3]) {}
+    /// A block that is [not followed](Watch::follows), and was [not watched](Observer::rehearsal), has touched sectors, a bit
+    /// each, of a line that matters, by its number.
+    fn touched(&mut self, _line: u64, _sectors: u8) {}
+    /// A block that is followed, on this multiprocessor, has done what a rehearsed one did, and was not watched. `by`: by
+    /// instruction, bytes from that one's addresses to this one's.
+    fn repeated(&mut self, _rehearsed: usize, _smid: u32, _by: &[i64]) {}
     /// A conditional branch: `taken` of the lanes `active` take it.
     fn branch(&mut self, _at: EventPlace, _active: u32, _taken: u32) {}
     /// The instructions from `from` up to, not including, `end` were executed so often, by so many lanes in all; told

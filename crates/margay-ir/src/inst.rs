@@ -86,6 +86,23 @@ pub enum IntCmp {
     GeU,
 }
 
+impl IntCmp {
+    /// The one that holds of `b` and `a` where this one holds of `a` and `b`.
+    pub const fn mirrored(self) -> IntCmp {
+        match self {
+            IntCmp::Eq | IntCmp::Ne => self,
+            IntCmp::LtS => IntCmp::GtS,
+            IntCmp::GtS => IntCmp::LtS,
+            IntCmp::LeS => IntCmp::GeS,
+            IntCmp::GeS => IntCmp::LeS,
+            IntCmp::LtU => IntCmp::GtU,
+            IntCmp::GtU => IntCmp::LtU,
+            IntCmp::LeU => IntCmp::GeU,
+            IntCmp::GeU => IntCmp::LeU,
+        }
+    }
+}
+
 /// Floating-point comparisons; the `U` forms hold if an operand is NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FloatCmp {

@@ -77,20 +77,6 @@ fn opposite(cmp: IntCmp) -> IntCmp {
     }
 }
 
-fn mirrored(cmp: IntCmp) -> IntCmp {
-    match cmp {
-        IntCmp::Eq | IntCmp::Ne => cmp,
-        IntCmp::LtS => IntCmp::GtS,
-        IntCmp::GtS => IntCmp::LtS,
-        IntCmp::LeS => IntCmp::GeS,
-        IntCmp::GeS => IntCmp::LeS,
-        IntCmp::LtU => IntCmp::GtU,
-        IntCmp::GtU => IntCmp::LtU,
-        IntCmp::LeU => IntCmp::GeU,
-        IntCmp::GeU => IntCmp::LeU,
-    }
-}
-
 /// The counter of a block that goes back to itself while `pred` holds, or with `unless` while it does not.
 pub(super) fn find_counter(block: &Block, pred: Reg, unless: bool) -> Option<Counter> {
     let (compared, inst) = only_def(block, pred)?;
@@ -106,7 +92,7 @@ pub(super) fn find_counter(block: &Block, pred: Reg, unless: bool) -> Option<Cou
     };
     let ((r, step), limit, cmp) = match (counts(a), counts(b)) {
         (Some(counter), None) if stays(b) => (counter, b, *cmp),
-        (None, Some(counter)) if stays(a) => (counter, a, mirrored(*cmp)),
+        (None, Some(counter)) if stays(a) => (counter, a, cmp.mirrored()),
         _ => return None,
     };
     let goes_on = if unless { opposite(cmp) } else { cmp };

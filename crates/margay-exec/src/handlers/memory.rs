@@ -280,6 +280,9 @@ unsafe fn store_groups<const SPACE: u8, E: Element>(cx: &mut Cx<'_>, i: &Inst) -
             observe_groups::<SPACE, { access::WRITE }>(cx, i, E::BYTES, consecutive);
         }
         cx.counters[(i.slot >> super::address::SLOT_BITS) as usize] += 1;
+        if cx.rehearses {
+            return true;
+        }
         let s = cx.plane(i.b) as *const E::Reg;
         for (g, &start) in starts.iter().enumerate() {
             if consecutive >> g & 1 != 0 {
@@ -431,6 +434,9 @@ impl<const SPACE: u8, E: Element> Kernel for StoreEach<SPACE, E> {
             let mut p = [0; WARP];
             if !resolve::<SPACE, { access::WRITE }>(cx, i, n * E::BYTES, &mut p) {
                 return Flow::Fault;
+            }
+            if cx.rehearses {
+                return Flow::Next;
             }
             if n == 1 {
                 scatter::<E>(&p, 0, E::BYTES, cx.plane(i.b), cx.mask);

@@ -33,6 +33,17 @@ pub struct Counts {
 
 static COMPILED: AtomicU64 = AtomicU64::new(0);
 static CACHED: AtomicU64 = AtomicU64::new(0);
+static UNWATCHED: AtomicU64 = AtomicU64::new(0);
+
+/// Blocks of watched launches of this process that were not watched, because another was rehearsed for them.
+pub fn unwatched() -> u64 {
+    UNWATCHED.load(Ordering::Relaxed)
+}
+
+/// Notes that so many blocks were not watched.
+pub(crate) fn were_unwatched(blocks: u64) {
+    UNWATCHED.fetch_add(blocks, Ordering::Relaxed);
+}
 
 /// What this process made so far.
 pub fn counts() -> Counts {

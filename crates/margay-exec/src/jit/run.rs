@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use margay_codegen::{
     AGAIN, AT_BARRIER, AT_DONE, DONE, Entry, FAULT, FIRST_EXIT, Io, Options, Parted, Reason, Room,
-    RoomSite,
+    RoomSite, Watched,
 };
 
 use margay_ir::Op;
@@ -17,6 +17,7 @@ use super::hold::Holds;
 use super::kernel::{Kernel, Wait, expand, has_form};
 use super::watching::{note_entry, tell, watched};
 use super::{Engine, engine, library};
+use crate::alike::{self, Alike};
 use crate::block::{Group, WARP_SLICE, local_stride, report_block};
 use crate::buffer::{Buffer, Pool};
 use crate::fault::{Access, Fault};
@@ -48,6 +49,8 @@ pub struct LaunchCode {
     /// Runs a full warp from wherever it stands; made when a block is first handed over if there is
     /// code for whole ones.
     pub(super) full: OnceLock<Option<Arc<Kernel>>>,
+    /// The code that runs blocks of a watched launch that need not be watched.
+    plain: Option<Box<LaunchCode>>,
     /// For fragments of fewer lanes, once there is such code.
     pub(super) part: Option<Arc<Kernel>>,
     pub(super) options: Options,
@@ -119,32 +122,27 @@ impl LaunchCode {
             environment: usual_environment(env, accesses),
             watched,
         };
-        let mut code = LaunchCode {
-            whole: None,
-            free: None,
-            full: OnceLock::new(),
-            part: None,
-            options: options.clone(),
-            asked: AtomicU64::new(u64::MAX),
-        };
+        let mut code = LaunchCode::none(options.clone());
         let get = |wish: &Options| program.kernels.get(program, 0, wish, wait);
         let full_warps = threads.is_multiple_of(WARP as u64);
         // Others than the scheduler's turns of warps are for nobody who watches.
         let rows = !watched.any() || env.config.seed.is_none();
         if full_warps && alone && rows && margay_codegen::runs_blocks(function) {
             let wish = Options { blocks: true, loops: false, ..options };
-            code.whole = get(&wish);
+            if watched.any() {
+                code.find_alike(env, &wish, wait);
+            }
+            // Where nobody is watched code that tells is not needed.
+            let all = env.alike.get().and_then(Option::as_ref).is_some_and(Alike::has_all);
+            code.whole = match code.plain() {
+                Some((_, plain)) if all => Some(plain.clone()),
+                _ => get(&wish),
+            };
             if code.whole.is_none() {
                 return;
             }
-            // A seed gives blocks other numbers than their places.
-            let numbered = env.config.seed.is_none();
-            let frees = |env: &Env<'_>| match env.who_holds() {
-                Holds::Some(conflicts) => conflicts.frees_some(),
-                Holds::Nobody | Holds::Everybody => false,
-            };
-            if wish.hold && !watched.any() && numbered && frees(env) {
-                code.free = get(&Options { hold: false, ..wish });
+            if !watched.any() {
+                code.find_free(env, &wish, wait);
             }
         } else {
             if !full_warps {
@@ -156,6 +154,73 @@ impl LaunchCode {
             let _ = code.full.set(Some(full));
         }
         let _ = env.jit.set(code);
+    }
+
+    /// No code yet.
+    fn none(options: Options) -> LaunchCode {
+        LaunchCode {
+            whole: None,
+            free: None,
+            plain: None,
+            full: OnceLock::new(),
+            part: None,
+            options,
+            asked: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    /// Gets the code for blocks in which no warp waits, where there are some.
+    fn find_free(&mut self, env: &Env<'_>, wish: &Options, wait: Wait) {
+        let frees = |env: &Env<'_>| match env.who_holds() {
+            Holds::Some(conflicts) => conflicts.frees_some(),
+            Holds::Nobody | Holds::Everybody => false,
+        };
+        // A seed gives blocks other numbers than their places.
+        if wish.hold && env.config.seed.is_none() && frees(env) {
+            let wish = Options { hold: false, ..wish.clone() };
+            self.free = env.program.kernels.get(env.program, 0, &wish, wait);
+        }
+    }
+
+    /// Finds the blocks of a watched launch that need not be watched, and gets the code for them.
+    fn find_alike(&mut self, env: &Env<'_>, wish: &Options, wait: Wait) {
+        let kernels = &env.program.kernels;
+        if kernels.unlike() || !alike::possible(env) {
+            return;
+        }
+        let plan = match alike::Plan::of(env) {
+            Ok(plan) => plan,
+            Err(why) => {
+                if super::make::log() {
+                    eprintln!("margay: blocks of `{}` are not compared: {why}", env.program.name());
+                }
+                if let alike::Unlike::Code(_) = why {
+                    kernels.are_unlike();
+                }
+                return;
+            }
+        };
+        let wish = Options { watched: Watched::default(), ..wish.clone() };
+        let mut plain = LaunchCode::none(wish.clone());
+        plain.whole = kernels.get(env.program, 0, &wish, wait);
+        if plain.whole.is_none() {
+            return;
+        }
+        plain.find_free(env, &wish, wait);
+        let began = std::time::Instant::now();
+        let found = env.alike.get_or_init(|| alike::find(env, &plan));
+        let took = began.elapsed();
+        if super::make::log() {
+            let (name, found) =
+                (env.program.name(), found.as_ref().map_or_else(Default::default, Alike::size));
+            eprintln!(
+                "margay: {} blocks of `{name}` are like one of {} ({took:.1?})",
+                found.1, found.0
+            );
+        }
+        if found.is_some() {
+            self.plain = Some(Box::new(plain));
+        }
     }
 
     /// The code for one full warp.
@@ -177,6 +242,12 @@ impl LaunchCode {
             let _ = self.full.set(Some(made));
         }
         self.full.get()?.as_deref()
+    }
+
+    /// The code for blocks that nobody watches, where there are such.
+    pub(super) fn plain(&self) -> Option<(&LaunchCode, &Arc<Kernel>)> {
+        let plain = self.plain.as_deref()?;
+        Some((plain, plain.whole.as_ref()?))
     }
 
     /// The code that runs the first blocks of a chunk, of which `whole` may run any, and how many.
@@ -796,7 +867,7 @@ impl Fast {
         cx.peers = &raw const peers[..];
         let end = match &code.whole {
             Some(kernel) if code.options.watched.any() => {
-                self.run_followed(cx, pool, kernel, chunk, stop)
+                self.run_followed(cx, pool, (code, kernel), chunk, stop)
             }
             Some(kernel) => self.run_stretches(cx, pool, (code, kernel), chunk, stop),
             None => {
@@ -812,7 +883,7 @@ impl Fast {
     }
 
     /// [`Fast::run_chunk`] by code for whole blocks, for each stretch of them the one that does.
-    fn run_stretches(
+    pub(super) fn run_stretches(
         &mut self,
         cx: &mut Cx<'_>,
         pool: &mut Pool,
@@ -865,7 +936,8 @@ impl Fast {
         stop: &dyn Fn() -> bool,
     ) -> Result<ChunkEnd, Box<Fault>> {
         // A watched warp gives way when the interpreter's does.
-        let watched = cx.env.jit.get().is_some_and(|code| code.options.watched.any());
+        let watched =
+            cx.watch.is_some() && cx.env.jit.get().is_some_and(|code| code.options.watched.any());
         if watched {
             report_block(cx, cx.view.ctaid, cx.view.smid, cx.view.warps, true);
         }

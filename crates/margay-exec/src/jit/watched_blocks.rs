@@ -13,7 +13,8 @@ use margay_ir::BarKind;
 
 use super::kernel::Kernel;
 use super::run::{At, Chunk, ChunkEnd, Fast, LaunchCode, Left, PATIENCE, call, find_warp};
-use crate::block::{Group, WARP_SLICE, report_block};
+use crate::alike::Alike;
+use crate::block::{Group, Progress, WARP_SLICE, report_block};
 use crate::buffer::Pool;
 use crate::fault::Fault;
 use crate::interp::Cx;
@@ -28,6 +29,19 @@ enum Turn {
     /// The warp at this exit is for the interpreter, and with it the block.
     Leaves(Option<usize>),
 }
+
+/// How a block runs.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    /// The watch follows it.
+    Followed,
+    Watched,
+    /// It is like one that was rehearsed.
+    Unwatched,
+}
+
+/// Warp instructions of a block that left its code between looks at whether the grid stops.
+const UNWATCHED_SLICE: u64 = 1_000_000;
 
 /// Tells the watch what code for whole blocks does with them: see [`Told`].
 pub(super) unsafe extern "C" fn turn(context: *mut u8, what: u32) {
@@ -83,33 +97,49 @@ fn tell_opening(cx: &mut Cx<'_>) {
 }
 
 impl Fast {
-    /// Runs blocks by code for whole ones, from where the watch follows to where it does not, and back.
+    /// Runs blocks by code for whole ones, from where the watch follows to where it does not, and back; those that need not be
+    /// watched by code of their own.
     pub(super) fn run_followed(
         &mut self,
         cx: &mut Cx<'_>,
         pool: &mut Pool,
-        kernel: &Arc<Kernel>,
+        (code, kernel): (&LaunchCode, &Arc<Kernel>),
         chunk: Chunk,
         stop: &dyn Fn() -> bool,
     ) -> Result<ChunkEnd, Box<Fault>> {
-        let follows = |cx: &Cx<'_>, n: u32| {
-            let smid = cx.env.multiprocessor_of(chunk.first + u64::from(n));
-            cx.watch.as_ref().is_some_and(|watch| watch.follows(smid))
+        let env = cx.env;
+        let alike = env.alike.get().and_then(Option::as_ref).zip(code.plain());
+        let way = |cx: &Cx<'_>, n: u32| {
+            let n = chunk.first + u64::from(n);
+            if alike.is_some_and(|(alike, _)| alike.has(n)) {
+                return Way::Unwatched;
+            }
+            let smid = env.multiprocessor_of(n);
+            match cx.watch.as_ref().is_some_and(|watch| watch.follows(smid)) {
+                true => Way::Followed,
+                false => Way::Watched,
+            }
         };
         let mut begin = 0;
         while begin < chunk.count {
-            let like = follows(cx, begin);
+            let like = way(cx, begin);
             let mut end = begin + 1;
-            while end < chunk.count && follows(cx, end) == like {
+            while end < chunk.count && way(cx, end) == like {
                 end += 1;
             }
             let first = chunk.first + u64::from(begin);
             // Blocks are in the order of their numbers.
             if begin != 0 {
-                self.set_up(cx, cx.env.block_at(first), cx.env.multiprocessor_of(first));
+                self.set_up(cx, env.block_at(first), env.multiprocessor_of(first));
             }
             let part = Chunk { first, count: end - begin };
-            match self.run_whole(cx, pool, kernel, part, stop)? {
+            let end_of = match (like, alike) {
+                (Way::Unwatched, Some((alike, plain))) => {
+                    self.run_unwatched(cx, pool, (alike, plain), part, stop)?
+                }
+                _ => self.run_whole(cx, pool, kernel, part, stop)?,
+            };
+            match end_of {
                 ChunkEnd::Done => begin = end,
                 ChunkEnd::Handed { group, at } => {
                     return Ok(ChunkEnd::Handed { group, at: begin + at });
@@ -117,6 +147,63 @@ impl Fast {
             }
         }
         Ok(ChunkEnd::Done)
+    }
+
+    /// Runs blocks that need not be watched. Those that leave their code are interpreted at once, unwatched as well.
+    fn run_unwatched(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pool: &mut Pool,
+        (alike, plain): (&Alike, (&LaunchCode, &Arc<Kernel>)),
+        chunk: Chunk,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<ChunkEnd, Box<Fault>> {
+        let (env, peers) = (cx.env, cx.peers);
+        let watch = cx.watch.take();
+        let interest = std::mem::take(&mut cx.interest);
+        let observing = std::mem::take(&mut cx.observing);
+        // What is interpreted must not enter code that counts.
+        let interpreting = std::mem::replace(&mut cx.interpreting, true);
+        let mut begin = 0;
+        let end = loop {
+            let first = chunk.first + u64::from(begin);
+            if begin > 0 {
+                self.set_up(cx, env.block_at(first), env.multiprocessor_of(first));
+                cx.peers = peers;
+            }
+            let rest = Chunk { first, count: chunk.count - begin };
+            let (mut group, at) = match self.run_stretches(cx, pool, plain, rest, stop) {
+                Ok(ChunkEnd::Handed { group, at }) => (group, at),
+                other => {
+                    begin = chunk.count;
+                    break other;
+                }
+            };
+            begin += at;
+            let ended = loop {
+                match group.run(cx, pool, UNWATCHED_SLICE, stop) {
+                    Ok(Progress::Done) => break Ok(true),
+                    Ok(_) if stop() => break Ok(false),
+                    Ok(_) => {}
+                    Err(fault) => break Err(fault),
+                }
+            };
+            match ended {
+                Ok(true) => group.recycle(pool),
+                Ok(false) => break Ok(ChunkEnd::Handed { group, at: begin }),
+                Err(fault) => break Err(fault),
+            }
+            begin += 1;
+            if begin >= chunk.count {
+                break Ok(ChunkEnd::Done);
+            }
+        };
+        (cx.watch, cx.interest, cx.observing) = (watch, interest, observing);
+        cx.interpreting = interpreting;
+        if let Some(watch) = &mut cx.watch {
+            alike.ran(env, chunk.first..chunk.first + u64::from(begin), &mut **watch);
+        }
+        end
     }
 
     /// Lists the warps, all but `own`, that wait at a barrier with all their lanes, in the order in which they came if

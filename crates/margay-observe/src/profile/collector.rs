@@ -671,6 +671,7 @@ impl Tool for Profiler {
             variables,
             caches,
             constants,
+            rehearsed: Mutex::default(),
         }))
     }
 

@@ -7,7 +7,7 @@
 //!
 //! What is modelled is a sample, so that a launch of a million threads costs no more than it must. L2 has one line in 64,
 //! chosen by a hash, and its counts are of those. In a launch of more blocks than there are multiprocessors, L1 and the
-//! constant cache are modelled on some of these only, so that they see some 64 blocks, and on one in 32 at least. L2's counts are
+//! constant cache are modelled on some of these only, so that they see some 32 blocks, and on one in 32 at least. L2's counts are
 //! of accesses from there; what the others bring into it from global memory is there all the same. The sample is chosen by
 //! numbers of blocks and lines alone, so it is the same on both engines.
 //!
@@ -38,7 +38,7 @@ pub const L2_LINES: MarkedLines = MarkedLines {
     bound: 1 << 63 >> (L2_SAMPLE.trailing_zeros() - 1),
 };
 /// Blocks that L1 sees in a launch of more blocks than multiprocessors, about; twice as many at most.
-const SEEN: u64 = 64;
+const SEEN: u64 = 32;
 /// It is modelled on one multiprocessor in so many at least.
 const L1_SAMPLE: u64 = 32;
 /// Caches that are kept for later launches: those of one launch on the largest card.
@@ -339,6 +339,11 @@ impl LaunchCaches<'_> {
         }
     }
 
+    /// The same of one line of the sample, and these of its sectors.
+    pub fn touch_below(&self, line: u64, sectors: u32) {
+        self.hierarchy.l2.lock().read_line(line, sectors);
+    }
+
     /// What a multiprocessor without an L1 brings into L2, which is not counted: lines from `base` on. Whether any was of the
     /// sample.
     #[inline(always)]
@@ -593,7 +598,8 @@ mod tests {
             let caches = hierarchy.launch(0, 0, (blocks, 1), SplitPreference::Default);
             (0..132).filter(|&smid| caches.models(smid)).collect::<Vec<u32>>()
         };
-        assert_eq!([1, 132, 133, 1024, 1 << 20].map(|n| models(n).len()), [132, 132, 66, 8, 4]);
+        let blocks = [1, 132, 133, 256, 512, 1024, 1 << 20];
+        assert_eq!(blocks.map(|n| models(n).len()), [132, 132, 33, 17, 8, 4, 4]);
         let columns: Vec<u32> = models(1 << 20).iter().map(|smid| smid % 4).collect();
         assert_eq!(columns, [0, 3, 2, 1], "a grid that is 4 blocks wide shows all of its columns");
         // What the others read is not counted, and is in L2 all the same.

@@ -16,6 +16,7 @@ mod pattern;
 mod patterns;
 mod quick;
 pub mod raw;
+mod rehearsal;
 mod room;
 pub(crate) mod site;
 mod spread;

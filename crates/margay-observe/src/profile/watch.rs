@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use margay_arch::{MemoryModel, Space, WarpAccess};
 use margay_exec::observe::{
     AccessEvent, BranchSums, EventPlace, GroupedEvent, Interest, MarkedLines, NotedList, Observer,
-    PatternedEvent, TextureEvent, Watch,
+    PatternedEvent, Rehearsal, TextureEvent, Watch,
 };
 use parking_lot::Mutex;
 use smallvec::{SmallVec, smallvec};
@@ -19,6 +19,7 @@ use super::hierarchy::{L2_LINES, LaunchCaches, OwnL1};
 use super::pattern::{Groups, base_of, period};
 use super::patterns::{Counted, Patterns, Recent, fetch};
 use super::raw::{CacheCounts, LaunchCounts, RawVariable, Sums};
+use super::rehearsal::{Log, Rehearsed};
 use super::room::{ENTRY_LINES, Entry, PERIOD, Room, Simple};
 use super::site::{self, Site};
 use super::texture::TextureCounts;
@@ -50,6 +51,8 @@ pub struct LaunchObserver<'a> {
     pub caches: LaunchCaches<'a>,
     /// Variables that it read as constants.
     pub constants: Met,
+    /// What rehearsed blocks did, until it is known how many blocks they stand for.
+    pub rehearsed: Mutex<Vec<Rehearsed>>,
 }
 
 impl Observer for LaunchObserver<'_> {
@@ -67,11 +70,28 @@ impl Observer for LaunchObserver<'_> {
 
     fn worker(&self) -> Box<dyn Watch + '_> {
         let n = self.view.program.code_len() as usize;
-        Box::new(Worker {
+        Box::new(self.worker_in(self.profiler.room(self.kernel, n)))
+    }
+
+    fn rehearsal(&self) -> Option<Box<dyn Rehearsal + Send + '_>> {
+        let room = Room::new(self.view.program.code_len() as usize);
+        Some(Box::new(Worker { log: Some(Log::default()), ..self.worker_in(room) }))
+    }
+
+    fn stands_for(&self, rehearsed: usize, blocks: u64) {
+        self.count_kept(rehearsed, blocks);
+    }
+}
+
+impl<'a> LaunchObserver<'a> {
+    /// A worker that counts there.
+    pub(super) fn worker_in(&self, room: Room) -> Worker<'_, 'a> {
+        Worker {
             launch: self,
             models: self.profiler.models(self.view),
             simple: self.profiler.models(self.view).iter().all(MemoryModel::is_simple),
-            room: self.profiler.room(self.kernel, n),
+            room,
+            log: None,
             textures: HashMap::new(),
             touched: Vec::new(),
             recent: Recent::default(),
@@ -81,7 +101,7 @@ impl Observer for LaunchObserver<'_> {
             widest: is_wide() && is_widest(),
             runs: 0,
             epoch: self.profiler.epoch.load(Ordering::Relaxed),
-        })
+        }
     }
 }
 
@@ -115,6 +135,8 @@ pub struct Worker<'w, 'a> {
     /// Whether [`Simple`](super::room::Simple) tells what accesses cost.
     pub(super) simple: bool,
     pub room: Room,
+    /// Of a block that is rehearsed: what it would look up. Caches do not see it.
+    pub(super) log: Option<Log>,
     /// By instruction and object.
     pub textures: HashMap<(u32, u64), TextureEntry>,
     /// What an access whose pattern is not kept touches.
@@ -123,7 +145,7 @@ pub struct Worker<'w, 'a> {
     pub(super) l1: OwnL1,
     /// Variables that it has met: their spaces, addresses and numbers.
     met: Vec<(Space, Range<u64>, u32)>,
-    wide: bool,
+    pub(super) wide: bool,
     widest: bool,
     runs: u32,
     epoch: u64,
@@ -171,7 +193,10 @@ impl Worker<'_, '_> {
             lo,
             hi,
             period: period(space, site.is_atomic()),
-            route: own.map_or(Route::Nowhere, |own| self.launch.caches.route(own, &access)),
+            route: match own {
+                Some(own) if self.log.is_none() => self.launch.caches.route(own, &access),
+                _ => Route::Nowhere,
+            },
             lanes: 0,
             executions: 0,
             patterns: Patterns::default(),
@@ -186,6 +211,9 @@ impl Worker<'_, '_> {
 
     /// Hands in if that is asked for, which is looked at now and then.
     fn look_around(&mut self, runs: u32) {
+        if self.log.is_some() {
+            return;
+        }
         self.runs = self.runs.saturating_add(runs);
         if self.runs >= RUNS_BETWEEN_LOOKS {
             self.runs = 0;
@@ -476,10 +504,22 @@ fn is_widest() -> bool {
 
 impl Watch for Worker<'_, '_> {
     fn access(&mut self, e: &AccessEvent<'_>) {
-        self.counted_once(e, false);
+        match self.log {
+            None => {
+                self.counted_once(e, false);
+            }
+            Some(_) => {
+                self.counted_once(e, e.mask == u32::MAX);
+                self.log(e);
+            }
+        }
     }
 
     fn grouped(&mut self, e: &GroupedEvent) {
+        if self.log.is_some() {
+            self.counted_groups(e);
+            return self.log_groups(e);
+        }
         #[cfg(target_arch = "x86_64")]
         if self.wide {
             // SAFETY: `is_wide` found the features.
@@ -530,6 +570,14 @@ impl Watch for Worker<'_, '_> {
 
     fn marked_lines(&self) -> MarkedLines {
         L2_LINES
+    }
+
+    fn repeated(&mut self, rehearsed: usize, smid: u32, by: &[i64]) {
+        self.look_again(rehearsed, smid, by);
+    }
+
+    fn touched(&mut self, line: u64, sectors: u8) {
+        self.launch.caches.touch_below(line, sectors.into());
     }
 
     fn texture(&mut self, e: &TextureEvent<'_>) {

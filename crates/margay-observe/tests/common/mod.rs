@@ -10,14 +10,14 @@ use std::sync::{Arc, Mutex};
 use margay_arch::BankMode;
 use margay_arch::caches::SplitPreference;
 use margay_exec::jit::Engine;
-use margay_exec::launch::{Host, LaunchConfig, Machine, launch_observed};
+use margay_exec::launch::{Host, LaunchConfig, LaunchFailure, Machine, launch_observed};
 use margay_exec::mem::{AddressSpace, AllocKind, Reach};
 use margay_exec::program::{LoadedModule, Program};
 use margay_ir as ir;
 use margay_observe::Tool;
 use margay_observe::constant_cache::ConstantCache;
 use margay_observe::profile::Profiler;
-use margay_observe::profile::raw::RawProfile;
+use margay_observe::profile::raw::{RawPattern, RawProfile, RawVariable};
 use margay_observe::report::{Report, build};
 use margay_observe::tool::LaunchView;
 
@@ -28,6 +28,53 @@ pub fn shape(text: &str) -> [u32; 3] {
         *o = n.parse().unwrap();
     }
     out
+}
+
+/// A profile in which patterns of a site that differ by multiples of 128 bytes are one. Of blocks that are told by one of them it
+/// is not counted which of these came how often.
+pub fn folded(mut raw: RawProfile) -> RawProfile {
+    for kernel in &mut raw.kernels {
+        // Variables are in the order in which they were met.
+        let mut order: Vec<usize> = (0..kernel.variables.len()).collect();
+        let name = |v: &RawVariable| (v.kind as u32, v.name.clone(), v.argument, v.size);
+        order.sort_by_key(|n| name(&kernel.variables[*n]));
+        kernel.variables = order.iter().map(|n| kernel.variables[*n].clone()).collect();
+        for site in &mut kernel.sites {
+            let now = order.iter().position(|n| *n == site.variable as usize);
+            site.variable = now.unwrap_or(0) as u32;
+        }
+        kernel.sites.sort_by_key(|site| (site.pc, site.space.clone(), site.variable));
+    }
+    for site in raw.kernels.iter_mut().flat_map(|kernel| &mut kernel.sites) {
+        let mut all: Vec<RawPattern> = Vec::new();
+        for pattern in std::mem::take(&mut site.patterns) {
+            // Which bytes of a line lanes are at that all are at one address decides nothing either.
+            let same = pattern.distances.iter().all(|d| *d == 0);
+            let alignment = if same { 0 } else { pattern.alignment % 128 };
+            let pattern = RawPattern { first: 0, alignment, ..pattern };
+            let key = |p: &RawPattern| (p.mask, p.alignment, p.distances.clone());
+            match all.iter_mut().find(|known| key(known) == key(&pattern)) {
+                Some(known) => known.count += pattern.count,
+                None => all.push(pattern),
+            }
+        }
+        all.sort_by_key(|p| (u64::MAX - p.count, p.mask, p.alignment, p.distances.clone()));
+        site.patterns = all;
+    }
+    raw
+}
+
+/// Forgets the patterns of sites of which one of two profiles did not keep all: which are kept depends on which came first.
+pub fn forget_unkept(one: &mut RawProfile, other: &mut RawProfile) {
+    let kernels = one.kernels.iter_mut().zip(&mut other.kernels);
+    for (a, b) in kernels.flat_map(|(a, b)| a.sites.iter_mut().zip(&mut b.sites)) {
+        if a.unkept + b.unkept > 0 {
+            for site in [a, b] {
+                site.patterns.clear();
+                site.unkept = 0;
+            }
+        }
+    }
 }
 
 struct NoHost;
@@ -141,7 +188,20 @@ impl Bench {
         block: [u32; 3],
         values: &[u64],
     ) {
-        self.run(module, kernel, (grid, block), values, Some(&*self.profiler));
+        self.run(module, kernel, (grid, block), values, Some(&*self.profiler))
+            .unwrap_or_else(|e| panic!("{kernel}: {e}"));
+    }
+
+    /// The same of one that may fail: whether it ended well.
+    pub fn try_launch(
+        &self,
+        module: &Arc<LoadedModule>,
+        kernel: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        values: &[u64],
+    ) -> bool {
+        self.run(module, kernel, (grid, block), values, Some(&*self.profiler)).is_ok()
     }
 
     /// The same, under another tool.
@@ -154,7 +214,8 @@ impl Bench {
         block: [u32; 3],
         values: &[u64],
     ) {
-        self.run(module, kernel, (grid, block), values, Some(tool));
+        self.run(module, kernel, (grid, block), values, Some(tool))
+            .unwrap_or_else(|e| panic!("{kernel}: {e}"));
     }
 
     /// The same, unobserved.
@@ -166,7 +227,8 @@ impl Bench {
         block: [u32; 3],
         values: &[u64],
     ) {
-        self.run(module, kernel, (grid, block), values, None);
+        self.run(module, kernel, (grid, block), values, None)
+            .unwrap_or_else(|e| panic!("{kernel}: {e}"));
     }
 
     fn run(
@@ -176,7 +238,7 @@ impl Bench {
         (grid, block): ([u32; 3], [u32; 3]),
         values: &[u64],
         tool: Option<&dyn Tool>,
-    ) {
+    ) -> Result<(), LaunchFailure> {
         let id = module.ir.function(kernel).unwrap_or_else(|| panic!("no kernel {kernel}"));
         let link = || Arc::new(Program::link(module, id).unwrap_or_else(|e| panic!("{e}")));
         let key = (module.uid, kernel.to_owned());
@@ -245,7 +307,7 @@ impl Bench {
         if let Some(tool) = tool {
             tool.launched(&view, &outcome);
         }
-        outcome.unwrap_or_else(|e| panic!("{kernel}: {e}"));
+        outcome.map(|_| ())
     }
 
     pub fn raw(&self) -> RawProfile {

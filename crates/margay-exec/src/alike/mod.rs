@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Blocks of a launch that do what another does, each in its own place.
+//!
+//! Where neither ways nor addresses depend on what memory holds, most blocks of a grid differ by a distance alone: what their
+//! registers hold is that of another block, and a multiple of the block's number more ([`kind`]). Then what one of them does
+//! tells what all do. Such a block is *rehearsed* ([`rehearse`]): interpreted before the launch, with nothing stored, under
+//! the eyes of the launch's observer. It is noted how far each comparison is from coming out otherwise, and each number from
+//! wrapping ([`steps`]); that bounds the blocks that are like it ([`blocks`]). All of these, the rehearsed one too, run in code
+//! that nobody watches.
+//!
+//! Invariant: by induction over what a block executes, it goes the ways of the rehearsed one as long as each comparison comes
+//! out alike, and these are all that the ways depend on.
+
+mod blocks;
+mod kind;
+mod lines;
+mod rehearse;
+mod steps;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use margay_ir::{Attr, Function, Inst, IntCmp, Op, Reg, Sem, Space, Term};
+
+use self::blocks::Like;
+use self::kind::{Kind, Kinds, Moves, STILL};
+use self::lines::Lines;
+use self::rehearse::Rehearsed;
+use self::steps::What;
+use crate::interp::{COUNTERS, Env};
+use crate::jit::{self, were_unwatched};
+use crate::observe::{Interest, Kept, MarkedLines, Observer, Watch};
+
+/// Grids of fewer blocks are not looked at, nor those of more: each has a byte.
+const FEWEST: u64 = 128;
+const MOST: u64 = 1 << 24;
+/// Blocks that are left, at least, where another is rehearsed: the interpreter takes as long for one as code takes for so many.
+const WORTH: usize = 96;
+/// Blocks that are rehearsed, at most, and so many of which nothing came.
+const REHEARSALS: usize = 48;
+const FAILURES: usize = 2;
+/// Warp instructions of all these.
+const PATIENCE: u64 = 8_000_000;
+
+/// What a launch's kernel does to its registers.
+pub struct Plan {
+    /// Instructions whose operands are to be looked at, and what for, in the order of the code.
+    steps: Vec<(u32, What)>,
+    /// By instruction: whether it is one of them.
+    asked: Vec<bool>,
+    /// By instruction: how the address of an access moves.
+    places: Vec<Option<Moves>>,
+}
+
+/// Why there is none: at an instruction, if one is to blame.
+pub enum Unlike {
+    /// The code's ways or addresses depend on memory, or threads tell each other something: so it is in each launch.
+    Code(Option<String>),
+    /// Other parameters, or another grid, might do.
+    Launch(Option<String>),
+}
+
+impl std::fmt::Display for Unlike {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Unlike::Code(at) | Unlike::Launch(at)) = self;
+        f.write_str(match self {
+            Unlike::Code(_) => "what they do depends on more than their numbers",
+            Unlike::Launch(_) => "in this launch their numbers decide more than distances",
+        })?;
+        at.iter().try_for_each(|at| write!(f, ": {at}"))
+    }
+}
+
+impl Plan {
+    fn step_at(&self, pc: u32) -> Option<usize> {
+        self.steps.binary_search_by_key(&pc, |(at, _)| *at).ok()
+    }
+
+    /// The plan of a launch.
+    pub fn of(env: &Env<'_>) -> Result<Plan, Unlike> {
+        let program = env.program;
+        let [only] = program.functions.as_slice() else { return Err(Unlike::Code(None)) };
+        let f = &program.module.ir.functions[only.id.0 as usize];
+        let mut insts = f.blocks.iter().flat_map(|b| &b.insts);
+        if let Some(inst) = insts.find(|inst| !is_simple(inst)) {
+            return Err(Unlike::Code(Some(inst.to_string())));
+        }
+        let kinds = kinds(env, f);
+        let mut plan = Plan {
+            steps: Vec::new(),
+            asked: vec![false; program.code.len()],
+            places: vec![None; program.code.len()],
+        };
+        let mut edges: HashMap<Reg, Vec<(IntCmp, u64)>> = HashMap::new();
+        for inst in f.blocks.iter().flat_map(|b| &b.insts) {
+            if let Some((r, cmp, n)) = kinds.edge(inst) {
+                edges.entry(r).or_default().push((cmp, n));
+            }
+        }
+        for (block, start) in f.blocks.iter().zip(&only.starts) {
+            for (inst, pc) in block.insts.iter().zip(*start..) {
+                let result = |n: usize| match kinds.result(inst, n) {
+                    (Kind::Extreme(r), _) => {
+                        kinds.edges(inst, edges.remove(&r).unwrap_or_default())
+                    }
+                    (_, what) => what,
+                };
+                for what in (0..inst.dsts.len()).filter_map(result).take(1) {
+                    plan.steps.push((pc, what));
+                    plan.asked[pc as usize] = true;
+                }
+                plan.places[pc as usize] = place(&kinds, inst)?;
+            }
+            let decides = match &block.term {
+                Term::CondBr { pred, .. } => kinds.reg(*pred),
+                Term::BrTable { index, .. } => kinds.value(*index),
+                Term::Br(_) | Term::Ret | Term::Exit => Kind::Common,
+            };
+            is_still(decides, || block.term.to_string())?;
+        }
+        Ok(plan)
+    }
+}
+
+/// Whether what an instruction does is known well enough, and tells no other block anything.
+fn is_simple(inst: &Inst) -> bool {
+    match (inst.op, &inst.attr) {
+        (Op::Ld | Op::St, Attr::Mem(mem)) => mem.sem == Sem::Weak,
+        (Op::Ld | Op::St, _) => false,
+        (op, _) if op < Op::Ld => true,
+        (Op::Prefetch | Op::Cvta | Op::CvtaTo | Op::IsSpace | Op::Addr | Op::Sreg, _) => true,
+        (Op::ActiveMask | Op::Vote | Op::Ballot | Op::MatchAny | Op::MatchAll, _) => true,
+        (Op::Shfl | Op::Redux | Op::Elect | Op::BarWarp | Op::Bar | Op::BarRed, _) => true,
+        (op, _) => op == Op::Builtin,
+    }
+}
+
+/// The kinds of all registers.
+fn kinds<'a>(env: &Env<'a>, f: &Function) -> Kinds<'a> {
+    let mut kinds = Kinds::new(env.config, f);
+    loop {
+        let mut changed = false;
+        for inst in f.blocks.iter().flat_map(|b| &b.insts) {
+            for (n, r) in inst.dsts.iter().enumerate() {
+                let before = kinds.reg(*r);
+                let after = before.or(kinds.result(inst, n).0);
+                changed |= after != before;
+                kinds.of[r.0 as usize] = after;
+            }
+        }
+        if !changed {
+            return kinds;
+        }
+    }
+}
+
+/// Whether what something is decided by is the same for all blocks.
+fn is_still(kind: Kind, what: impl Fn() -> String) -> Result<(), Unlike> {
+    match kind {
+        Kind::Fixed(_) | Kind::Common | Kind::Unset => Ok(()),
+        Kind::Moves(_) => Err(Unlike::Launch(Some(what()))),
+        Kind::Data | Kind::Extreme(_) => Err(Unlike::Code(Some(what()))),
+    }
+}
+
+/// How the address of an access moves, if it is one. What lanes do, and who is waited for, must not depend on memory.
+fn place(kinds: &Kinds<'_>, inst: &Inst) -> Result<Option<Moves>, Unlike> {
+    let still = |kind: Kind| is_still(kind, || inst.to_string());
+    let guard = inst.guard.map_or(Kind::Common, |g| kinds.reg(g.pred));
+    let operand = |n: usize| inst.srcs.get(n).map_or(Kind::Common, |v| kinds.value(*v));
+    match inst.op {
+        Op::Ld | Op::St => {
+            still(guard)?;
+            match (operand(0), &inst.attr) {
+                (Kind::Moves(by), Attr::Mem(mem))
+                    if matches!(mem.space, Space::Global | Space::Generic) =>
+                {
+                    Ok(Some(by))
+                }
+                (kind, _) => still(kind).map(|()| Some(STILL)),
+            }
+        }
+        Op::Bar | Op::BarRed => {
+            still(guard)?;
+            still(operand(0))?;
+            // Of the one the number of threads, of the other too, and a predicate that says nothing of the ways.
+            still(if inst.op == Op::Bar || inst.srcs.len() > 2 {
+                operand(1)
+            } else {
+                Kind::Common
+            })?;
+            Ok(None)
+        }
+        // Lanes meet there by their masks.
+        Op::BarWarp | Op::Vote | Op::Ballot | Op::Shfl | Op::Redux | Op::Elect => {
+            still(guard)?;
+            let mask = inst.op.info().srcs.len().saturating_sub(1);
+            still(operand(mask))?;
+            Ok(None)
+        }
+        Op::MatchAny | Op::MatchAll => {
+            still(guard)?;
+            still(operand(1))?;
+            Ok(None)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// A block that was rehearsed, for all that are like it.
+struct Class {
+    like: Like,
+    lines: Vec<Lines>,
+    counters: [u64; COUNTERS],
+    kept: Kept,
+}
+
+/// The blocks of a launch that need not be watched.
+pub struct Alike {
+    classes: Vec<Class>,
+    /// By block: the class, from 1 on; 0 if there is none.
+    of: Vec<u8>,
+    /// By class: how many of its blocks have run.
+    ran: Vec<AtomicU64>,
+    marks: MarkedLines,
+    /// By multiprocessor.
+    follows: Vec<bool>,
+    /// By instruction: how the addresses of accesses move.
+    places: Vec<Option<Moves>>,
+}
+
+/// A block that is watched whatever it does.
+const WATCHED: u8 = u8::MAX;
+
+/// Whether a launch may have such blocks, before anything is known of its code.
+pub fn possible(env: &Env<'_>) -> bool {
+    let known = Interest::ACCESSES
+        | Interest::PARAMETERS
+        | Interest::RUNS
+        | Interest::BRANCHES
+        | Interest::TEXTURES;
+    let blocks = env.config.grid.iter().fold(1u64, |n, &of| n.saturating_mul(u64::from(of)));
+    (FEWEST..=MOST).contains(&blocks)
+        && env.config.seed.is_none()
+        && env.config.cluster.iter().all(|&n| n <= 1)
+        && !env.config.cooperative
+        && env.observer.is_some_and(|o| known.contains(o.interest()))
+}
+
+/// Finds a launch's blocks that are like others.
+pub fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
+    let observer = env.observer?;
+    let watch = observer.rehearsal()?;
+    let [columns, rows, layers] = env.config.grid.map(u64::from);
+    let blocks = columns * rows * layers;
+    let multiprocessors = 0..env.machine.sm_count.max(1);
+    let follows: Vec<bool> = multiprocessors.map(|smid| watch.follows(smid)).collect();
+    let mut of = vec![0u8; blocks as usize];
+    let marks = watch.marked_lines();
+    let (mut classes, mut failures) = (Vec::new(), 0);
+    let mut instructions = 0;
+    while classes.len() + failures < REHEARSALS && failures < FAILURES && instructions < PATIENCE {
+        let left = of.iter().filter(|class| **class == 0).count();
+        if left < WORTH {
+            break;
+        }
+        // Somewhere in the middle, and in no row of its own.
+        let mut open = of.iter().enumerate().filter(|(_, class)| **class == 0);
+        let Some((n, _)) = open.nth(left * 5 / 8) else { break };
+        let own = env.block_at(n as u64);
+        let rehearsed = rehearse::rehearse(env, plan, observer, own);
+        let Rehearsed { watch, bounds, multiples, mut lines, counters, spent } = match rehearsed {
+            Ok(rehearsed) => rehearsed,
+            Err(why) => {
+                if jit::log() {
+                    eprintln!(
+                        "margay: block {own:?} of `{}` tells of no other: {why}",
+                        env.program.name()
+                    );
+                }
+                failures += 1;
+                // Not this one again.
+                of[n] = WATCHED;
+                continue;
+            }
+        };
+        instructions += spent;
+        lines.iter_mut().for_each(|lines| lines.hash(marks));
+        let kept = watch.keep();
+        let like = Like::new(env.config.grid, own, &bounds, &multiples);
+        let (number, mut found) = (classes.len() as u8 + 1, 0);
+        like.each(|[x, y, z]| {
+            let n = (u64::from(z) * rows + u64::from(y)) * columns + u64::from(x);
+            let class = &mut of[n as usize];
+            if *class == 0 {
+                (*class, found) = (number, found + 1);
+            }
+        });
+        if !kept.repeats {
+            let followed = (0..).zip(&mut of).filter(|(n, class)| {
+                **class == number && follows[env.multiprocessor_of(*n) as usize]
+            });
+            followed.for_each(|(_, class)| *class = WATCHED);
+        }
+        // It was not worth its time.
+        failures += usize::from(found < WORTH / 4);
+        classes.push(Class { like, lines, counters, kept });
+    }
+    of.iter_mut().filter(|class| **class == WATCHED).for_each(|class| *class = 0);
+    let ran = classes.iter().map(|_| AtomicU64::new(0)).collect();
+    let places = plan.places.clone();
+    (!classes.is_empty()).then_some(Alike { classes, of, ran, marks, follows, places })
+}
+
+impl Alike {
+    /// How many blocks were rehearsed, and for how many others.
+    pub fn size(&self) -> (usize, usize) {
+        (self.classes.len(), self.of.iter().filter(|class| **class != 0).count())
+    }
+
+    /// Whether every block is like one that was rehearsed.
+    pub fn has_all(&self) -> bool {
+        !self.of.contains(&0)
+    }
+
+    /// Whether a block, by its number, is like one that was rehearsed.
+    pub fn has(&self, block: u64) -> bool {
+        self.of.get(block as usize).is_some_and(|class| *class != 0)
+    }
+
+    /// Counts blocks that have run, and tells what they did to caches.
+    pub fn ran(&self, env: &Env<'_>, blocks: std::ops::Range<u64>, watch: &mut dyn Watch) {
+        let ([columns, rows, _], all) = (env.config.grid, self.follows.len() as u32);
+        let (mut block, mut smid) =
+            (env.block_at(blocks.start), env.multiprocessor_of(blocks.start));
+        // Most that follow one another are of one class.
+        let mut ran = (0, 0);
+        for &class in self.of.get(blocks.start as usize..blocks.end as usize).unwrap_or(&[]) {
+            if let Some(at) = usize::from(class).checked_sub(1) {
+                if ran.0 != at {
+                    self.ran[ran.0].fetch_add(std::mem::take(&mut ran.1), Ordering::Relaxed);
+                    ran.0 = at;
+                }
+                ran.1 += 1;
+                self.tell(at, block, smid, watch);
+            }
+            smid = if smid + 1 < all { smid + 1 } else { 0 };
+            block[0] += 1;
+            if block[0] == columns {
+                (block[0], block[1]) = (0, block[1] + 1);
+            }
+            if block[1] == rows {
+                (block[1], block[2]) = (0, block[2] + 1);
+            }
+        }
+        self.ran[ran.0].fetch_add(ran.1, Ordering::Relaxed);
+    }
+
+    /// Tells what a block of a class did to caches.
+    fn tell(&self, class: usize, block: [u32; 3], smid: u32, watch: &mut dyn Watch) {
+        let class = &self.classes[class];
+        if self.follows[smid as usize] {
+            let by =
+                |moves: &Option<Moves>| moves.map_or(0, |moves| class.like.bytes(block, moves));
+            let by: Vec<i64> = self.places.iter().map(by).collect();
+            return watch.repeated(class.kept.number, smid, &by);
+        }
+        for lines in &class.lines {
+            let by = class.like.bytes(block, lines.moves);
+            lines.marked(self.marks, by, |line, sectors| watch.touched(line, sectors));
+        }
+    }
+
+    /// The launch is over: tells its observer what these blocks did. Adds to the accesses that were counted.
+    pub fn finish(self, observer: Option<&dyn Observer>, counters: &mut [u64; COUNTERS]) {
+        for (class, ran) in self.classes.into_iter().zip(self.ran) {
+            let blocks = ran.into_inner();
+            were_unwatched(blocks);
+            for (sum, n) in counters.iter_mut().zip(class.counters) {
+                *sum += n * blocks;
+            }
+            if let Some(observer) = observer {
+                observer.stands_for(class.kept.number, blocks);
+            }
+        }
+    }
+}
