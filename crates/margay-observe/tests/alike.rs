@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use common::{Bench, folded, forget_unkept};
-use margay_exec::jit::{Engine, unavailable, unwatched};
+use margay_exec::jit::{Engine, rehearse_always, unavailable, unwatched};
 
 /// Bytes of each of a kernel's buffers.
 const BYTES: u32 = 1 << 21;
@@ -288,6 +288,7 @@ fn blocks_that_are_told_by_others_leave_the_same_profile() {
         eprintln!("skipped, nothing can be compiled: {why}");
         return;
     }
+    rehearse_always();
     let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<u64>().ok());
     if let Some(seed) = number("MARGAY_FUZZ_ONLY") {
         println!("{} blocks were not watched", compare(seed, &["h200"]));

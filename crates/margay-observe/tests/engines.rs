@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use common::{Bench, folded, shape};
-use margay_exec::jit::{Engine, counts, unavailable};
+use margay_exec::jit::{Engine, counts, rehearse_always, unavailable};
 use margay_exec::program::LoadedModule;
 
 const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/h200/profile");
@@ -138,6 +138,7 @@ fn compare_all(list: &str, seed: Option<u64>, gpus: &[&str]) {
         eprintln!("skipped, nothing can be compiled: {why}");
         return;
     }
+    rehearse_always();
     let only = std::env::var("MARGAY_ONLY").ok();
     let mut wrong = Vec::new();
     let lines = list.lines().filter(|l| !l.starts_with('#') && !l.is_empty());

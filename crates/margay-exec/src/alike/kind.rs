@@ -96,8 +96,8 @@ fn signs(op: Op) -> Option<(bool, bool)> {
 pub struct Kinds<'a> {
     config: &'a LaunchConfig,
     pub of: Vec<Kind>,
-    /// By register: whether it is the smaller or larger of two, and only compared, by sign or not.
-    compared: Vec<Option<bool>>,
+    /// By register: whether it is the smaller or larger of two, and only compared, as a type and by sign or not.
+    compared: Vec<Option<(Ty, bool)>>,
 }
 
 impl<'a> Kinds<'a> {
@@ -110,8 +110,8 @@ impl<'a> Kinds<'a> {
                 let n = &mut written[r.0 as usize];
                 *n = n.saturating_add(1);
                 let once = *n == 1 && inst.guard.is_none();
-                let signed = signs(inst.op).map(|(_, signed)| signed);
-                compared[r.0 as usize] = signed.filter(|_| once);
+                let form = signs(inst.op).map(|(_, signed)| (inst.ty, signed));
+                compared[r.0 as usize] = form.filter(|_| once);
             }
         }
         for inst in insts() {
@@ -120,7 +120,9 @@ impl<'a> Kinds<'a> {
             {
                 let own = &mut compared[r.0 as usize];
                 let alike = match inst.attr {
-                    Attr::IntCmp(cmp) => own.filter(|signed| is_by(cmp, *signed)),
+                    Attr::IntCmp(cmp) => {
+                        own.filter(|(ty, signed)| *ty == inst.ty && is_by(cmp, *signed))
+                    }
                     _ => None,
                 };
                 *own = alike;

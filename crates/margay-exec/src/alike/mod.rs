@@ -18,7 +18,8 @@ mod rehearse;
 mod steps;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use margay_ir::{Attr, Function, Inst, IntCmp, Op, Reg, Sem, Space, Term};
 
@@ -34,8 +35,10 @@ use crate::observe::{Interest, Kept, MarkedLines, Observer, Watch};
 /// Grids of fewer blocks are not looked at, nor those of more: each has a byte.
 const FEWEST: u64 = 128;
 const MOST: u64 = 1 << 24;
-/// Blocks that are left, at least, where another is rehearsed: the interpreter takes as long for one as code takes for so many.
-const WORTH: usize = 96;
+/// Blocks that are left, at least, where another is rehearsed.
+const WORTH: usize = 32;
+/// What it costs to watch a block, by its instructions, about: as much as it takes to run it.
+const WATCHING: f64 = 0.5;
 /// Blocks that are rehearsed, at most, and so many of which nothing came.
 const REHEARSALS: usize = 48;
 const FAILURES: usize = 2;
@@ -207,6 +210,54 @@ fn place(kinds: &Kinds<'_>, inst: &Inst) -> Result<Option<Moves>, Unlike> {
     }
 }
 
+/// What launches of a kernel have found out.
+#[derive(Default)]
+pub struct Known {
+    none: AtomicBool,
+    /// Launches in which every rehearsal was in vain.
+    vain: AtomicU64,
+    /// Of the last block that was rehearsed: its warp instructions, and nanoseconds that it took; 0 if there was none.
+    spent: AtomicU64,
+    took: AtomicU64,
+}
+
+/// Rehearsals pay whatever they take: see [`rehearse_always`].
+static ALWAYS: AtomicBool = AtomicBool::new(false);
+
+/// For tests: blocks of this process are rehearsed also where to watch all would take less time.
+pub fn rehearse_always() {
+    ALWAYS.store(true, Ordering::Relaxed);
+}
+
+impl Known {
+    /// Whether no launch will ever have blocks that are alike.
+    pub fn are_none(&self) -> bool {
+        self.none.load(Ordering::Relaxed)
+    }
+
+    pub fn will_be_none(&self) {
+        self.none.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is likely to take less time to rehearse a block than to watch so many. The first of all tells.
+    fn pays(&self, blocks: usize) -> bool {
+        let [spent, took] = [&self.spent, &self.took].map(|n| n.load(Ordering::Relaxed) as f64);
+        took == 0.0 || blocks as f64 * spent * WATCHING >= took || ALWAYS.load(Ordering::Relaxed)
+    }
+
+    /// No block of a launch told of others.
+    fn was_vain(&self) {
+        if self.vain.fetch_add(1, Ordering::Relaxed) >= 2 {
+            self.will_be_none();
+        }
+    }
+
+    fn took(&self, spent: u64, time: Duration) {
+        self.spent.store(spent, Ordering::Relaxed);
+        self.took.store(time.as_nanos() as u64, Ordering::Relaxed);
+    }
+}
+
 /// A block that was rehearsed, for all that are like it.
 struct Class {
     like: Like,
@@ -261,13 +312,14 @@ pub fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
     let mut instructions = 0;
     while classes.len() + failures < REHEARSALS && failures < FAILURES && instructions < PATIENCE {
         let left = of.iter().filter(|class| **class == 0).count();
-        if left < WORTH {
+        if left < WORTH || !env.program.kernels.alike.pays(left) {
             break;
         }
         // Somewhere in the middle, and in no row of its own.
         let mut open = of.iter().enumerate().filter(|(_, class)| **class == 0);
         let Some((n, _)) = open.nth(left * 5 / 8) else { break };
         let own = env.block_at(n as u64);
+        let began = Instant::now();
         let rehearsed = rehearse::rehearse(env, plan, observer, own);
         let Rehearsed { watch, bounds, multiples, mut lines, counters, spent } = match rehearsed {
             Ok(rehearsed) => rehearsed,
@@ -285,6 +337,7 @@ pub fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
             }
         };
         instructions += spent;
+        env.program.kernels.alike.took(spent, began.elapsed());
         lines.iter_mut().for_each(|lines| lines.hash(marks));
         let kept = watch.keep();
         let like = Like::new(env.config.grid, own, &bounds, &multiples);
@@ -303,8 +356,11 @@ pub fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
             followed.for_each(|(_, class)| *class = WATCHED);
         }
         // It was not worth its time.
-        failures += usize::from(found < WORTH / 4);
+        failures += usize::from(found < WORTH);
         classes.push(Class { like, lines, counters, kept });
+    }
+    if classes.is_empty() && failures > 0 {
+        env.program.kernels.alike.was_vain();
     }
     of.iter_mut().filter(|class| **class == WATCHED).for_each(|class| *class = 0);
     let ran = classes.iter().map(|_| AtomicU64::new(0)).collect();

@@ -264,7 +264,7 @@ impl Record {
             }
             What::Multiple { moves, of } => multiples.push(Multiple { moves, of }),
             What::Picks { how, bits, moves, main } => {
-                let difference = std::array::from_fn(|d| moves[0][d] - moves[1][d]);
+                let difference = std::array::from_fn(|d| moves[0][d].wrapping_sub(moves[1][d]));
                 let still = Bound { moves: difference, least: 0, most: 0 };
                 // Where the other was picked, too, both must move alike, or neither.
                 if self.picked[1 - main] {

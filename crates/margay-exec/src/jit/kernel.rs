@@ -90,8 +90,8 @@ pub struct Kernels {
     /// Whether anything was asked for yet.
     begun: AtomicBool,
     accesses: OnceLock<hold::Accesses>,
-    /// Whether blocks of a launch are not worth being compared: see [`crate::alike`].
-    unlike: AtomicBool,
+    /// What is known of its blocks that are alike: see [`crate::alike`].
+    pub alike: crate::alike::Known,
     /// Nanoseconds that a thread took for a group of blocks of the last launch in compiled code, the bits of an `f64`; 0 before.
     pace: AtomicU64,
 }
@@ -254,16 +254,6 @@ impl Kernels {
     pub fn compiling(&self) -> Option<Duration> {
         let micros = self.progress.compiling.load(Ordering::Relaxed);
         (micros != 0).then_some(Duration::from_micros(micros))
-    }
-
-    /// Whether looking for blocks that are alike has been in vain.
-    pub fn unlike(&self) -> bool {
-        self.unlike.load(Ordering::Relaxed)
-    }
-
-    /// It was, and will be.
-    pub fn are_unlike(&self) {
-        self.unlike.store(true, Ordering::Relaxed);
     }
 
     /// Nanoseconds that a thread took for a group of blocks of the last launch that ended in compiled code.

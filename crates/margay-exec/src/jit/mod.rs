@@ -26,6 +26,7 @@ mod watching;
 
 use std::sync::OnceLock;
 
+pub use crate::alike::rehearse_always;
 pub use background::may_exit_here;
 pub(crate) use choice::{Done, consider};
 pub(crate) use hold::definitions;

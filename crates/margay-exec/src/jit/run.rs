@@ -185,7 +185,7 @@ impl LaunchCode {
     /// Finds the blocks of a watched launch that need not be watched, and gets the code for them.
     fn find_alike(&mut self, env: &Env<'_>, wish: &Options, wait: Wait) {
         let kernels = &env.program.kernels;
-        if kernels.unlike() || !alike::possible(env) {
+        if kernels.alike.are_none() || !alike::possible(env) {
             return;
         }
         let plan = match alike::Plan::of(env) {
@@ -195,7 +195,7 @@ impl LaunchCode {
                     eprintln!("margay: blocks of `{}` are not compared: {why}", env.program.name());
                 }
                 if let alike::Unlike::Code(_) = why {
-                    kernels.are_unlike();
+                    kernels.alike.will_be_none();
                 }
                 return;
             }
@@ -776,6 +776,8 @@ pub struct Fast {
     local: Buffer,
     /// Bytes of the two.
     sizes: (usize, usize),
+    /// Where the shared memory is of the block's cluster, which is the block.
+    peers: Box<[*mut u8; 1]>,
 }
 
 impl Fast {
@@ -810,6 +812,7 @@ impl Fast {
             shared: pool.take(sizes.0),
             local: pool.take(sizes.1),
             sizes,
+            peers: Box::new([std::ptr::null_mut()]),
         };
         for w in 0..warps {
             let (tid, lanes) = Warp::threads(w as u32, env.config.block);
@@ -839,6 +842,8 @@ impl Fast {
             self.local.clear(self.sizes.1);
         }
         cx.shared = self.shared.as_ptr();
+        self.peers[0] = cx.shared;
+        cx.peers = &raw const self.peers[..];
         cx.shared_size = env.shared_size as u64;
         cx.local_stride = local_stride(env.local_size);
         cx.view.ctaid = ctaid;
@@ -863,8 +868,6 @@ impl Fast {
         let Some(code) = env.jit.get() else { return Ok(ChunkEnd::Done) };
         let smid = env.multiprocessor_of(chunk.first);
         self.set_up(cx, ctaid, smid);
-        let peers = [self.shared.as_ptr()];
-        cx.peers = &raw const peers[..];
         let end = match &code.whole {
             Some(kernel) if code.options.watched.any() => {
                 self.run_followed(cx, pool, (code, kernel), chunk, stop)
@@ -891,14 +894,13 @@ impl Fast {
         chunk: Chunk,
         stop: &dyn Fn() -> bool,
     ) -> Result<ChunkEnd, Box<Fault>> {
-        let (env, peers) = (cx.env, cx.peers);
+        let env = cx.env;
         let mut done = 0;
         loop {
             let rest = Chunk { first: chunk.first + u64::from(done), count: chunk.count - done };
             let (kernel, count) = code.kernel_of(env, whole, rest);
             if done > 0 {
                 self.set_up(cx, env.block_at(rest.first), env.multiprocessor_of(rest.first));
-                cx.peers = peers;
             }
             match self.run_whole(cx, pool, kernel, Chunk { count, ..rest }, stop)? {
                 ChunkEnd::Handed { group, at } => {

@@ -158,7 +158,7 @@ impl Fast {
         chunk: Chunk,
         stop: &dyn Fn() -> bool,
     ) -> Result<ChunkEnd, Box<Fault>> {
-        let (env, peers) = (cx.env, cx.peers);
+        let env = cx.env;
         let watch = cx.watch.take();
         let interest = std::mem::take(&mut cx.interest);
         let observing = std::mem::take(&mut cx.observing);
@@ -169,15 +169,16 @@ impl Fast {
             let first = chunk.first + u64::from(begin);
             if begin > 0 {
                 self.set_up(cx, env.block_at(first), env.multiprocessor_of(first));
-                cx.peers = peers;
             }
             let rest = Chunk { first, count: chunk.count - begin };
             let (mut group, at) = match self.run_stretches(cx, pool, plain, rest, stop) {
                 Ok(ChunkEnd::Handed { group, at }) => (group, at),
-                other => {
+                Ok(ChunkEnd::Done) => {
                     begin = chunk.count;
-                    break other;
+                    break Ok(ChunkEnd::Done);
                 }
+                // The launch fails, and what it did is counted as far as that is known.
+                Err(fault) => break Err(fault),
             };
             begin += at;
             let ended = loop {
