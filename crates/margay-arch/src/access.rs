@@ -298,6 +298,12 @@ impl MemoryModel {
         self.generation >= Generation::Maxwell
     }
 
+    /// Whether what an access to global memory costs depends on where its segments are even if all lanes are at one address: on 1.0 and 1.1
+    /// a lane alone is coalesced at the place that is its own.
+    pub fn minds_places(&self) -> bool {
+        self.generation == Generation::Tesla10
+    }
+
     /// Whether stores to shared memory cost what loads by the same lanes do.
     pub fn stores_like_loads(&self, width: u32) -> bool {
         match self.generation {

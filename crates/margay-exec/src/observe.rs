@@ -378,6 +378,8 @@ pub trait Rehearsal: Watch {
     fn variable(&mut self, address: u64) -> Range<u64>;
     /// Bytes by which accesses may be apart, and be told as one: a multiple of 128.
     fn period(&self) -> u64;
+    /// Whether accesses of which all lanes are at one address may be told as one wherever that is.
+    fn is_free(&self) -> bool;
     /// Keeps what it was told until [`Observer::stands_for`] says how often that was done.
     fn keep(self: Box<Self>) -> Kept;
 }

@@ -8,6 +8,7 @@
 mod common;
 
 use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use common::{Bench, folded, forget_unkept};
@@ -15,6 +16,9 @@ use margay_exec::jit::{Engine, rehearse_always, unavailable, unwatched};
 
 /// Bytes of each of a kernel's buffers.
 const BYTES: u32 = 1 << 21;
+
+/// What a process has not watched is counted for all tests together.
+static TURNS: Mutex<()> = Mutex::new(());
 
 struct Random(u64);
 
@@ -227,7 +231,7 @@ impl Kernel {
     }
 }
 
-/// Runs a kernel on both engines; how many blocks were not watched.
+/// Runs a random kernel on both engines; how many blocks were not watched.
 fn compare(seed: u64, gpus: &[&str]) -> u64 {
     let mut random = Random(seed | 1);
     let text = Kernel::new_of(seed);
@@ -235,9 +239,20 @@ fn compare(seed: u64, gpus: &[&str]) -> u64 {
         random.of(&[[300, 1, 1], [150, 1, 1], [33, 17, 1], [8, 40, 1], [600, 1, 1], [5, 7, 9]]);
     let block = random.of(&[[64, 1, 1], [32, 4, 1], [16, 8, 1], [256, 1, 1], [33, 2, 1]]);
     let (n, m) = (random.below(20_000), random.below(300));
+    compare_text(&format!("seed {seed}"), &text, (grid, block), (n, m), gpus)
+}
+
+/// The same of any kernel of the random ones' parameters.
+fn compare_text(
+    name: &str,
+    text: &str,
+    (grid, block): ([u32; 3], [u32; 3]),
+    (n, m): (u32, u32),
+    gpus: &[&str],
+) -> u64 {
     let mut bench = Bench::new(gpus);
     bench.seed = None;
-    let module = bench.load_text(&text);
+    let module = bench.load_text(text);
     let bytes: Vec<u8> = (0..BYTES).map(|i| (i.wrapping_mul(2_654_435_761) >> 11) as u8).collect();
     let first = bench.buffer(&bytes);
     let second = bench.buffer(&bytes);
@@ -265,7 +280,7 @@ fn compare(seed: u64, gpus: &[&str]) -> u64 {
     });
     let ((interpreted, mut own), (compiled, mut other)) = (interpreted, compiled);
     if !interpreted || !compiled {
-        assert_eq!(interpreted, compiled, "seed {seed}: one fails\n{text}");
+        assert_eq!(interpreted, compiled, "{name}: one fails\n{text}");
         return 0;
     }
     forget_unkept(&mut own, &mut other);
@@ -275,11 +290,53 @@ fn compare(seed: u64, gpus: &[&str]) -> u64 {
     let at = lines().position(|(a, b)| a != b);
     assert!(
         interpreted == compiled,
-        "seed {seed}, {grid:?} of {block:?}, {n} {m}: from line {at:?}: {:?}\n{text}",
+        "{name}, {grid:?} of {block:?}, {n} {m}: from line {at:?}: {:?}\n{text}",
         at.map(|at| lines().skip(at.saturating_sub(3)).take(8).collect::<Vec<_>>()),
     );
-    assert!(one == two, "seed {seed}: results differ\n{text}");
+    assert!(one == two, "{name}: results differ\n{text}");
     unwatched() - before
+}
+
+/// Blocks that differ by more than their numbers: data choose what is added to an address, or whether a lane is counted.
+const DATA: &str = ".version 8.3
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 o, .param .u32 n, .param .u32 m) {
+.reg .b32 %r<16>; .reg .b64 %d<10>; .reg .pred %p<3>;
+ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b]; ld.param.u64 %d2, [o];
+mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %r2, %r0, 64, %r1;
+mul.wide.u32 %d3, %r2, 4; add.u64 %d4, %d0, %d3; ld.global.u32 %r3, [%d4];
+and.b32 %r4, %r3, 4; setp.ne.u32 %p0, %r4, 0; mov.u32 %r5, 0;
+WRITE
+and.b32 %r6, %r5, 1024; mul.wide.u32 %d5, %r6, 4; add.u64 %d6, %d1, %d5; add.u64 %d7, %d6, %d3;
+ld.global.u32 %r7, [%d7];
+add.u64 %d8, %d2, %d3; st.global.u32 [%d8], %r7;
+ret;
+}
+";
+
+#[test]
+fn what_data_write_is_no_number() {
+    if let Some(why) = unavailable() {
+        eprintln!("skipped, nothing can be compiled: {why}");
+        return;
+    }
+    let _turn = TURNS.lock().unwrap_or_else(PoisonError::into_inner);
+    rehearse_always();
+    let shape = ([300, 1, 1], [64, 1, 1]);
+    for (write, alike) in [
+        ("@%p0 activemask.b32 %r5;", false),
+        ("@%p0 mov.u32 %r5, %laneid;", false),
+        ("@%p0 mov.u32 %r5, 1024;", false),
+        ("selp.b32 %r5, 1024, 0, %p0;", false),
+        ("vote.sync.ballot.b32 %r5, %p0, 0xffffffff;", false),
+        // The same kernel where it is one.
+        ("activemask.b32 %r5;", true),
+        ("mov.u32 %r5, %laneid;", true),
+    ] {
+        let own = compare_text(write, &DATA.replace("WRITE", write), shape, (1, 1), &["h200"]);
+        assert_eq!(own > 0, alike, "{write}: {own} blocks were not watched");
+    }
 }
 
 #[test]
@@ -288,6 +345,7 @@ fn blocks_that_are_told_by_others_leave_the_same_profile() {
         eprintln!("skipped, nothing can be compiled: {why}");
         return;
     }
+    let _turn = TURNS.lock().unwrap_or_else(PoisonError::into_inner);
     rehearse_always();
     let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<u64>().ok());
     if let Some(seed) = number("MARGAY_FUZZ_ONLY") {
@@ -298,7 +356,11 @@ fn blocks_that_are_told_by_others_leave_the_same_profile() {
     let first = number("MARGAY_FUZZ_SEED").unwrap_or(1) * 1_000_000;
     let (mut kernels, mut told, mut blocks) = (0, 0, 0);
     while kernels < 12 || Instant::now() < end {
-        let gpus: &[&str] = if kernels % 4 == 3 { &["h200", "gtx680"] } else { &["h200"] };
+        let gpus: &[&str] = match kernels % 4 {
+            2 => &["h200", "8800gtx"],
+            3 => &["h200", "gtx680"],
+            _ => &["h200"],
+        };
         let own = compare(first + kernels, gpus);
         (kernels, blocks) = (kernels + 1, blocks + own);
         told += u64::from(own > 0);

@@ -128,7 +128,12 @@ impl<'a> Kinds<'a> {
                 *own = alike;
             }
         }
-        Kinds { config, of: vec![Kind::Unset; f.regs.len()], compared }
+        // Who reads what was never written gets a zero.
+        let mut of = vec![Kind::Fixed(0); f.regs.len()];
+        for r in insts().filter(|inst| inst.guard.is_none()).flat_map(|inst| &inst.dsts) {
+            of[r.0 as usize] = Kind::Unset;
+        }
+        Kinds { config, of, compared }
     }
 
     /// Whether what an instruction gives is only compared, and the smaller or larger of two that move apart.
@@ -178,6 +183,10 @@ impl<'a> Kinds<'a> {
         if all.clone().any(|k| k == Kind::Unset) {
             return (Kind::Unset, None);
         }
+        // What is left where it is not written is another value.
+        if guard.is_some_and(|k| !k.is_still()) {
+            return (Kind::Data, None);
+        }
         match inst.op {
             Op::Sreg => return (self.special(inst), None),
             Op::Ld => return (self.loaded(inst, n), None),
@@ -187,7 +196,7 @@ impl<'a> Kinds<'a> {
             Op::MatchAny | Op::MatchAll | Op::Shfl | Op::Redux | Op::Elect => {}
             _ => return (Kind::Data, None),
         }
-        if all.clone().any(|k| k == Kind::Data) || guard.is_some_and(|k| !k.is_still()) {
+        if all.clone().any(|k| k == Kind::Data) {
             return (Kind::Data, None);
         }
         if all.all(Kind::is_still) {
@@ -241,8 +250,7 @@ impl<'a> Kinds<'a> {
     fn loaded(&self, inst: &Inst, n: usize) -> Kind {
         let Attr::Mem(mem) = inst.attr else { return Kind::Data };
         let place = self.arg(inst, 0);
-        let guarded = inst.guard.is_some_and(|g| !self.reg(g.pred).is_still());
-        if guarded || !place.is_still() || !matches!(mem.space, Space::Param | Space::Const) {
+        if !place.is_still() || !matches!(mem.space, Space::Param | Space::Const) {
             return Kind::Data;
         }
         let parameter = || {

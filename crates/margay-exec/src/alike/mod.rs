@@ -37,8 +37,10 @@ const FEWEST: u64 = 128;
 const MOST: u64 = 1 << 24;
 /// Blocks that are left, at least, where another is rehearsed.
 const WORTH: usize = 32;
-/// What it costs to watch a block, by its instructions, about: as much as it takes to run it.
+/// Nanoseconds for each instruction of a block that it costs to watch it, about: as much as it takes to run it; and what is
+/// saved if it is followed, and its accesses are looked up by what was rehearsed.
 const WATCHING: f64 = 0.5;
+const FOLLOWING: f64 = 2.5;
 /// Blocks that are rehearsed, at most, and so many of which nothing came.
 const REHEARSALS: usize = 48;
 const FAILURES: usize = 2;
@@ -239,10 +241,12 @@ impl Known {
         self.none.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it is likely to take less time to rehearse a block than to watch so many. The first of all tells.
-    fn pays(&self, blocks: usize) -> bool {
+    /// Whether it is likely to take less time to rehearse a block than to watch so many, of which this part is followed. The
+    /// first of all tells.
+    fn pays(&self, blocks: usize, followed: f64) -> bool {
         let [spent, took] = [&self.spent, &self.took].map(|n| n.load(Ordering::Relaxed) as f64);
-        took == 0.0 || blocks as f64 * spent * WATCHING >= took || ALWAYS.load(Ordering::Relaxed)
+        let each = WATCHING * (1.0 - followed) + FOLLOWING * followed;
+        took == 0.0 || blocks as f64 * spent * each >= took || ALWAYS.load(Ordering::Relaxed)
     }
 
     /// No block of a launch told of others.
@@ -306,13 +310,14 @@ pub fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
     let blocks = columns * rows * layers;
     let multiprocessors = 0..env.machine.sm_count.max(1);
     let follows: Vec<bool> = multiprocessors.map(|smid| watch.follows(smid)).collect();
+    let followed = follows.iter().filter(|follows| **follows).count() as f64 / follows.len() as f64;
     let mut of = vec![0u8; blocks as usize];
     let marks = watch.marked_lines();
     let (mut classes, mut failures) = (Vec::new(), 0);
     let mut instructions = 0;
     while classes.len() + failures < REHEARSALS && failures < FAILURES && instructions < PATIENCE {
         let left = of.iter().filter(|class| **class == 0).count();
-        if left < WORTH || !env.program.kernels.alike.pays(left) {
+        if left < WORTH || !env.program.kernels.alike.pays(left, followed) {
             break;
         }
         // Somewhere in the middle, and in no row of its own.

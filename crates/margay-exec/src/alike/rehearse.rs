@@ -43,6 +43,7 @@ struct Seen<'a> {
     lines: Vec<Lines>,
     /// The observer's.
     period: i64,
+    is_free: bool,
     /// An access goes another way than its block's number tells.
     odd: bool,
 }
@@ -76,7 +77,8 @@ struct Seat<'w, 's, 'a>(&'w Stage<'s, 'a>);
 
 impl Observer for Stage<'_, '_> {
     fn interest(&self) -> Interest {
-        self.observer.interest() | Interest::CHOICES | Interest::OPERANDS
+        // Choices come with runs.
+        self.observer.interest() | Interest::RUNS | Interest::CHOICES | Interest::OPERANDS
     }
 
     fn choices(&self) -> &[bool] {
@@ -107,7 +109,7 @@ impl Seen<'_> {
         let same = all.iter().all(|one| *one == all[0]) && ends.0 / SECTOR == ends.1 / SECTOR;
         // What lanes do together at one address costs the same wherever it is.
         let together = together(moves, self.period);
-        let free = same && !together && !place.apart;
+        let free = same && self.is_free && !together && !place.apart;
         if free && place.points.last() == Some(&ends.0) {
             return;
         }
@@ -179,10 +181,11 @@ pub fn rehearse<'a>(
     block: [u32; 3],
 ) -> Result<Rehearsed<'a>, &'static str> {
     let watch = observer.rehearsal().ok_or("it is not to be rehearsed")?;
-    let period = watch.period() as i64;
+    let (period, is_free) = (watch.period() as i64, watch.is_free());
     let seen = Seen {
         watch,
         period,
+        is_free,
         records: vec![Record::NONE; plan.steps.len()],
         places: vec![Touched::NOTHING; env.program.code.len()],
         lines: Vec::new(),

@@ -237,8 +237,7 @@ impl Record {
             What::Compare { cmp, bits, moves } => {
                 let (signed, edges) = edges(cmp);
                 self.stay((bits, signed), moves, ranges);
-                let difference = std::array::from_fn(|d| moves[0][d].wrapping_sub(moves[1][d]));
-                keep_sides(&self.sides, difference, edges, ranges);
+                keep_sides(&self.sides, apart(moves)?, edges, ranges);
             }
             What::Edges { bits, moves, edges: ref numbers } => {
                 for (sides, &(cmp, _)) in self.edges.iter().zip(numbers) {
@@ -264,7 +263,7 @@ impl Record {
             }
             What::Multiple { moves, of } => multiples.push(Multiple { moves, of }),
             What::Picks { how, bits, moves, main } => {
-                let difference = std::array::from_fn(|d| moves[0][d].wrapping_sub(moves[1][d]));
+                let difference = apart(moves)?;
                 let still = Bound { moves: difference, least: 0, most: 0 };
                 // Where the other was picked, too, both must move alike, or neither.
                 if self.picked[1 - main] {
@@ -305,6 +304,15 @@ impl Record {
             }
         }
     }
+}
+
+/// How two operands move apart; `None` beyond 64 bits.
+fn apart([a, b]: [Moves; 2]) -> Option<Moves> {
+    let mut difference = STILL;
+    for (to, (a, b)) in difference.iter_mut().zip(a.into_iter().zip(b)) {
+        *to = a.checked_sub(b)?;
+    }
+    Some(difference)
 }
 
 /// Adds the doubled differences of two operands, each on its side of each edge.

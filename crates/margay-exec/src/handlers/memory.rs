@@ -436,9 +436,8 @@ impl<const SPACE: u8, E: Element> Kernel for StoreEach<SPACE, E> {
                 return Flow::Fault;
             }
             if cx.rehearses {
-                return Flow::Next;
-            }
-            if n == 1 {
+                // Nothing is stored, but for what the scheduler sees.
+            } else if n == 1 {
                 scatter::<E>(&p, 0, E::BYTES, cx.plane(i.b), cx.mask);
             } else {
                 for e in 0..n {

@@ -67,11 +67,11 @@ unsafe fn tell_mbarrier(cx: &mut Cx<'_>, i: &Inst) {
     }
 }
 
-/// `activemask`.
+/// `activemask`: the lanes that execute it, without those that its guard leaves out.
 pub struct ActiveMask;
 impl Kernel for ActiveMask {
     unsafe fn run(cx: &mut Cx<'_>, i: &Inst) -> Flow {
-        let r = [cx.exec; WARP];
+        let r = [cx.mask; WARP];
         // SAFETY: `d` is a W plane of this frame.
         unsafe { u32::put(cx.plane(i.d), &r, cx.mask) };
         Flow::Next

@@ -162,6 +162,8 @@ impl Fast {
         let watch = cx.watch.take();
         let interest = std::mem::take(&mut cx.interest);
         let observing = std::mem::take(&mut cx.observing);
+        // These are counted by what was rehearsed.
+        let counters = cx.counters;
         // What is interpreted must not enter code that counts.
         let interpreting = std::mem::replace(&mut cx.interpreting, true);
         let mut begin = 0;
@@ -200,7 +202,7 @@ impl Fast {
             }
         };
         (cx.watch, cx.interest, cx.observing) = (watch, interest, observing);
-        cx.interpreting = interpreting;
+        (cx.interpreting, cx.counters) = (interpreting, counters);
         if let Some(watch) = &mut cx.watch {
             alike.ran(env, chunk.first..chunk.first + u64::from(begin), &mut **watch);
         }

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use margay_arch::{Kind, Space, WarpAccess};
+use margay_arch::{Kind, MemoryModel, Space, WarpAccess};
 use margay_exec::observe::{AccessEvent, EventPlace, GroupedEvent, Kept, Rehearsal};
 use smallvec::SmallVec;
 
@@ -26,6 +26,10 @@ impl Rehearsal for Worker<'_, '_> {
     fn period(&self) -> u64 {
         // What sectors and lines alone decide is the same in each line.
         if self.simple { 128 } else { PERIOD }
+    }
+
+    fn is_free(&self) -> bool {
+        !self.models.iter().any(MemoryModel::minds_places)
     }
 
     fn keep(mut self: Box<Self>) -> Kept {
