@@ -101,7 +101,8 @@ pub struct Kinds<'a> {
 }
 
 impl<'a> Kinds<'a> {
-    pub fn new(config: &'a LaunchConfig, f: &Function) -> Kinds<'a> {
+    /// `unwritten`: by register, whether it may be read before it is written.
+    pub fn new(config: &'a LaunchConfig, f: &Function, unwritten: &[bool]) -> Kinds<'a> {
         let mut compared = vec![None; f.regs.len()];
         let mut written = vec![0u8; f.regs.len()];
         let insts = || f.blocks.iter().flat_map(|b| &b.insts);
@@ -128,12 +129,9 @@ impl<'a> Kinds<'a> {
                 *own = alike;
             }
         }
-        // Who reads what was never written gets a zero.
-        let mut of = vec![Kind::Fixed(0); f.regs.len()];
-        for r in insts().filter(|inst| inst.guard.is_none()).flat_map(|inst| &inst.dsts) {
-            of[r.0 as usize] = Kind::Unset;
-        }
-        Kinds { config, of, compared }
+        // Who reads what was not written yet gets a zero.
+        let of = unwritten.iter().map(|zero| if *zero { Kind::Fixed(0) } else { Kind::Unset });
+        Kinds { config, of: of.collect(), compared }
     }
 
     /// Whether what an instruction gives is only compared, and the smaller or larger of two that move apart.

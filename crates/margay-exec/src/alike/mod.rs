@@ -18,9 +18,11 @@ mod rehearse;
 mod steps;
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use margay_ir::analysis::liveness::Liveness;
 use margay_ir::{Attr, Function, Inst, IntCmp, Op, Reg, Sem, Space, Term};
 
 use self::blocks::Like;
@@ -142,7 +144,9 @@ fn is_simple(inst: &Inst) -> bool {
 
 /// The kinds of all registers.
 fn kinds<'a>(env: &Env<'a>, f: &Function) -> Kinds<'a> {
-    let mut kinds = Kinds::new(env.config, f);
+    let known = &env.program.kernels.alike;
+    let unwritten = known.unwritten.get_or_init(|| Liveness::new(f).before(f, 0));
+    let mut kinds = Kinds::new(env.config, f, unwritten);
     loop {
         let mut changed = false;
         for inst in f.blocks.iter().flat_map(|b| &b.insts) {
@@ -215,6 +219,8 @@ fn place(kinds: &Kinds<'_>, inst: &Inst) -> Result<Option<Moves>, Unlike> {
 /// What launches of a kernel have found out.
 #[derive(Default)]
 pub struct Known {
+    /// By register: whether it may be read before it is written.
+    unwritten: OnceLock<Vec<bool>>,
     none: AtomicBool,
     /// Launches in which every rehearsal was in vain.
     vain: AtomicU64,
