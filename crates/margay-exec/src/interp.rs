@@ -32,7 +32,7 @@ pub struct Env<'a> {
     pub local_size: u32,
     pub started: std::time::Instant,
     /// Blocks that need not be watched, once they were looked for beside that code.
-    pub alike: std::sync::OnceLock<Option<crate::alike::Alike>>,
+    pub alike: crate::alike::Search,
     /// Compiled code of the kernel, once this launch has any.
     pub jit: std::sync::OnceLock<crate::jit::LaunchCode>,
     /// How far this launch has gone to get it, and the compilations that it has seen end.
@@ -40,6 +40,24 @@ pub struct Env<'a> {
     pub landed: std::sync::atomic::AtomicU64,
     /// See [`Env::holds`].
     pub holds: std::sync::OnceLock<crate::jit::Holds>,
+}
+
+impl<'a> Env<'a> {
+    /// The same launch under the eyes of another, of which nothing has been found out.
+    pub fn under<'b>(&self, observer: &'b dyn Observer) -> Env<'b>
+    where
+        'a: 'b,
+    {
+        Env {
+            observer: Some(observer),
+            jit: Default::default(),
+            alike: Default::default(),
+            stage: Default::default(),
+            landed: Default::default(),
+            holds: Default::default(),
+            ..*self
+        }
+    }
 }
 
 impl Env<'_> {
@@ -321,26 +339,28 @@ impl<'a> Cx<'a> {
     #[cold]
     #[inline(never)]
     unsafe fn report_choice(&mut self, pc: u32, inst: &crate::lanes::Inst) {
-        let op = match self.env.program.instruction(pc).map(|view| view.code) {
-            Some(Code::Inst(inst)) => Some(inst.op),
-            Some(Code::Term(_) | Code::Nothing) | None => None,
-        };
+        let program = self.env.program;
+        let Some(view) = program.instruction(pc) else { return };
+        let Code::Inst(chosen) = view.code else { return };
+        let mask = self.mask;
+        if self.interest.contains(Interest::OPERANDS) {
+            // SAFETY: by the contract.
+            let operands = unsafe { self.operands(view.function, chosen) };
+            if let (Some(watch), Some(operands)) = (&mut self.watch, operands) {
+                watch.operands(pc, mask, &operands);
+            }
+            return;
+        }
         // SAFETY: these ops have planes of predicates there.
         let operands = unsafe {
-            match op {
-                Some(Op::PAnd | Op::POr) => [self.pred(inst.a), self.pred(inst.b)],
-                Some(Op::Select) => [self.pred(inst.c), 0],
+            match chosen.op {
+                Op::PAnd | Op::POr => [self.pred(inst.a), self.pred(inst.b)],
+                Op::Select => [self.pred(inst.c), 0],
                 _ => [0; 2],
             }
         };
-        let mask = self.mask;
-        // SAFETY: by the contract.
-        let all = self.interest.contains(Interest::OPERANDS).then(|| unsafe { self.operands(pc) });
         if let Some(watch) = &mut self.watch {
-            match all.flatten() {
-                Some(all) => watch.operands(pc, mask, &all),
-                None => watch.choice(pc, mask, operands),
-            }
+            watch.choice(pc, mask, operands);
         }
     }
 
@@ -348,17 +368,19 @@ impl<'a> Cx<'a> {
     ///
     /// # Safety
     /// The frame is that function's.
-    unsafe fn operands(&self, pc: u32) -> Option<[[u64; WARP]; 3]> {
+    unsafe fn operands(
+        &self,
+        function: &margay_ir::Function,
+        inst: &margay_ir::Inst,
+    ) -> Option<[[u64; WARP]; 3]> {
         let program = self.env.program;
-        let view = program.instruction(pc)?;
-        let Code::Inst(inst) = view.code else { return None };
         let mut all = [[0; WARP]; 3];
         for (to, from) in all.iter_mut().zip(&inst.srcs) {
             *to = match *from {
                 Value::Imm(bits) => [bits; WARP],
                 Value::Reg(r) => {
                     let plane = *program.functions[0].planes.get(r.0 as usize)?;
-                    let class = *view.function.regs.get(r.0 as usize)?;
+                    let class = *function.regs.get(r.0 as usize)?;
                     // SAFETY: the plane is in the frame, and of this class.
                     unsafe {
                         let at = self.plane(plane);

@@ -214,7 +214,7 @@ pub fn launch_observed(
         local_size: local,
         started: Instant::now(),
         jit: std::sync::OnceLock::new(),
-        alike: std::sync::OnceLock::new(),
+        alike: Default::default(),
         stage: Default::default(),
         landed: Default::default(),
         holds: Default::default(),
@@ -225,7 +225,7 @@ pub fn launch_observed(
     program.kernels.interpreted(&env);
     // Also after a fault: what has run is told.
     let mut unwatched = [0; COUNTERS];
-    if let Some(alike) = env.alike.into_inner().flatten() {
+    if let Some(alike) = env.alike.into_found() {
         alike.finish(observer, &mut unwatched);
     }
     let mut totals = totals?;

@@ -250,7 +250,15 @@ impl Program {
         self.syscalls.iter().map(|site| site.call)
     }
 
-    /// What the instruction at `pc` is.
+    /// The instruction at `pc`, if one stands there: neither the end of a block nor none at all.
+    pub fn inst(&self, pc: u32) -> Option<&ir::Inst> {
+        match self.instruction(pc)?.code {
+            Code::Inst(inst) => Some(inst),
+            Code::Term(_) | Code::Nothing => None,
+        }
+    }
+
+    /// What stands at `pc`.
     pub fn instruction(&self, pc: u32) -> Option<InstructionView<'_>> {
         let site = self.sites.get(pc as usize)?;
         let id = self.functions[site.function as usize].id;
@@ -328,16 +336,9 @@ impl Program {
                 .take(64)
                 .find(|l| l.line != 0 && file(l).is_none_or(|f| !is_header(f)))
         };
-        let results = match self.instruction(pc)?.code {
-            Code::Inst(inst) => inst.dsts.as_slice(),
-            Code::Term(_) | Code::Nothing => &[],
-        };
-        let uses = |n: &u32| match self.instruction(*n).map(|i| i.code) {
-            Some(Code::Inst(inst)) => {
-                inst.srcs.iter().any(|s| matches!(s, ir::Value::Reg(reg) if results.contains(reg)))
-            }
-            Some(Code::Term(_) | Code::Nothing) | None => false,
-        };
+        let results = self.inst(pc).map_or(&[][..], |inst| &inst.dsts);
+        let is_result = |s: &ir::Value| matches!(s, ir::Value::Reg(reg) if results.contains(reg));
+        let uses = |n: &u32| self.inst(*n).is_some_and(|inst| inst.srcs.iter().any(is_result));
         line(pc)
             .or_else(|| (pc..pc.saturating_add(64)).filter(uses).find_map(line))
             .or_else(|| (pc.saturating_sub(16)..pc).rev().find_map(line))

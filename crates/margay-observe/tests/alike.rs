@@ -11,8 +11,8 @@ use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use common::{Bench, folded, forget_unkept};
-use margay_exec::jit::{Engine, rehearse_always, unavailable, unwatched};
+use common::{Bench, folded, forget_unkept, nothing_compiles};
+use margay_exec::jit::{Engine, counts, rehearse_always};
 
 /// Bytes of each of a kernel's buffers.
 const BYTES: u32 = 1 << 21;
@@ -259,7 +259,7 @@ fn compare_text(
     // Two arguments that point into one allocation.
     let out = bench.buffer(&bytes);
     let values = [first, second, second + u64::from(BYTES) / 2 + 32, out, n.into(), m.into()];
-    let before = unwatched();
+    let before = counts().unwatched;
     let [(interpreted, one), (compiled, two)] = [Engine::Interp, Engine::Jit].map(|engine| {
         bench.forget(gpus);
         bench.engine = Some(engine);
@@ -294,7 +294,7 @@ fn compare_text(
         at.map(|at| lines().skip(at.saturating_sub(3)).take(8).collect::<Vec<_>>()),
     );
     assert!(one == two, "{name}: results differ\n{text}");
-    unwatched() - before
+    counts().unwatched - before
 }
 
 /// Blocks that differ by more than their numbers: data choose what is added to an address, or whether a lane is counted.
@@ -317,8 +317,7 @@ ret;
 
 #[test]
 fn what_data_write_is_no_number() {
-    if let Some(why) = unavailable() {
-        eprintln!("skipped, nothing can be compiled: {why}");
+    if nothing_compiles() {
         return;
     }
     let _turn = TURNS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -341,8 +340,7 @@ fn what_data_write_is_no_number() {
 
 #[test]
 fn blocks_that_are_told_by_others_leave_the_same_profile() {
-    if let Some(why) = unavailable() {
-        eprintln!("skipped, nothing can be compiled: {why}");
+    if nothing_compiles() {
         return;
     }
     let _turn = TURNS.lock().unwrap_or_else(PoisonError::into_inner);

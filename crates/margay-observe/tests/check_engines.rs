@@ -6,8 +6,8 @@ mod common;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use common::Bench;
-use margay_exec::jit::{Engine, counts, unavailable};
+use common::{Bench, nothing_compiles};
+use margay_exec::jit::{Engine, counts};
 use margay_exec::observe::{EventPlace, Interest, Observer, Watch};
 use margay_observe::Tool;
 use margay_observe::sanitize::finding::Check;
@@ -99,9 +99,9 @@ fn both_of(text: &str, threads: u32) -> String {
     let (_, plain) = run(text, Engine::Interp, threads, &[]);
     for wanted in [&[Check::Init][..], ALL] {
         let (interpreted, one) = run(text, Engine::Interp, threads, wanted);
-        let before = counts();
+        let before = counts().functions();
         let (compiled, two) = run(text, Engine::Jit, threads, wanted);
-        assert!(counts() != before, "{threads} threads: nothing was compiled: {body}");
+        assert!(counts().functions() != before, "{threads} threads: nothing was compiled: {body}");
         assert!(plain == one && one == two, "{threads} threads: results differ: {body}");
         assert!(
             interpreted == compiled,
@@ -137,17 +137,10 @@ fn found(findings: &str, code: &str) -> bool {
     findings.contains(&format!("\"code\": \"{code}\""))
 }
 
-fn skipped() -> bool {
-    unavailable().is_some_and(|why| {
-        eprintln!("skipped, nothing can be compiled: {why}");
-        true
-    })
-}
-
 /// Each with what must be found in it, and in it alone.
 #[test]
 fn values_never_written_are_followed_from_compiled_code() {
-    if skipped() {
+    if nothing_compiles() {
         return;
     }
     let at = |base: &str| format!("add.u64 %rd5, {base}, %rd4;");
@@ -189,7 +182,7 @@ fn values_never_written_are_followed_from_compiled_code() {
 
 #[test]
 fn races_are_found_alike() {
-    if skipped() {
+    if nothing_compiles() {
         return;
     }
     let row = "shl.b32 %r6, %r1, 2; add.u32 %r6, %r6, %r4;";
@@ -226,7 +219,7 @@ fn races_are_found_alike() {
 /// everything kept, too.
 #[test]
 fn races_that_addresses_rule_out_are_none() {
-    if skipped() {
+    if nothing_compiles() {
         return;
     }
     const RW: &str = "race/read-write";
@@ -335,7 +328,7 @@ fn in_tile(text: &str, bytes: u32) -> String {
 /// What a tile's padding hides: accesses of tiles that are written but for it are noted, and those of it are not.
 #[test]
 fn padding_of_tiles_is_looked_at() {
-    if skipped() {
+    if nothing_compiles() {
         return;
     }
     for (threads, pad) in [(128, 1), (40, 2)] {
@@ -474,7 +467,7 @@ fn random_body(random: &mut Random) -> String {
 
 #[test]
 fn random_kernels_are_judged_alike() {
-    if skipped() {
+    if nothing_compiles() {
         return;
     }
     let seed: u64 =
@@ -524,7 +517,7 @@ impl Watch for Counter<'_> {
 /// A warp goes back to compiled code once what is undefined is not read any more, even if it is never overwritten.
 #[test]
 fn dead_values_keep_no_warp_out_of_compiled_code() {
-    if skipped() {
+    if nothing_compiles() {
         return;
     }
     let interpreted = |use_it: &str| {
@@ -555,7 +548,7 @@ fn dead_values_keep_no_warp_out_of_compiled_code() {
 /// A load that its handler makes for compiled code is asked about once, not told as one of the interpreter's too.
 #[test]
 fn what_a_handler_does_for_compiled_code_is_the_codes() {
-    if skipped() {
+    if nothing_compiles() {
         return;
     }
     let body = r#"mov.u32 %r20, 1; mov.u64 %rd20, 2; mov.u32 %r40, 0;

@@ -6,8 +6,8 @@ mod common;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use common::{Bench, folded, shape};
-use margay_exec::jit::{Engine, counts, rehearse_always, unavailable};
+use common::{Bench, folded, nothing_compiles, shape};
+use margay_exec::jit::{Engine, counts, rehearse_always};
 use margay_exec::program::LoadedModule;
 
 const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/h200/profile");
@@ -134,8 +134,7 @@ fn compare(seed: Option<u64>, gpus: &[&str]) {
 }
 
 fn compare_all(list: &str, seed: Option<u64>, gpus: &[&str]) {
-    if let Some(why) = unavailable() {
-        eprintln!("skipped, nothing can be compiled: {why}");
+    if nothing_compiles() {
         return;
     }
     rehearse_always();
@@ -145,9 +144,9 @@ fn compare_all(list: &str, seed: Option<u64>, gpus: &[&str]) {
     for line in lines.filter(|l| only.as_ref().is_none_or(|o| l.contains(o.as_str()))) {
         let mut launch = Launch::of(line, seed, gpus);
         let (interpreted, one) = launch.profile(Engine::Interp, gpus);
-        let before = counts();
+        let before = counts().functions();
         let (compiled, two) = launch.profile(Engine::Jit, gpus);
-        if seed.is_none() && counts() == before {
+        if seed.is_none() && counts().functions() == before {
             wrong.push(format!("{line}: nothing was compiled"));
         }
         if one != two {
@@ -219,8 +218,7 @@ ret;
 
 #[test]
 fn nor_where_warps_leave_between_barriers() {
-    if let Some(why) = unavailable() {
-        eprintln!("skipped, nothing can be compiled: {why}");
+    if nothing_compiles() {
         return;
     }
     let gpus = &["h200"];
@@ -281,8 +279,7 @@ ret;
 
 #[test]
 fn nor_where_lanes_part_and_the_scheduler_takes_over() {
-    if let Some(why) = unavailable() {
-        eprintln!("skipped, nothing can be compiled: {why}");
+    if nothing_compiles() {
         return;
     }
     let gpus = &["h200"];
@@ -341,8 +338,7 @@ ret;
 
 #[test]
 fn nor_where_data_decides_which_lanes_go_on() {
-    if let Some(why) = unavailable() {
-        eprintln!("skipped, nothing can be compiled: {why}");
+    if nothing_compiles() {
         return;
     }
     for gpus in [&["h200"][..], &["h200", "gtx680"]] {
@@ -414,8 +410,7 @@ ret;
 
 #[test]
 fn nor_where_code_leaves_between_accesses_that_are_counted_at_once() {
-    if let Some(why) = unavailable() {
-        eprintln!("skipped, nothing can be compiled: {why}");
+    if nothing_compiles() {
         return;
     }
     for gpus in [&["h200"][..], &["h200", "gtx680"]] {
@@ -429,9 +424,9 @@ fn nor_where_code_leaves_between_accesses_that_are_counted_at_once() {
             let kernel = "apart".to_owned();
             let mut launch = Launch { bench, module, kernel, grid, block, values, buffers };
             let (interpreted, one) = launch.profile(Engine::Interp, gpus);
-            let before = counts();
+            let before = counts().functions();
             let (compiled, two) = launch.profile(Engine::Jit, gpus);
-            assert!(counts() != before, "nothing was compiled");
+            assert!(counts().functions() != before, "nothing was compiled");
             assert_eq!(one, two, "{blocks}");
             let why = difference(&interpreted, &compiled);
             assert!(interpreted == compiled, "{blocks}: {why}");

@@ -7,8 +7,8 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::Bench;
-use margay_exec::jit::{Engine, unavailable};
+use common::{Bench, nothing_compiles};
+use margay_exec::jit::Engine;
 use margay_filetest::fuzz::compare::{Result, module, run};
 use margay_filetest::fuzz::generate::kernel;
 use margay_filetest::fuzz::kernel::Kernel;
@@ -73,8 +73,7 @@ fn compare(kernel: &Kernel) -> bool {
 
 #[test]
 fn profiles_of_random_kernels_do_not_depend_on_the_engine() {
-    if let Some(why) = unavailable() {
-        eprintln!("skipped, nothing can be compiled: {why}");
+    if nothing_compiles() {
         return;
     }
     if let Some(seed) = number("MARGAY_FUZZ_ONLY") {

@@ -19,8 +19,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use margay_exec::mem::{AddressSpace, AllocKind};
-use margay_exec::program::{Code, Program};
-use margay_ir::{AddrOf, Attr, Inst};
+use margay_exec::program::Program;
+use margay_ir::{AddrOf, Attr};
 use margay_observe::tool::{HostAccess, HostPlace};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
@@ -152,12 +152,12 @@ fn named(program: &Program) -> Vec<u64> {
     if !module.ir.globals.iter().any(|global| global.managed) {
         return Vec::new();
     }
-    let address = |pc| match program.instruction(pc)?.code {
-        Code::Inst(Inst { attr: Attr::Address { of: AddrOf::Global(id), .. }, .. }) => {
-            let is_managed = module.ir.globals.get(id.0 as usize)?.managed;
-            module.addresses.get(id.0 as usize).copied().filter(|_| is_managed)
-        }
-        _ => None,
+    let address = |pc| {
+        let Attr::Address { of: AddrOf::Global(id), .. } = program.inst(pc)?.attr else {
+            return None;
+        };
+        let is_managed = module.ir.globals.get(id.0 as usize)?.managed;
+        module.addresses.get(id.0 as usize).copied().filter(|_| is_managed)
     };
     (0..program.code_len()).filter_map(address).collect()
 }

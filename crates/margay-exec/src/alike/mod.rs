@@ -60,7 +60,7 @@ pub struct Plan {
 }
 
 /// Why there is none: at an instruction, if one is to blame.
-pub enum Unlike {
+enum Unlike {
     /// The code's ways or addresses depend on memory, or threads tell each other something: so it is in each launch.
     Code(Option<String>),
     /// Other parameters, or another grid, might do.
@@ -84,7 +84,7 @@ impl Plan {
     }
 
     /// The plan of a launch.
-    pub fn of(env: &Env<'_>) -> Result<Plan, Unlike> {
+    fn of(env: &Env<'_>) -> Result<Plan, Unlike> {
         let program = env.program;
         let [only] = program.functions.as_slice() else { return Err(Unlike::Code(None)) };
         let f = &program.module.ir.functions[only.id.0 as usize];
@@ -239,11 +239,11 @@ pub fn rehearse_always() {
 
 impl Known {
     /// Whether no launch will ever have blocks that are alike.
-    pub fn are_none(&self) -> bool {
+    fn are_none(&self) -> bool {
         self.none.load(Ordering::Relaxed)
     }
 
-    pub fn will_be_none(&self) {
+    fn will_be_none(&self) {
         self.none.store(true, Ordering::Relaxed);
     }
 
@@ -293,23 +293,73 @@ pub struct Alike {
 /// A block that is watched whatever it does.
 const WATCHED: u8 = u8::MAX;
 
-/// Whether a launch may have such blocks, before anything is known of its code.
-pub fn possible(env: &Env<'_>) -> bool {
+/// What is found of a launch, each once.
+#[derive(Default)]
+pub struct Search {
+    plan: OnceLock<Option<Plan>>,
+    found: OnceLock<Option<Alike>>,
+}
+
+impl Search {
+    /// The plan, if the launch may have such blocks and it is likely to pay to look for them.
+    pub fn plan(&self, env: &Env<'_>) -> Option<&Plan> {
+        self.plan.get_or_init(|| make_plan(env)).as_ref()
+    }
+
+    /// The blocks, which are looked for with this plan.
+    pub fn find(&self, env: &Env<'_>, plan: &Plan) -> Option<&Alike> {
+        self.found.get_or_init(|| find(env, plan)).as_ref()
+    }
+
+    /// The blocks, if they were looked for and there are some.
+    pub fn found(&self) -> Option<&Alike> {
+        self.found.get()?.as_ref()
+    }
+
+    /// The same, at the launch's end.
+    pub fn into_found(self) -> Option<Alike> {
+        self.found.into_inner()?
+    }
+}
+
+fn make_plan(env: &Env<'_>) -> Option<Plan> {
+    let known = &env.program.kernels.alike;
+    // No more is saved than where each is followed.
+    if known.are_none() || !possible(env).is_some_and(|blocks| known.pays(blocks as usize, 1.0)) {
+        return None;
+    }
+    match Plan::of(env) {
+        Ok(plan) => Some(plan),
+        Err(why) => {
+            if jit::log() {
+                eprintln!("margay: blocks of `{}` are not compared: {why}", env.program.name());
+            }
+            if let Unlike::Code(_) = why {
+                known.will_be_none();
+            }
+            None
+        }
+    }
+}
+
+/// How many blocks a launch has that may have such, before anything is known of its code.
+fn possible(env: &Env<'_>) -> Option<u64> {
     let known = Interest::ACCESSES
         | Interest::PARAMETERS
         | Interest::RUNS
         | Interest::BRANCHES
         | Interest::TEXTURES;
     let blocks = env.config.grid.iter().fold(1u64, |n, &of| n.saturating_mul(u64::from(of)));
-    (FEWEST..=MOST).contains(&blocks)
+    let may = (FEWEST..=MOST).contains(&blocks)
         && env.config.seed.is_none()
         && env.config.cluster.iter().all(|&n| n <= 1)
         && !env.config.cooperative
-        && env.observer.is_some_and(|o| known.contains(o.interest()))
+        && env.observer.is_some_and(|o| known.contains(o.interest()));
+    may.then_some(blocks)
 }
 
 /// Finds a launch's blocks that are like others.
-pub fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
+fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
     let observer = env.observer?;
     let watch = observer.rehearsal()?;
     let [columns, rows, layers] = env.config.grid.map(u64::from);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A block that the interpreter runs without leaving a trace, to see what it does.
 
-use std::sync::OnceLock;
-
 use margay_ir::Space;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -236,26 +234,7 @@ fn run(
     stage: &Stage<'_, '_>,
     block: [u32; 3],
 ) -> Result<([u64; COUNTERS], u64), &'static str> {
-    let env = Env {
-        program: env.program,
-        machine: env.machine,
-        config: env.config,
-        memory: env.memory,
-        host: env.host,
-        observer: Some(stage),
-        params: env.params,
-        params_size: env.params_size,
-        shared_window: env.shared_window,
-        local_window: env.local_window,
-        shared_size: env.shared_size,
-        local_size: env.local_size,
-        started: env.started,
-        jit: OnceLock::new(),
-        alike: OnceLock::new(),
-        stage: Default::default(),
-        landed: Default::default(),
-        holds: OnceLock::new(),
-    };
+    let env = env.under(stage);
     let mut cx = Cx::new(&env);
     cx.rehearses = true;
     let mut pool = Pool::default();

@@ -29,16 +29,20 @@ pub struct Counts {
     pub compiled: u64,
     /// Functions whose objects came from the cache.
     pub cached: u64,
+    /// Blocks of watched launches that were not watched, because another was rehearsed for them.
+    pub unwatched: u64,
+}
+
+impl Counts {
+    /// Functions that got code, from wherever.
+    pub fn functions(&self) -> u64 {
+        self.compiled + self.cached
+    }
 }
 
 static COMPILED: AtomicU64 = AtomicU64::new(0);
 static CACHED: AtomicU64 = AtomicU64::new(0);
 static UNWATCHED: AtomicU64 = AtomicU64::new(0);
-
-/// Blocks of watched launches of this process that were not watched, because another was rehearsed for them.
-pub fn unwatched() -> u64 {
-    UNWATCHED.load(Ordering::Relaxed)
-}
 
 /// Notes that so many blocks were not watched.
 pub(crate) fn were_unwatched(blocks: u64) {
@@ -48,7 +52,7 @@ pub(crate) fn were_unwatched(blocks: u64) {
 /// What this process made so far.
 pub fn counts() -> Counts {
     let get = |n: &AtomicU64| n.load(Ordering::Relaxed);
-    Counts { compiled: get(&COMPILED), cached: get(&CACHED) }
+    Counts { compiled: get(&COMPILED), cached: get(&CACHED), unwatched: get(&UNWATCHED) }
 }
 
 /// How far a function's code is.

@@ -32,7 +32,7 @@ pub(crate) use choice::{Done, consider};
 pub(crate) use hold::definitions;
 pub(crate) use hold::{Holds, who_holds};
 pub(crate) use kernel::Kernels;
-pub use make::{Counts, counts, unwatched};
+pub use make::{Counts, counts};
 pub(crate) use make::{log, were_unwatched};
 pub use noted::{NotedAccess, NotedAccesses, NotedAddresses, NotedList, PlainNote};
 pub(crate) use run::{Arrived, Chunk, ChunkEnd, Fast, LaunchCode, Rooms, enter, entry, new_io};

@@ -17,7 +17,7 @@ use super::hold::Holds;
 use super::kernel::{Kernel, Wait, expand, has_form};
 use super::watching::{note_entry, tell, watched};
 use super::{Engine, engine, library};
-use crate::alike::{self, Alike};
+use crate::alike::Alike;
 use crate::block::{Group, WARP_SLICE, local_stride, report_block};
 use crate::buffer::{Buffer, Pool};
 use crate::fault::{Access, Fault};
@@ -133,7 +133,7 @@ impl LaunchCode {
                 code.find_alike(env, &wish, wait);
             }
             // Where nobody is watched code that tells is not needed.
-            let all = env.alike.get().and_then(Option::as_ref).is_some_and(Alike::has_all);
+            let all = env.alike.found().is_some_and(Alike::has_all);
             code.whole = match code.plain() {
                 Some((_, plain)) if all => Some(plain.clone()),
                 _ => get(&wish),
@@ -185,21 +185,7 @@ impl LaunchCode {
     /// Finds the blocks of a watched launch that need not be watched, and gets the code for them.
     fn find_alike(&mut self, env: &Env<'_>, wish: &Options, wait: Wait) {
         let kernels = &env.program.kernels;
-        if kernels.alike.are_none() || !alike::possible(env) {
-            return;
-        }
-        let plan = match alike::Plan::of(env) {
-            Ok(plan) => plan,
-            Err(why) => {
-                if super::make::log() {
-                    eprintln!("margay: blocks of `{}` are not compared: {why}", env.program.name());
-                }
-                if let alike::Unlike::Code(_) = why {
-                    kernels.alike.will_be_none();
-                }
-                return;
-            }
-        };
+        let Some(plan) = env.alike.plan(env) else { return };
         let wish = Options { watched: Watched::default(), ..wish.clone() };
         let mut plain = LaunchCode::none(wish.clone());
         plain.whole = kernels.get(env.program, 0, &wish, wait);
@@ -208,11 +194,11 @@ impl LaunchCode {
         }
         plain.find_free(env, &wish, wait);
         let began = std::time::Instant::now();
-        let found = env.alike.get_or_init(|| alike::find(env, &plan));
+        let found = env.alike.find(env, plan);
         let took = began.elapsed();
         if super::make::log() {
             let (name, found) =
-                (env.program.name(), found.as_ref().map_or_else(Default::default, Alike::size));
+                (env.program.name(), found.map_or_else(Default::default, Alike::size));
             eprintln!(
                 "margay: {} blocks of `{name}` are like one of {} ({took:.1?})",
                 found.1, found.0

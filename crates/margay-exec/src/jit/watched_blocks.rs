@@ -108,7 +108,7 @@ impl Fast {
         stop: &dyn Fn() -> bool,
     ) -> Result<ChunkEnd, Box<Fault>> {
         let env = cx.env;
-        let alike = env.alike.get().and_then(Option::as_ref).zip(code.plain());
+        let alike = env.alike.found().zip(code.plain());
         let way = |cx: &Cx<'_>, n: u32| {
             let n = chunk.first + u64::from(n);
             if alike.is_some_and(|(alike, _)| alike.has(n)) {

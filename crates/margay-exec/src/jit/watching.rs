@@ -17,7 +17,7 @@ use crate::fault::Access;
 use crate::handlers::address::observe_compiled;
 use crate::interp::{Cx, Env};
 use crate::observe::{BranchSums, EventPlace, Interest, Observer, PatternedEvent, Watch};
-use crate::program::{Code, Program};
+use crate::program::Program;
 
 /// Calls of compiled code between two reports.
 const CALLS_BETWEEN_REPORTS: u32 = 1 << 14;
@@ -68,7 +68,7 @@ pub struct AccessSite {
 }
 
 fn access_site(program: &Program, pc: u32) -> Option<AccessSite> {
-    let Code::Inst(inst) = program.instruction(pc)?.code else { return None };
+    let inst = program.inst(pc)?;
     let size = inst.ty.bits() / 8;
     let (space, access, elements) = match (inst.op, &inst.attr) {
         (Op::Ld, Attr::Mem(mem)) => (mem.space, Access::Read, inst.dsts.len()),

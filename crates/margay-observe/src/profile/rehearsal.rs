@@ -8,13 +8,12 @@ use std::sync::Arc;
 
 use margay_arch::{Kind, MemoryModel, Space, WarpAccess};
 use margay_exec::observe::{AccessEvent, EventPlace, GroupedEvent, Kept, Rehearsal};
-use smallvec::SmallVec;
 
 use super::pattern::base_of;
 use super::raw::{CacheCounts, Sums};
 use super::room::{Entry, PERIOD, Room};
 use super::site::{self, Site};
-use super::touches::{LINE, Route, SECTOR, Touch, Touched, touches};
+use super::touches::{LINE, Route, SECTOR, Touch, Touched, touches, touches_of_groups};
 use super::watch::{LaunchObserver, Worker};
 
 impl Rehearsal for Worker<'_, '_> {
@@ -193,31 +192,6 @@ impl Worker<'_, '_> {
             let place = (smid, access.warp);
             let found = &mut counts[access.way as usize];
             caches.look(&mut self.l1, (route, kind), at, place, found);
-        }
-    }
-}
-
-/// [`touches`] of global memory by an access of all lanes by groups.
-fn touches_of_groups(e: &GroupedEvent, base: u64, list: &mut Vec<Touch>) {
-    let start = list.len();
-    // Sectors by groups: of groups that go on where others ended mostly the last is there already.
-    let mut met: SmallVec<[u64; 40]> = SmallVec::new();
-    for (group, at) in e.starts.into_iter().enumerate() {
-        let bytes = if e.consecutive >> group & 1 != 0 { 8 * e.bytes } else { e.bytes };
-        let first = at / u64::from(SECTOR);
-        let last = at.wrapping_add(u64::from(bytes) - 1) / u64::from(SECTOR);
-        for sector in first..=last {
-            if met.contains(&sector) {
-                continue;
-            }
-            met.push(sector);
-            let each = u64::from(LINE / SECTOR);
-            let line = (sector / each).wrapping_sub(base / u64::from(LINE)) as i64;
-            let bit = 1 << (sector % each);
-            match list[start..].last_mut() {
-                Some(touch) if touch.line() == line => *touch = touch.with(bit),
-                Some(_) | None => list.push(Touch::new(line, bit)),
-            }
         }
     }
 }

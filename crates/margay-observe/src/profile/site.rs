@@ -3,7 +3,7 @@
 
 use margay_arch::{AtomicOp, CacheOperator, Kind, Space};
 use margay_exec::fault::Access;
-use margay_exec::program::{Code, Program};
+use margay_exec::program::Program;
 use margay_ir as ir;
 
 use super::raw::RawPlace;
@@ -22,7 +22,7 @@ impl Site {
             Access::Read => Kind::Load,
             Access::Write | Access::Atomic => Kind::Store,
         };
-        let Some(Code::Inst(inst)) = program.instruction(pc).map(|view| view.code) else {
+        let Some(inst) = program.inst(pc) else {
             return Site { kind: plain, cache: CacheOperator::Default };
         };
         match &inst.attr {

@@ -7,6 +7,8 @@
 use margay_arch::access::{first_lanes, first_of};
 use margay_arch::caches::Lookup;
 use margay_arch::local::interleaved;
+use margay_exec::observe::GroupedEvent;
+use smallvec::SmallVec;
 
 /// A line of global and local memory, in L1 and L2.
 pub const LINE: u32 = 128;
@@ -94,11 +96,36 @@ fn sectors(mut rest: u32, list: &mut Vec<Touch>, address: impl Fn(usize) -> u64)
     while rest != 0 {
         let sector = address(rest.trailing_zeros() as usize & 31) as i64 >> SECTOR.trailing_zeros();
         rest &= rest - 1;
-        let line = sector >> (LINE / SECTOR).trailing_zeros();
-        let bit = 1 << (sector & i64::from(LINE / SECTOR - 1));
-        match list[start..].last_mut() {
-            Some(touch) if touch.line() == line => *touch = touch.with(bit),
-            Some(_) | None => list.push(Touch::new(line, bit)),
+        add_sector(list, start, sector);
+    }
+}
+
+/// Adds a sector to a request's touches, which begin at `start`: one more of the last line, or of another.
+#[inline]
+fn add_sector(list: &mut Vec<Touch>, start: usize, sector: i64) {
+    let line = sector >> (LINE / SECTOR).trailing_zeros();
+    let bit = 1 << (sector & i64::from(LINE / SECTOR - 1));
+    match list[start..].last_mut() {
+        Some(touch) if touch.line() == line => *touch = touch.with(bit),
+        Some(_) | None => list.push(Touch::new(line, bit)),
+    }
+}
+
+/// [`touches`] of global memory by an access of all lanes by groups.
+pub fn touches_of_groups(e: &GroupedEvent, base: u64, list: &mut Vec<Touch>) {
+    let start = list.len();
+    // Sectors by groups: of groups that go on where others ended mostly the last is there already.
+    let mut met: SmallVec<[i64; 40]> = SmallVec::new();
+    for (group, at) in e.starts.into_iter().enumerate() {
+        let bytes = if e.consecutive >> group & 1 != 0 { 8 * e.bytes } else { e.bytes };
+        let first = at.wrapping_sub(base);
+        let last = first.wrapping_add(u64::from(bytes) - 1);
+        let [first, last] = [first, last].map(|at| at as i64 >> SECTOR.trailing_zeros());
+        for sector in first..=last {
+            if !met.contains(&sector) {
+                met.push(sector);
+                add_sector(list, start, sector);
+            }
         }
     }
 }

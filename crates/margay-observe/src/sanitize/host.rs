@@ -10,7 +10,6 @@ use std::ops::Range;
 
 use margay_exec::fault::Access;
 use margay_exec::observe::{AccessEvent, Interest, Observer, PatternedEvent, Watch};
-use margay_exec::program::Code;
 use margay_ir::{Attr, Scope, Sem, Space};
 use parking_lot::Mutex;
 
@@ -46,9 +45,7 @@ impl<'a> HostObserver<'a> {
 
     /// Whether the instruction is one side of a flag.
     fn is_flag(&self, pc: u32) -> bool {
-        let Some(Code::Inst(inst)) = self.view.program.instruction(pc).map(|i| i.code) else {
-            return false;
-        };
+        let Some(inst) = self.view.program.inst(pc) else { return false };
         match &inst.attr {
             Attr::Mem(mem) | Attr::Atom { mem, .. } => {
                 mem.sem == Sem::Volatile || mem.sem != Sem::Weak && mem.scope == Scope::Sys

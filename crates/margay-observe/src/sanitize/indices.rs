@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use margay_exec::observe::{EventPlace, Interest, Observer, Watch};
-use margay_exec::program::{Code, Program};
+use margay_exec::program::Program;
 use margay_ir::{Attr, Callee, Inst};
 use parking_lot::Mutex;
 
@@ -24,11 +24,7 @@ pub fn calls(program: &Program) -> Arc<[u32]> {
         return Arc::default();
     };
     let calls_it = |pc: &u32| {
-        let Some(Code::Inst(Inst { attr: Attr::Call(call), .. })) =
-            program.instruction(*pc).map(|i| i.code)
-        else {
-            return false;
-        };
+        let Some(Inst { attr: Attr::Call(call), .. }) = program.inst(*pc) else { return false };
         matches!(call.callee, Callee::Direct(id) if id.0 as usize == handler)
     };
     (0..program.code_len()).filter(calls_it).collect()

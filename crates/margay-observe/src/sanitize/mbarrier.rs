@@ -9,7 +9,6 @@ use std::ops::Range;
 
 use margay_exec::fault::Access;
 use margay_exec::observe::{AccessEvent, EventPlace, MbarrierEvent};
-use margay_exec::program::Code;
 use margay_ir::{Attr, Cache, MbarrierOp};
 use smallvec::SmallVec;
 
@@ -204,10 +203,7 @@ impl Misuse {
 impl SyncObserver<'_> {
     /// Lanes do something to mbarriers, one lane after the other.
     pub(super) fn mbarrier(&self, event: &MbarrierEvent<'_>) {
-        let Some(Code::Inst(inst)) = self.view.program.instruction(event.at.pc).map(|i| i.code)
-        else {
-            return;
-        };
+        let Some(inst) = self.view.program.inst(event.at.pc) else { return };
         let (Some(mbarriers), &Attr::Mbarrier { op, .. }) = (&self.mbarriers, &inst.attr) else {
             return;
         };

@@ -16,7 +16,7 @@ use margay_exec::observe::{
     AccessEvent, BarrierEvent, BarrierRound, BlockEvent, EventPlace, Interest, MbarrierEvent,
     Observer, WarpSyncEvent, Watch,
 };
-use margay_exec::program::{Code, Program};
+use margay_exec::program::Program;
 use margay_ir::{Attr, BarKind, Space};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -62,9 +62,7 @@ impl Facts {
         let mut found = Facts::default();
         for pc in 0..program.code_len() {
             found.aligned.push(false);
-            let Some(Code::Inst(inst)) = program.instruction(pc).map(|i| i.code) else {
-                continue;
-            };
+            let Some(inst) = program.inst(pc) else { continue };
             match &inst.attr {
                 Attr::Barrier { kind, aligned, .. } => {
                     let source = Source::from(program.place(pc));

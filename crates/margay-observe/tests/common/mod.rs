@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use margay_arch::BankMode;
 use margay_arch::caches::SplitPreference;
-use margay_exec::jit::Engine;
+use margay_exec::jit::{Engine, unavailable};
 use margay_exec::launch::{Host, LaunchConfig, LaunchFailure, Machine, launch_observed};
 use margay_exec::mem::{AddressSpace, AllocKind, Reach};
 use margay_exec::program::{LoadedModule, Program};
@@ -20,6 +20,15 @@ use margay_observe::profile::Profiler;
 use margay_observe::profile::raw::{RawPattern, RawProfile, RawVariable};
 use margay_observe::report::{Report, build};
 use margay_observe::tool::LaunchView;
+
+/// Whether no kernel can be compiled here, so that a test of compiled code is skipped, which is said.
+pub fn nothing_compiles() -> bool {
+    let why = unavailable();
+    if let Some(why) = &why {
+        eprintln!("skipped, nothing can be compiled: {why}");
+    }
+    why.is_some()
+}
 
 /// `8x4` in a list of launches.
 pub fn shape(text: &str) -> [u32; 3] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a program's code says, once for all its launches.
 
-use margay_exec::program::{Code, Program};
+use margay_exec::program::Program;
 use margay_ir::{Attr, Callee, FuncId, Inst, Op, Space};
 
 use super::calls::Lives;
@@ -37,9 +37,8 @@ impl Facts {
             },
             _ => false,
         };
-        let touches = |pc| match program.instruction(pc).map(|i| i.code) {
-            Some(Code::Inst(inst)) => is_access(inst.op) || begins_undefined(inst),
-            Some(Code::Term(_) | Code::Nothing) | None => false,
+        let touches = |pc: u32| {
+            program.inst(pc).is_some_and(|inst| is_access(inst.op) || begins_undefined(inst))
         };
         let mut next_access: Vec<u32> = (0..program.code_len()).collect();
         let mut next = u32::MAX;
@@ -47,11 +46,8 @@ impl Facts {
             next = if touches(*pc) { *pc } else { next };
             *pc = next;
         }
-        let chooses = |pc| match program.instruction(pc).map(|i| i.code) {
-            Some(Code::Inst(inst)) => chooses(inst),
-            Some(Code::Term(_) | Code::Nothing) | None => false,
-        };
-        let choices = (0..program.code_len()).map(chooses).collect();
+        let choices =
+            (0..program.code_len()).map(|pc| program.inst(pc).is_some_and(chooses)).collect();
         // Its code comes first.
         let kernel = program.instruction(0).map(|i| i.id);
         let kernel = kernel.filter(|id| !registers.of(program, *id).is_empty());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a program's code says of the order of its threads.
 
-use margay_exec::program::{Code, Program};
+use margay_exec::program::Program;
 use margay_ir::{Attr, BarOrder, Inst, Scope, Sem, Space};
 
 /// What an instruction at an address of the code does to the order.
@@ -38,11 +38,8 @@ pub struct Facts {
 
 impl Facts {
     pub fn of(program: &Program) -> Facts {
-        let inst = |pc| match program.instruction(pc).map(|i| i.code) {
-            Some(Code::Inst(inst)) => Some(inst),
-            Some(Code::Term(_) | Code::Nothing) | None => None,
-        };
-        let insts: Vec<Option<&Inst>> = (0..program.code_len()).map(inst).collect();
+        let insts: Vec<Option<&Inst>> =
+            (0..program.code_len()).map(|pc| program.inst(pc)).collect();
         let roles: Vec<_> = insts.iter().map(|inst| Role::of((*inst)?)).collect();
         let orders: Vec<_> = insts.iter().map(|inst| barrier_order(*inst)).collect();
         let is_strong = |role: &Role| role.atomic || role.sem != Sem::Weak;

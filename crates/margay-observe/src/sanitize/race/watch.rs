@@ -12,7 +12,6 @@ use margay_exec::observe::{
     AccessEvent, BarrierEvent, BarrierRound, BlockEvent, EventPlace, Interest, NotedAccesses,
     Observer, PatternedEvent, Watch,
 };
-use margay_exec::program::Code;
 use margay_exec::reach::Written;
 use margay_ir::{Attr, BarKind, BarOrder, Op, Scope, Sem, Space};
 use parking_lot::{Mutex, RwLock};
@@ -822,8 +821,7 @@ impl Watch for RaceWatch<'_, '_> {
     }
 
     fn fence(&mut self, at: EventPlace, mask: u32) {
-        let Some(code) = self.all.view.program.instruction(at.pc).map(|i| i.code) else { return };
-        let Code::Inst(inst) = code else { return };
+        let Some(inst) = self.all.view.program.inst(at.pc) else { return };
         if inst.op != Op::Fence {
             return;
         }
