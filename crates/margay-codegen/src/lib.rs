@@ -92,6 +92,8 @@ pub struct Options {
     /// What is reported. Where that is anything, the warps of a block run by `blocks` have their turns as the scheduler
     /// gives them; a function that has barriers does not `hold` there.
     pub watched: Watched,
+    /// Addresses of accesses that are not reported all the same, ascending: what they do is known.
+    pub silent: Vec<u32>,
 }
 
 /// [`Layout`], for a function that may have been changed since.

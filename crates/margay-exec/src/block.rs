@@ -42,6 +42,8 @@ pub struct Group {
     circle: Circle,
     /// Turns of the first round that were had before it was taken over.
     skip: usize,
+    /// [`Cx::quiet`].
+    quiet: bool,
 }
 
 /// A state of a group, and how many rounds ago nothing had been written since.
@@ -106,7 +108,16 @@ impl Group {
             .collect();
         let peers = blocks.iter().map(|b| b.shared.as_ptr()).collect();
         let (cluster, last) = (ClusterBarrier::default(), (0, 0));
-        Group { blocks, peers, cluster, last, watched: false, circle: Circle::default(), skip: 0 }
+        Group {
+            blocks,
+            peers,
+            cluster,
+            last,
+            watched: false,
+            circle: Circle::default(),
+            skip: 0,
+            quiet: false,
+        }
     }
 
     /// Takes a block over that began in compiled code.
@@ -123,7 +134,16 @@ impl Group {
         let block = Block { ctaid, rank: 0, smid, warps, alive, barriers, shared, local };
         let (cluster, last) = (ClusterBarrier::default(), (0, 0));
         let circle = Circle::default();
-        Group { blocks: vec![block], peers, cluster, last, watched: false, circle, skip: 0 }
+        Group {
+            blocks: vec![block],
+            peers,
+            cluster,
+            last,
+            watched: false,
+            circle,
+            skip: 0,
+            quiet: false,
+        }
     }
 
     /// A warp that stands before a barrier of the block has arrived there. Returns the barrier's address.
@@ -139,6 +159,11 @@ impl Group {
     /// The first `turns` of a round had their turns.
     pub fn skip(&mut self, turns: usize) {
         self.skip = turns;
+    }
+
+    /// Some of its accesses are not told any more: another block tells of them.
+    pub fn be_quiet(&mut self) {
+        self.quiet = true;
     }
 
     /// Tells the watch that the blocks begin, or that they have ended.
@@ -217,6 +242,7 @@ impl Group {
         fuel: u64,
         stop: &dyn Fn() -> bool,
     ) -> Result<Progress, Box<Fault>> {
+        cx.quiet = self.quiet;
         let end = cx.warp_instructions + fuel;
         cx.peers = &raw const *self.peers;
         loop {

@@ -154,8 +154,10 @@ pub struct Cx<'a> {
     pub env: &'a Env<'a>,
     /// Accesses are reported to `watch`.
     pub observing: bool,
-    /// Nothing is stored: see [`crate::alike`].
+    /// Nothing is stored where others could see it: see [`crate::alike`].
     pub rehearses: bool,
+    /// What runs is a block of which another has told some accesses: see [`crate::alike::Alike::told`].
+    pub quiet: bool,
     /// Compiled code runs.
     pub in_code: bool,
     pub interest: Interest,
@@ -220,6 +222,7 @@ impl<'a> Cx<'a> {
             env,
             observing: interest.contains(Interest::ACCESSES),
             rehearses: false,
+            quiet: false,
             in_code: false,
             interest,
             watch: env.observer.map(|o| o.worker()),
@@ -320,6 +323,12 @@ impl<'a> Cx<'a> {
         {
             watch.warp_barrier(at, mask);
         }
+    }
+
+    /// Whether the access of the instruction at `pc` was told by another block.
+    #[inline]
+    pub fn is_told(&self, pc: u32) -> bool {
+        self.quiet && self.env.alike.found().is_some_and(|alike| alike.told(pc))
     }
 
     /// Reports a straight run.

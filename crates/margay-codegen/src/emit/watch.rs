@@ -125,6 +125,11 @@ impl Gen<'_> {
         }
     }
 
+    /// Whether an access is not reported: see [`Options::silent`](crate::Options::silent).
+    pub(super) fn is_silent(&self, n: usize) -> bool {
+        self.options.silent.binary_search(&self.pc(n)).is_ok()
+    }
+
     /// Reports an access of instruction `n` at these addresses; what a store of one element stores is given.
     pub(super) fn watch_access(
         &mut self,
@@ -135,7 +140,7 @@ impl Gen<'_> {
         stored: Option<(&Val, Class)>,
     ) {
         let room = self.room.take();
-        if !self.options.watched.accesses || self.told.contains(&n) {
+        if !self.options.watched.accesses || self.told.contains(&n) || self.is_silent(n) {
             return;
         }
         if kind == Kind::Plain && self.tell_apart(n, a, address) {
@@ -441,7 +446,8 @@ impl Gen<'_> {
 
     /// Reports a read of a parameter.
     pub(super) fn watch_param(&mut self, n: usize, start: u64) {
-        if self.options.watched.accesses && self.options.watched.parameters {
+        let Watched { accesses, parameters, .. } = self.options.watched;
+        if accesses && parameters && !self.is_silent(n) {
             if self.tell_param_apart(n) {
                 return;
             }

@@ -174,9 +174,8 @@ impl Gen<'_> {
         for (m, inst) in f.blocks[self.block].insts.iter().enumerate().skip(n) {
             match inst.attr {
                 Attr::Mem(mem) if self.stays(inst, &mem) => {
-                    if let Some(member) = self.member_at(m, inst, &mem, through) {
-                        found.push(member);
-                    }
+                    let told = !self.is_silent(m);
+                    found.extend(self.member_at(m, inst, &mem, through).filter(|_| told));
                 }
                 _ if only_computes(inst)
                     || matches!(inst.attr, Attr::None) && checks_steps(inst) => {}

@@ -92,8 +92,11 @@ impl Gen<'_> {
             }
             written.extend(&inst.dsts);
         }
-        for group in groups.iter().filter(|group| group.accesses.len() > 1) {
-            self.tell_group(group, insts);
+        for mut group in groups {
+            group.accesses.retain(|m| !self.is_silent(*m));
+            if group.accesses.len() > 1 {
+                self.tell_group(&group, insts);
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What of a register is the same in all blocks of a launch, or moves with the block's number.
 
-use margay_ir::{Attr, Function, Inst, IntCmp, Op, Reg, Space, Sreg, Ty, Value};
+use margay_ir::{Attr, Function, Inst, IntCmp, Op, Reg, Space, Sreg, Term, Ty, Value};
 
 use super::steps::{Picks, What, is_by};
 use crate::launch::LaunchConfig;
@@ -159,6 +159,15 @@ impl<'a> Kinds<'a> {
 
     pub fn reg(&self, r: Reg) -> Kind {
         self.of.get(r.0 as usize).copied().unwrap_or(Kind::Data)
+    }
+
+    /// What a branch goes by.
+    pub fn decider(&self, term: &Term) -> Kind {
+        match term {
+            Term::CondBr { pred, .. } => self.reg(*pred),
+            Term::BrTable { index, .. } => self.value(*index),
+            Term::Br(_) | Term::Ret | Term::Exit => Kind::Common,
+        }
     }
 
     pub fn value(&self, v: Value) -> Kind {

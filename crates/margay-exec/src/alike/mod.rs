@@ -8,28 +8,32 @@
 //! wrapping ([`steps`]); that bounds the blocks that are like it ([`blocks`]). All of these, the rehearsed one too, run in code
 //! that nobody watches.
 //!
+//! Where data decide some ways or addresses, that holds for the other accesses ([`plan`]): the rehearsed block tells of those,
+//! and blocks that are like it run in code that tells of the rest.
+//!
 //! Invariant: by induction over what a block executes, it goes the ways of the rehearsed one as long as each comparison comes
-//! out alike, and these are all that the ways depend on.
+//! out alike, and these are all that the ways depend on, outside of the parts of the code that data decide.
+//!
+//! Limit: lanes that parted meet again behind such a part. If some take longer there than the scheduler lets lanes of a warp run
+//! in a row ([`crate::warp`]), others go on before; what comes then is counted as if they had waited.
 
 mod blocks;
 mod kind;
 mod lines;
+mod plan;
 mod rehearse;
 mod steps;
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use margay_ir::analysis::liveness::Liveness;
-use margay_ir::{Attr, Function, Inst, IntCmp, Op, Reg, Sem, Space, Term};
-
 use self::blocks::Like;
-use self::kind::{Kind, Kinds, Moves, STILL};
+use self::kind::Moves;
 use self::lines::Lines;
+pub use self::plan::Plan;
+use self::plan::Unlike;
 use self::rehearse::Rehearsed;
-use self::steps::What;
 use crate::interp::{COUNTERS, Env};
 use crate::jit::{self, were_unwatched};
 use crate::observe::{Interest, Kept, MarkedLines, Observer, Watch};
@@ -43,178 +47,15 @@ const WORTH: usize = 32;
 /// saved if it is followed, and its accesses are looked up by what was rehearsed.
 const WATCHING: f64 = 0.5;
 const FOLLOWING: f64 = 2.5;
+/// The same for each access of a block that is watched for others.
+const TELLING: f64 = 7.0;
+/// Launches in which a rehearsal would not pay, before what it takes is found out anew.
+const RENEWED: u64 = 32;
 /// Blocks that are rehearsed, at most, and so many of which nothing came.
 const REHEARSALS: usize = 48;
 const FAILURES: usize = 2;
 /// Warp instructions of all these.
 const PATIENCE: u64 = 8_000_000;
-
-/// What a launch's kernel does to its registers.
-pub struct Plan {
-    /// Instructions whose operands are to be looked at, and what for, in the order of the code.
-    steps: Vec<(u32, What)>,
-    /// By instruction: whether it is one of them.
-    asked: Vec<bool>,
-    /// By instruction: how the address of an access moves.
-    places: Vec<Option<Moves>>,
-}
-
-/// Why there is none: at an instruction, if one is to blame.
-enum Unlike {
-    /// The code's ways or addresses depend on memory, or threads tell each other something: so it is in each launch.
-    Code(Option<String>),
-    /// Other parameters, or another grid, might do.
-    Launch(Option<String>),
-}
-
-impl std::fmt::Display for Unlike {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (Unlike::Code(at) | Unlike::Launch(at)) = self;
-        f.write_str(match self {
-            Unlike::Code(_) => "what they do depends on more than their numbers",
-            Unlike::Launch(_) => "in this launch their numbers decide more than distances",
-        })?;
-        at.iter().try_for_each(|at| write!(f, ": {at}"))
-    }
-}
-
-impl Plan {
-    fn step_at(&self, pc: u32) -> Option<usize> {
-        self.steps.binary_search_by_key(&pc, |(at, _)| *at).ok()
-    }
-
-    /// The plan of a launch.
-    fn of(env: &Env<'_>) -> Result<Plan, Unlike> {
-        let program = env.program;
-        let [only] = program.functions.as_slice() else { return Err(Unlike::Code(None)) };
-        let f = &program.module.ir.functions[only.id.0 as usize];
-        let mut insts = f.blocks.iter().flat_map(|b| &b.insts);
-        if let Some(inst) = insts.find(|inst| !is_simple(inst)) {
-            return Err(Unlike::Code(Some(inst.to_string())));
-        }
-        let kinds = kinds(env, f);
-        let mut plan = Plan {
-            steps: Vec::new(),
-            asked: vec![false; program.code.len()],
-            places: vec![None; program.code.len()],
-        };
-        let mut edges: HashMap<Reg, Vec<(IntCmp, u64)>> = HashMap::new();
-        for inst in f.blocks.iter().flat_map(|b| &b.insts) {
-            if let Some((r, cmp, n)) = kinds.edge(inst) {
-                edges.entry(r).or_default().push((cmp, n));
-            }
-        }
-        for (block, start) in f.blocks.iter().zip(&only.starts) {
-            for (inst, pc) in block.insts.iter().zip(*start..) {
-                let result = |n: usize| match kinds.result(inst, n) {
-                    (Kind::Extreme(r), _) => {
-                        kinds.edges(inst, edges.remove(&r).unwrap_or_default())
-                    }
-                    (_, what) => what,
-                };
-                for what in (0..inst.dsts.len()).filter_map(result).take(1) {
-                    plan.steps.push((pc, what));
-                    plan.asked[pc as usize] = true;
-                }
-                plan.places[pc as usize] = place(&kinds, inst)?;
-            }
-            let decides = match &block.term {
-                Term::CondBr { pred, .. } => kinds.reg(*pred),
-                Term::BrTable { index, .. } => kinds.value(*index),
-                Term::Br(_) | Term::Ret | Term::Exit => Kind::Common,
-            };
-            is_still(decides, || block.term.to_string())?;
-        }
-        Ok(plan)
-    }
-}
-
-/// Whether what an instruction does is known well enough, and tells no other block anything.
-fn is_simple(inst: &Inst) -> bool {
-    match (inst.op, &inst.attr) {
-        (Op::Ld | Op::St, Attr::Mem(mem)) => mem.sem == Sem::Weak,
-        (Op::Ld | Op::St, _) => false,
-        (op, _) if op < Op::Ld => true,
-        (Op::Prefetch | Op::Cvta | Op::CvtaTo | Op::IsSpace | Op::Addr | Op::Sreg, _) => true,
-        (Op::ActiveMask | Op::Vote | Op::Ballot | Op::MatchAny | Op::MatchAll, _) => true,
-        (Op::Shfl | Op::Redux | Op::Elect | Op::BarWarp | Op::Bar | Op::BarRed, _) => true,
-        (op, _) => op == Op::Builtin,
-    }
-}
-
-/// The kinds of all registers.
-fn kinds<'a>(env: &Env<'a>, f: &Function) -> Kinds<'a> {
-    let known = &env.program.kernels.alike;
-    let unwritten = known.unwritten.get_or_init(|| Liveness::new(f).before(f, 0));
-    let mut kinds = Kinds::new(env.config, f, unwritten);
-    loop {
-        let mut changed = false;
-        for inst in f.blocks.iter().flat_map(|b| &b.insts) {
-            for (n, r) in inst.dsts.iter().enumerate() {
-                let before = kinds.reg(*r);
-                let after = before.or(kinds.result(inst, n).0);
-                changed |= after != before;
-                kinds.of[r.0 as usize] = after;
-            }
-        }
-        if !changed {
-            return kinds;
-        }
-    }
-}
-
-/// Whether what something is decided by is the same for all blocks.
-fn is_still(kind: Kind, what: impl Fn() -> String) -> Result<(), Unlike> {
-    match kind {
-        Kind::Fixed(_) | Kind::Common | Kind::Unset => Ok(()),
-        Kind::Moves(_) => Err(Unlike::Launch(Some(what()))),
-        Kind::Data | Kind::Extreme(_) => Err(Unlike::Code(Some(what()))),
-    }
-}
-
-/// How the address of an access moves, if it is one. What lanes do, and who is waited for, must not depend on memory.
-fn place(kinds: &Kinds<'_>, inst: &Inst) -> Result<Option<Moves>, Unlike> {
-    let still = |kind: Kind| is_still(kind, || inst.to_string());
-    let guard = inst.guard.map_or(Kind::Common, |g| kinds.reg(g.pred));
-    let operand = |n: usize| inst.srcs.get(n).map_or(Kind::Common, |v| kinds.value(*v));
-    match inst.op {
-        Op::Ld | Op::St => {
-            still(guard)?;
-            match (operand(0), &inst.attr) {
-                (Kind::Moves(by), Attr::Mem(mem))
-                    if matches!(mem.space, Space::Global | Space::Generic) =>
-                {
-                    Ok(Some(by))
-                }
-                (kind, _) => still(kind).map(|()| Some(STILL)),
-            }
-        }
-        Op::Bar | Op::BarRed => {
-            still(guard)?;
-            still(operand(0))?;
-            // Of the one the number of threads, of the other too, and a predicate that says nothing of the ways.
-            still(if inst.op == Op::Bar || inst.srcs.len() > 2 {
-                operand(1)
-            } else {
-                Kind::Common
-            })?;
-            Ok(None)
-        }
-        // Lanes meet there by their masks.
-        Op::BarWarp | Op::Vote | Op::Ballot | Op::Shfl | Op::Redux | Op::Elect => {
-            still(guard)?;
-            let mask = inst.op.info().srcs.len().saturating_sub(1);
-            still(operand(mask))?;
-            Ok(None)
-        }
-        Op::MatchAny | Op::MatchAll => {
-            still(guard)?;
-            still(operand(1))?;
-            Ok(None)
-        }
-        _ => Ok(None),
-    }
-}
 
 /// What launches of a kernel have found out.
 #[derive(Default)]
@@ -224,9 +65,12 @@ pub struct Known {
     none: AtomicBool,
     /// Launches in which every rehearsal was in vain.
     vain: AtomicU64,
-    /// Of the last block that was rehearsed: its warp instructions, and nanoseconds that it took; 0 if there was none.
-    spent: AtomicU64,
+    /// Of the last block that was rehearsed: nanoseconds that it saves for another that is watched, and for one that is followed,
+    /// and those that it took; 0 if there was none.
+    saves: [AtomicU64; 2],
     took: AtomicU64,
+    /// Launches in which it was not likely to pay.
+    refused: AtomicU64,
 }
 
 /// Rehearsals pay whatever they take: see [`rehearse_always`].
@@ -249,10 +93,19 @@ impl Known {
 
     /// Whether it is likely to take less time to rehearse a block than to watch so many, of which this part is followed. The
     /// first of all tells.
-    fn pays(&self, blocks: usize, followed: f64) -> bool {
-        let [spent, took] = [&self.spent, &self.took].map(|n| n.load(Ordering::Relaxed) as f64);
-        let each = WATCHING * (1.0 - followed) + FOLLOWING * followed;
-        took == 0.0 || blocks as f64 * spent * each >= took || ALWAYS.load(Ordering::Relaxed)
+    fn pays(&self, blocks: u64, followed: f64) -> bool {
+        let took = self.took.load(Ordering::Relaxed);
+        let [watched, own] = self.saves.each_ref().map(|n| n.load(Ordering::Relaxed) as f64);
+        let each = watched * (1.0 - followed) + own * followed;
+        took == 0 || blocks as f64 * each >= took as f64 || ALWAYS.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is for some part. Now and then it is found out anew: the first rehearsal of all takes longer than others.
+    fn may_pay(&self, blocks: u64) -> bool {
+        self.pays(blocks, 0.0)
+            || self.pays(blocks, 1.0)
+            || self.refused.fetch_add(1, Ordering::Relaxed) % RENEWED == RENEWED - 1
+                && self.took.swap(0, Ordering::Relaxed) != 0
     }
 
     /// No block of a launch told of others.
@@ -262,8 +115,10 @@ impl Known {
         }
     }
 
-    fn took(&self, spent: u64, time: Duration) {
-        self.spent.store(spent, Ordering::Relaxed);
+    fn took(&self, saves: [f64; 2], time: Duration) {
+        for (to, saves) in self.saves.iter().zip(saves) {
+            to.store(saves as u64, Ordering::Relaxed);
+        }
         self.took.store(time.as_nanos() as u64, Ordering::Relaxed);
     }
 }
@@ -286,6 +141,8 @@ pub struct Alike {
     marks: MarkedLines,
     /// By multiprocessor.
     follows: Vec<bool>,
+    /// Nothing is left to watch of these blocks; else the accesses that have no place.
+    pub whole: bool,
     /// By instruction: how the addresses of accesses move.
     places: Vec<Option<Moves>>,
 }
@@ -324,8 +181,7 @@ impl Search {
 
 fn make_plan(env: &Env<'_>) -> Option<Plan> {
     let known = &env.program.kernels.alike;
-    // No more is saved than where each is followed.
-    if known.are_none() || !possible(env).is_some_and(|blocks| known.pays(blocks as usize, 1.0)) {
+    if known.are_none() || !possible(env).is_some_and(|blocks| known.may_pay(blocks)) {
         return None;
     }
     match Plan::of(env) {
@@ -373,7 +229,7 @@ fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
     let mut instructions = 0;
     while classes.len() + failures < REHEARSALS && failures < FAILURES && instructions < PATIENCE {
         let left = of.iter().filter(|class| **class == 0).count();
-        if left < WORTH || !env.program.kernels.alike.pays(left, followed) {
+        if left < WORTH || !env.program.kernels.alike.pays(left as u64, followed) {
             break;
         }
         // Somewhere in the middle, and in no row of its own.
@@ -382,23 +238,28 @@ fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
         let own = env.block_at(n as u64);
         let began = Instant::now();
         let rehearsed = rehearse::rehearse(env, plan, observer, own);
-        let Rehearsed { watch, bounds, multiples, mut lines, counters, spent } = match rehearsed {
-            Ok(rehearsed) => rehearsed,
-            Err(why) => {
-                if jit::log() {
-                    eprintln!(
-                        "margay: block {own:?} of `{}` tells of no other: {why}",
-                        env.program.name()
-                    );
+        let Rehearsed { watch, bounds, multiples, mut lines, counters, spent, told } =
+            match rehearsed {
+                Ok(rehearsed) => rehearsed,
+                Err(why) => {
+                    if jit::log() {
+                        eprintln!(
+                            "margay: block {own:?} of `{}` tells of no other: {why}",
+                            env.program.name()
+                        );
+                    }
+                    failures += 1;
+                    // Not this one again.
+                    of[n] = WATCHED;
+                    continue;
                 }
-                failures += 1;
-                // Not this one again.
-                of[n] = WATCHED;
-                continue;
-            }
-        };
+            };
         instructions += spent;
-        env.program.kernels.alike.took(spent, began.elapsed());
+        let saves = match plan.whole {
+            true => [WATCHING, FOLLOWING].map(|each| each * spent as f64),
+            false => [TELLING * told as f64, 0.0],
+        };
+        env.program.kernels.alike.took(saves, began.elapsed());
         lines.iter_mut().for_each(|lines| lines.hash(marks));
         let kept = watch.keep();
         let like = Like::new(env.config.grid, own, &bounds, &multiples);
@@ -410,7 +271,8 @@ fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
                 (*class, found) = (number, found + 1);
             }
         });
-        if !kept.repeats {
+        // Who follows must see all accesses in their order.
+        if !kept.repeats || !plan.whole {
             let followed = (0..).zip(&mut of).filter(|(n, class)| {
                 **class == number && follows[env.multiprocessor_of(*n) as usize]
             });
@@ -425,14 +287,19 @@ fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
     }
     of.iter_mut().filter(|class| **class == WATCHED).for_each(|class| *class = 0);
     let ran = classes.iter().map(|_| AtomicU64::new(0)).collect();
-    let places = plan.places.clone();
-    (!classes.is_empty()).then_some(Alike { classes, of, ran, marks, follows, places })
+    let (whole, places) = (plan.whole, plan.places.clone());
+    (!classes.is_empty()).then_some(Alike { classes, of, ran, marks, follows, whole, places })
 }
 
 impl Alike {
     /// How many blocks were rehearsed, and for how many others.
     pub fn size(&self) -> (usize, usize) {
         (self.classes.len(), self.of.iter().filter(|class| **class != 0).count())
+    }
+
+    /// Whether an access of such a block was told by the one that was rehearsed.
+    pub fn told(&self, pc: u32) -> bool {
+        self.places.get(pc as usize).is_some_and(Option::is_some)
     }
 
     /// Whether every block is like one that was rehearsed.
@@ -492,8 +359,9 @@ impl Alike {
     pub fn finish(self, observer: Option<&dyn Observer>, counters: &mut [u64; COUNTERS]) {
         for (class, ran) in self.classes.into_iter().zip(self.ran) {
             let blocks = ran.into_inner();
-            were_unwatched(blocks);
-            for (sum, n) in counters.iter_mut().zip(class.counters) {
+            were_unwatched(blocks, self.whole);
+            // Of blocks that are watched their code counts.
+            for (sum, n) in counters.iter_mut().zip(class.counters).filter(|_| self.whole) {
                 *sum += n * blocks;
             }
             if let Some(observer) = observer {

@@ -29,6 +29,8 @@ pub struct Rehearsed<'a> {
     pub counters: [u64; COUNTERS],
     /// Warp instructions that it took.
     pub spent: u64,
+    /// Accesses that it tells of others.
+    pub told: u64,
 }
 
 /// What has been seen so far.
@@ -44,6 +46,7 @@ struct Seen<'a> {
     is_free: bool,
     /// An access goes another way than its block's number tells.
     odd: bool,
+    told: u64,
 }
 
 /// What the accesses of an instruction touch.
@@ -90,8 +93,8 @@ impl Observer for Stage<'_, '_> {
 
 impl Seen<'_> {
     /// Notes what lanes of an instruction touch: bytes from addresses on.
-    fn touch(&mut self, plan: &Plan, pc: u32, space: Space, all: &[(u64, u32)]) {
-        let moves = plan.places[pc as usize].unwrap_or(STILL);
+    fn touch(&mut self, moves: Moves, pc: u32, space: Space, all: &[(u64, u32)]) {
+        self.told += 1;
         match space {
             Space::Global => {}
             _ if moves == STILL => return,
@@ -139,29 +142,36 @@ fn lines_of(all: &mut Vec<Lines>, moves: Moves) -> &mut Lines {
 
 impl Watch for Seat<'_, '_, '_> {
     fn access(&mut self, e: &AccessEvent<'_>) {
+        let Some(moves) = self.0.plan.places[e.at.pc as usize] else { return };
         let seen = &mut *self.0.seen.lock();
         let lanes = active(e.mask).map(|lane| (e.addresses[lane], e.bytes));
         let all: SmallVec<[(u64, u32); WARP]> = lanes.collect();
-        seen.touch(self.0.plan, e.at.pc, e.space, &all);
+        seen.touch(moves, e.at.pc, e.space, &all);
         seen.watch.access(e);
     }
 
     fn grouped(&mut self, e: &GroupedEvent) {
+        let Some(moves) = self.0.plan.places[e.at.pc as usize] else { return };
         let seen = &mut *self.0.seen.lock();
         let all: [(u64, u32); 4] = std::array::from_fn(|group| {
             let lanes = if e.consecutive >> group & 1 != 0 { 8 } else { 1 };
             (e.starts[group], lanes * e.bytes)
         });
-        seen.touch(self.0.plan, e.at.pc, e.space, &all);
+        seen.touch(moves, e.at.pc, e.space, &all);
         seen.watch.grouped(e);
     }
 
     fn run(&mut self, at: EventPlace, end: u32, mask: u32) {
-        self.0.seen.lock().watch.run(at, end, mask);
+        // Else the code of each block counts these, and branches.
+        if self.0.plan.whole {
+            self.0.seen.lock().watch.run(at, end, mask);
+        }
     }
 
     fn branch(&mut self, at: EventPlace, active: u32, taken: u32) {
-        self.0.seen.lock().watch.branch(at, active, taken);
+        if self.0.plan.whole {
+            self.0.seen.lock().watch.branch(at, active, taken);
+        }
     }
 
     fn operands(&mut self, pc: u32, mask: u32, operands: &[[u64; WARP]; 3]) {
@@ -188,10 +198,11 @@ pub fn rehearse<'a>(
         places: vec![Touched::NOTHING; env.program.code.len()],
         lines: Vec::new(),
         odd: false,
+        told: 0,
     };
     let stage = Stage { plan, observer, seen: Mutex::new(seen) };
     let (counters, spent) = run(env, &stage, block)?;
-    let Seen { mut watch, records, mut places, mut lines, odd, .. } = stage.seen.into_inner();
+    let Seen { mut watch, records, mut places, mut lines, odd, told, .. } = stage.seen.into_inner();
     if odd {
         return Err("a generic address that moves is not in global memory");
     }
@@ -225,7 +236,7 @@ pub fn rehearse<'a>(
     if !lines.iter_mut().all(Lines::settle) {
         return Err("it touches too many lines");
     }
-    Ok(Rehearsed { watch, bounds, multiples, lines, counters, spent })
+    Ok(Rehearsed { watch, bounds, multiples, lines, counters, spent, told })
 }
 
 /// Runs it under the observer's eyes; how often each kind of access was made, and how many warp instructions it took.

@@ -304,6 +304,9 @@ pub fn observe(
         return;
     }
     let at = cx.event_at(cx.env.program.pc_of(i));
+    if cx.is_told(at.pc) {
+        return;
+    }
     let values = match access {
         Access::Write if cx.interest.contains(Interest::VALUES) => stored(cx, i, at.pc, bytes),
         Access::Read | Access::Write | Access::Atomic => None,
@@ -446,6 +449,9 @@ pub unsafe fn observe_groups<const SPACE: u8, const ACCESS: u8>(
     }
     let starts = std::array::from_fn(|group| plane[8 * group].wrapping_add(i.imm));
     let at = cx.event_at(cx.env.program.pc_of(i));
+    if cx.is_told(at.pc) {
+        return;
+    }
     let (space, access, bytes) = (space_of(SPACE), access_of(ACCESS), bytes as u32);
     let Some(watch) = &mut cx.watch else { return };
     watch.grouped(&GroupedEvent { at, space, access, bytes, starts, consecutive });

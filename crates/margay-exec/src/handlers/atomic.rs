@@ -98,6 +98,9 @@ where
                 let (b, c) = (C::Reg::get(b, l), C::Reg::get(c, l));
                 let old = if SPACE == space::SHARED {
                     C::update_alone(p[l], |v| f(v, b, c))
+                } else if cx.rehearses {
+                    // Nothing is stored.
+                    C::update(p[l], |v| v)
                 } else {
                     C::update(p[l], |v| f(v, b, c))
                 };

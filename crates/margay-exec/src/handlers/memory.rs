@@ -280,7 +280,7 @@ unsafe fn store_groups<const SPACE: u8, E: Element>(cx: &mut Cx<'_>, i: &Inst) -
             observe_groups::<SPACE, { access::WRITE }>(cx, i, E::BYTES, consecutive);
         }
         cx.counters[(i.slot >> super::address::SLOT_BITS) as usize] += 1;
-        if cx.rehearses {
+        if cx.rehearses && is_seen(SPACE) {
             return true;
         }
         let s = cx.plane(i.b) as *const E::Reg;
@@ -293,6 +293,11 @@ unsafe fn store_groups<const SPACE: u8, E: Element>(cx: &mut Cx<'_>, i: &Inst) -
         }
     }
     true
+}
+
+/// Whether others than the block see what is stored in a space.
+const fn is_seen(space: u8) -> bool {
+    space != space::SHARED && space != space::LOCAL
 }
 
 /// The handler of an access that [`load_groups`] or [`store_groups`] leaves.
@@ -435,7 +440,7 @@ impl<const SPACE: u8, E: Element> Kernel for StoreEach<SPACE, E> {
             if !resolve::<SPACE, { access::WRITE }>(cx, i, n * E::BYTES, &mut p) {
                 return Flow::Fault;
             }
-            if cx.rehearses {
+            if cx.rehearses && is_seen(SPACE) {
                 // Nothing is stored, but for what the scheduler sees.
             } else if n == 1 {
                 scatter::<E>(&p, 0, E::BYTES, cx.plane(i.b), cx.mask);
@@ -465,6 +470,9 @@ impl<const SPACE: u8, E: Element> Kernel for StoreStrong<SPACE, E> {
         unsafe {
             if !resolve::<SPACE, { access::WRITE }>(cx, i, n * E::BYTES, &mut p) {
                 return Flow::Fault;
+            }
+            if cx.rehearses && is_seen(SPACE) {
+                return Flow::Next;
             }
             if whole::<SPACE, E>(n) {
                 let at = i.aux as usize;

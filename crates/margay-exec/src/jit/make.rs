@@ -31,6 +31,8 @@ pub struct Counts {
     pub cached: u64,
     /// Blocks of watched launches that were not watched, because another was rehearsed for them.
     pub unwatched: u64,
+    /// The same of which code told what data decide.
+    pub partly_watched: u64,
 }
 
 impl Counts {
@@ -43,16 +45,23 @@ impl Counts {
 static COMPILED: AtomicU64 = AtomicU64::new(0);
 static CACHED: AtomicU64 = AtomicU64::new(0);
 static UNWATCHED: AtomicU64 = AtomicU64::new(0);
+static PARTLY_WATCHED: AtomicU64 = AtomicU64::new(0);
 
-/// Notes that so many blocks were not watched.
-pub(crate) fn were_unwatched(blocks: u64) {
-    UNWATCHED.fetch_add(blocks, Ordering::Relaxed);
+/// Notes that so many blocks were not watched, or only partly.
+pub(crate) fn were_unwatched(blocks: u64, wholly: bool) {
+    let count = if wholly { &UNWATCHED } else { &PARTLY_WATCHED };
+    count.fetch_add(blocks, Ordering::Relaxed);
 }
 
 /// What this process made so far.
 pub fn counts() -> Counts {
     let get = |n: &AtomicU64| n.load(Ordering::Relaxed);
-    Counts { compiled: get(&COMPILED), cached: get(&CACHED), unwatched: get(&UNWATCHED) }
+    Counts {
+        compiled: get(&COMPILED),
+        cached: get(&CACHED),
+        unwatched: get(&UNWATCHED),
+        partly_watched: get(&PARTLY_WATCHED),
+    }
 }
 
 /// How far a function's code is.

@@ -121,6 +121,7 @@ impl LaunchCode {
             lockstep: env.machine.sm < 70,
             environment: usual_environment(env, accesses),
             watched,
+            silent: Vec::new(),
         };
         let mut code = LaunchCode::none(options.clone());
         let get = |wish: &Options| program.kernels.get(program, 0, wish, wait);
@@ -133,7 +134,7 @@ impl LaunchCode {
                 code.find_alike(env, &wish, wait);
             }
             // Where nobody is watched code that tells is not needed.
-            let all = env.alike.found().is_some_and(Alike::has_all);
+            let all = env.alike.found().is_some_and(|alike| alike.whole && alike.has_all());
             code.whole = match code.plain() {
                 Some((_, plain)) if all => Some(plain.clone()),
                 _ => get(&wish),
@@ -186,13 +187,19 @@ impl LaunchCode {
     fn find_alike(&mut self, env: &Env<'_>, wish: &Options, wait: Wait) {
         let kernels = &env.program.kernels;
         let Some(plan) = env.alike.plan(env) else { return };
-        let wish = Options { watched: Watched::default(), ..wish.clone() };
+        let wish = match plan.whole {
+            true => Options { watched: Watched::default(), ..wish.clone() },
+            false => Options { silent: plan.told().collect(), ..wish.clone() },
+        };
         let mut plain = LaunchCode::none(wish.clone());
-        plain.whole = kernels.get(env.program, 0, &wish, wait);
-        if plain.whole.is_none() {
+        let get = |plain: &mut LaunchCode| {
+            plain.whole = kernels.get(env.program, 0, &wish, wait);
+            plain.whole.is_some()
+        };
+        // Where some is watched all the same to look for blocks may not pay, and the code would be made for nothing.
+        if plan.whole && !get(&mut plain) {
             return;
         }
-        plain.find_free(env, &wish, wait);
         let began = std::time::Instant::now();
         let found = env.alike.find(env, plan);
         let took = began.elapsed();
@@ -204,9 +211,13 @@ impl LaunchCode {
                 found.1, found.0
             );
         }
-        if found.is_some() {
-            self.plain = Some(Box::new(plain));
+        if found.is_none() || !plan.whole && !get(&mut plain) {
+            return;
         }
+        if plan.whole {
+            plain.find_free(env, &wish, wait);
+        }
+        self.plain = Some(Box::new(plain));
     }
 
     /// The code for one full warp.
@@ -665,7 +676,8 @@ pub struct Arrived {
 /// The entry of compiled code at `pc` for these lanes, if there is one.
 pub fn entry<'a>(cx: &Cx<'a>, pc: u32, mask: u32) -> Option<(&'a Kernel, u32)> {
     let code = cx.env.jit.get()?;
-    if mask & 1 == 0 {
+    // That code tells all of what a block does.
+    if mask & 1 == 0 || cx.quiet {
         return None;
     }
     let kernel = if mask == FULL { code.full(cx.env)? } else { code.part.as_deref()? };

@@ -36,8 +36,9 @@ enum Way {
     /// The watch follows it.
     Followed,
     Watched,
-    /// It is like one that was rehearsed.
+    /// It is like one that was rehearsed, by which nothing or some is left to tell.
     Unwatched,
+    Partly,
 }
 
 /// Warp instructions of a block that left its code between looks at whether the grid stops.
@@ -111,8 +112,8 @@ impl Fast {
         let alike = env.alike.found().zip(code.plain());
         let way = |cx: &Cx<'_>, n: u32| {
             let n = chunk.first + u64::from(n);
-            if alike.is_some_and(|(alike, _)| alike.has(n)) {
-                return Way::Unwatched;
+            if let Some((alike, _)) = alike.filter(|(alike, _)| alike.has(n)) {
+                return if alike.whole { Way::Unwatched } else { Way::Partly };
             }
             let smid = env.multiprocessor_of(n);
             match cx.watch.as_ref().is_some_and(|watch| watch.follows(smid)) {
@@ -137,6 +138,9 @@ impl Fast {
                 (Way::Unwatched, Some((alike, plain))) => {
                     self.run_unwatched(cx, pool, (alike, plain), part, stop)?
                 }
+                (Way::Partly, Some((alike, (_, kernel)))) => {
+                    self.run_partly(cx, pool, (alike, kernel), part, stop)?
+                }
                 _ => self.run_whole(cx, pool, kernel, part, stop)?,
             };
             match end_of {
@@ -147,6 +151,32 @@ impl Fast {
             }
         }
         Ok(ChunkEnd::Done)
+    }
+
+    /// Runs blocks of which some need not be told. Those that leave their code are quiet about the same further on.
+    fn run_partly(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pool: &mut Pool,
+        (alike, kernel): (&Alike, &Arc<Kernel>),
+        chunk: Chunk,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<ChunkEnd, Box<Fault>> {
+        cx.quiet = true;
+        let end = self.run_whole(cx, pool, kernel, chunk, stop);
+        cx.quiet = false;
+        let mut end = end?;
+        let begun = match &mut end {
+            ChunkEnd::Done => chunk.count,
+            ChunkEnd::Handed { group, at } => {
+                group.be_quiet();
+                *at + 1
+            }
+        };
+        if let Some(watch) = &mut cx.watch {
+            alike.ran(cx.env, chunk.first..chunk.first + u64::from(begun), &mut **watch);
+        }
+        Ok(end)
     }
 
     /// Runs blocks that need not be watched. Those that leave their code are interpreted at once, unwatched as well.

@@ -9,4 +9,5 @@ pub mod cfg;
 pub mod effects;
 pub mod layout;
 pub mod liveness;
+pub mod parts;
 pub mod registers;
