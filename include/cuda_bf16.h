@@ -5,6 +5,7 @@
 #define MARGAY_CUDA_BF16_H
 #define __CUDA_BF16_H__
 #include "cuda_runtime.h"
+#include "margay/only.h"
 #if defined(__cplusplus)
 
 struct __nv_bfloat16_raw {
@@ -15,6 +16,7 @@ struct __attribute__((aligned(4))) __nv_bfloat162_raw {
 };
 struct __nv_bfloat16;
 struct __nv_bfloat162;
+struct __half;
 
 #define MARGAY_HF static __host__ __device__ __forceinline__
 namespace margay {
@@ -70,6 +72,9 @@ struct __nv_bfloat16 {
 #if !defined(__CUDA_NO_BFLOAT16_CONVERSIONS__)
   __host__ __device__ __nv_bfloat16(const float f) { __x = __float2bfloat16_rn(f).__x; }
   __host__ __device__ __nv_bfloat16(const double d) { __x = __double2bfloat16(d).__x; }
+  // By a template, for the other type may not be known yet.
+  template <class H, typename margay::only<H, __half>::type = 0>
+  explicit __host__ __device__ __nv_bfloat16(const H h) : __nv_bfloat16((float)h) {}
 #define MARGAY_FROM(I)                                                                             \
   __host__ __device__ __nv_bfloat16(const I i) { __x = margay::bf16_round((double)i, 0); }             \
   __host__ __device__ __nv_bfloat16 &operator=(const I i) { return *this = __nv_bfloat16(i); }

@@ -4,6 +4,7 @@
 #define MARGAY_CUDA_FP16_H
 #define __CUDA_FP16_H__
 #include "cuda_runtime.h"
+#include "margay/only.h"
 #if defined(__cplusplus)
 
 struct __half_raw {
@@ -14,6 +15,7 @@ struct __attribute__((aligned(4))) __half2_raw {
 };
 struct __half;
 struct __half2;
+struct __nv_bfloat16;
 
 #define MARGAY_HF static __host__ __device__ __forceinline__
 namespace margay {
@@ -73,6 +75,9 @@ struct __half {
 #if !defined(__CUDA_NO_HALF_CONVERSIONS__)
   __host__ __device__ __half(const float f) { __x = __float2half_rn(f).__x; }
   __host__ __device__ __half(const double d) { __x = __double2half(d).__x; }
+  // By a template, for the other type may not be known yet.
+  template <class B, typename margay::only<B, __nv_bfloat16>::type = 0>
+  explicit __host__ __device__ __half(const B b) : __half((float)b) {}
 #define MARGAY_FROM(I)                                                                             \
   __host__ __device__ __half(const I i) { __x = margay::half_round((double)i, 0); }             \
   __host__ __device__ __half &operator=(const I i) { return *this = __half(i); }

@@ -42,6 +42,8 @@ pub fn cuda_arguments(
         "-Wno-unknown-cuda-version",
         // `while (waiting);` is how kernels spin; nvcc says nothing of it.
         "-Wno-empty-body",
+        // Before C++17 it meant nothing, and nvcc warns of it at most.
+        "-Wno-register",
         // Without a version of the SDK clang does not lower <<<>>>.
         "-Xclang",
         "-target-sdk-version=12.4",
@@ -105,6 +107,9 @@ fn command(session: &Session, options: &Options, source: &Path, arch: Arch) -> C
     }
     command
         .arg("--cuda-device-only")
+        // Only lane 0 has a value where the others read one by `__shfl_sync(mask, value, 0)`, as programs have it. That clang's
+        // wrapper is handed nothing by the others must not make them unreachable.
+        .args(["-Xclang", "-no-enable-noundef-analysis"])
         .arg(format!("--cuda-feature={}", session.clang.ptx_feature()));
     match (options.debug_device, options.optimize_debug_device) {
         (true, false) => command.args(["-O0", "-g", "-D__CUDACC_DEBUG__"]),

@@ -353,6 +353,69 @@ fn votes_of_old_capabilities() {
     }
 }
 
+/// Nothing but what a shuffle reads need have a value: the other lanes run all the same.
+#[test]
+fn one_lane_has_what_a_shuffle_reads() {
+    const TEST: &str = "one_lane_has_what_a_shuffle_reads";
+    let place = Place::empty();
+    if !libraries(TEST) || !clang(TEST) {
+        return;
+    }
+    place.write(
+        "first.cu",
+        "#include <cstdio>\n\
+         __device__ int counter;\n\
+         __global__ void k(int *p) {\n\
+           int at;\n\
+           if (threadIdx.x % 32 == 0) at = atomicAdd(&counter, 32);\n\
+           at = __shfl_sync(0xffffffff, at, 0);\n\
+           p[at + threadIdx.x % 32] = threadIdx.x;\n\
+         }\n\
+         int main() {\n\
+           int *p, h[64], n;\n\
+           cudaMalloc(&p, sizeof h);\n\
+           k<<<1, 64>>>(p);\n\
+           cudaMemcpy(h, p, sizeof h, cudaMemcpyDeviceToHost);\n\
+           cudaMemcpyFromSymbol(&n, counter, sizeof n);\n\
+           printf(\"%d %d %d\\n\", n, h[5], h[40]);\n\
+         }\n",
+    );
+    for engine in ["interp", "jit"] {
+        let got = place.margay(&["run", "--engine", engine, "first.cu"]);
+        assert_eq!((got.code, got.stdout.as_str()), (0, "64 5 40\n"), "{engine}: {}", got.stderr);
+    }
+}
+
+/// What nvcc takes and clang does not: `register` in C++17, and a 16-bit type made of the other.
+#[test]
+fn what_nvcc_compiles() {
+    const TEST: &str = "what_nvcc_compiles";
+    let place = Place::empty();
+    if !libraries(TEST) || !clang(TEST) {
+        return;
+    }
+    place.write(
+        "takes.cu",
+        "#include <cstdio>\n\
+         #include <cuda_bf16.h>\n\
+         #include <cuda_fp16.h>\n\
+         __global__ void k(float *p, __nv_bfloat16 b, __half h) {\n\
+           register float sum = (float)static_cast<__half>(b);\n\
+           p[0] = sum;\n\
+           p[1] = (float)static_cast<__nv_bfloat16>(h);\n\
+         }\n\
+         int main() {\n\
+           float *p, h[2];\n\
+           cudaMalloc(&p, sizeof h);\n\
+           k<<<1, 1>>>(p, __float2bfloat16(1e6f), __float2half(1.001f));\n\
+           cudaMemcpy(h, p, sizeof h, cudaMemcpyDeviceToHost);\n\
+           printf(\"%g %g %g\\n\", h[0], h[1], (float)(__nv_bfloat16)__float2half(3.0f));\n\
+         }\n",
+    );
+    let got = place.margay(&["run", "takes.cu"]);
+    assert_eq!((got.code, got.stdout.as_str()), (0, "inf 1 3\n"), "{}", got.stderr);
+}
+
 /// From C++20 on the library includes `<new>` before our headers come to the device heap.
 #[test]
 fn new_in_every_standard() {

@@ -48,7 +48,7 @@ const WORTH: usize = 32;
 const WATCHING: f64 = 0.5;
 const FOLLOWING: f64 = 2.5;
 /// The same for each access of a block that is watched for others.
-const TELLING: f64 = 7.0;
+const TELLING: f64 = 5.0;
 /// Launches in which a rehearsal would not pay, before what it takes is found out anew.
 const RENEWED: u64 = 32;
 /// Blocks that are rehearsed, at most, and so many of which nothing came.
@@ -69,6 +69,9 @@ pub struct Known {
     /// and those that it took; 0 if there was none.
     saves: [AtomicU64; 2],
     took: AtomicU64,
+    /// Of a million blocks that were left before the first rehearsal of a launch those that were like it, where they are watched
+    /// partly; 0 before any.
+    share: AtomicU64,
     /// Launches in which it was not likely to pay.
     refused: AtomicU64,
 }
@@ -106,12 +109,21 @@ impl Known {
             || self.pays(blocks, 1.0)
             || self.refused.fetch_add(1, Ordering::Relaxed) % RENEWED == RENEWED - 1
                 && self.took.swap(0, Ordering::Relaxed) != 0
+                && self.share.swap(0, Ordering::Relaxed) != 0
     }
 
     /// No block of a launch told of others.
     fn was_vain(&self) {
         if self.vain.fetch_add(1, Ordering::Relaxed) >= 2 {
             self.will_be_none();
+        }
+    }
+
+    /// Which part of the blocks that are left a rehearsal is likely to tell of.
+    fn share(&self) -> f64 {
+        match self.share.load(Ordering::Relaxed) {
+            0 => 1.0,
+            n => n as f64 / 1e6,
         }
     }
 
@@ -227,9 +239,11 @@ fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
     let marks = watch.marked_lines();
     let (mut classes, mut failures) = (Vec::new(), 0);
     let mut instructions = 0;
+    let known = &env.program.kernels.alike;
+    let mut share = known.share();
     while classes.len() + failures < REHEARSALS && failures < FAILURES && instructions < PATIENCE {
         let left = of.iter().filter(|class| **class == 0).count();
-        if left < WORTH || !env.program.kernels.alike.pays(left as u64, followed) {
+        if left < WORTH || !known.pays((left as f64 * share) as u64, followed) {
             break;
         }
         // Somewhere in the middle, and in no row of its own.
@@ -259,7 +273,7 @@ fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
             true => [WATCHING, FOLLOWING].map(|each| each * spent as f64),
             false => [TELLING * told as f64, 0.0],
         };
-        env.program.kernels.alike.took(saves, began.elapsed());
+        known.took(saves, began.elapsed());
         lines.iter_mut().for_each(|lines| lines.hash(marks));
         let kept = watch.keep();
         let like = Like::new(env.config.grid, own, &bounds, &multiples);
@@ -278,12 +292,18 @@ fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
             });
             followed.for_each(|(_, class)| *class = WATCHED);
         }
+        if !plan.whole {
+            share = found as f64 / left as f64;
+            if classes.is_empty() {
+                known.share.store((share * 1e6) as u64 + 1, Ordering::Relaxed);
+            }
+        }
         // It was not worth its time.
         failures += usize::from(found < WORTH);
         classes.push(Class { like, lines, counters, kept });
     }
     if classes.is_empty() && failures > 0 {
-        env.program.kernels.alike.was_vain();
+        known.was_vain();
     }
     of.iter_mut().filter(|class| **class == WATCHED).for_each(|class| *class = 0);
     let ran = classes.iter().map(|_| AtomicU64::new(0)).collect();

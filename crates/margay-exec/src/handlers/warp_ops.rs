@@ -169,12 +169,16 @@ impl<const WIDE: bool> Kernel for MatchAny<WIDE> {
                 return Flow::Await;
             }
             let mut r = [0u32; WARP];
-            groups(cx, i.b, |cx, _, lanes| {
-                for l in active(lanes) {
-                    for m in active(lanes) {
-                        let same = value::<WIDE>(cx, i.a, l) == value::<WIDE>(cx, i.a, m);
-                        r[l] |= (same as u32) << m;
-                    }
+            let all: [u64; WARP] = std::array::from_fn(|l| value::<WIDE>(cx, i.a, l));
+            groups(cx, i.b, |_, _, lanes| {
+                // Each value once: mostly there are few.
+                let mut rest = lanes;
+                while rest != 0 {
+                    let own = all[rest.trailing_zeros() as usize & 31];
+                    let bits = all.iter().enumerate().map(|(l, v)| u32::from(*v == own) << l);
+                    let same = bits.fold(0, |all, bit| all | bit) & lanes;
+                    active(same).for_each(|l| r[l] = same);
+                    rest &= !same;
                 }
             });
             u32::put(cx.plane(i.d), &r, cx.mask);

@@ -6,7 +6,7 @@
 //! through the definition of `s` again. A copied constant needs no more than the one definition: a
 //! use that it does not reach reads an uninitialised register.
 //!
-//! An address that is taken twice is a copy of the first one by the same rule.
+//! An address that is taken twice is a copy of the first one by the same rule. That of a parameter is a constant.
 //!
 //! The same holds for a generic address made of a local, shared or parameter address: accesses through it
 //! use that address in its own space.
@@ -14,7 +14,7 @@
 use std::collections::HashMap;
 
 use crate::analysis::cfg::{Cfg, Dominators};
-use crate::inst::{Attr, BlockId, CallArg, Callee, Inst, Reg, Term, Value};
+use crate::inst::{AddrOf, Attr, BlockId, CallArg, Callee, Inst, Reg, Term, Value};
 use crate::module::Function;
 use crate::ops::Op;
 use crate::passes::facts::{Definition, Facts, Place};
@@ -90,6 +90,11 @@ fn originals(function: &Function, facts: &Facts, dominators: &Dominators) -> Vec
                         Some(Original::Value(Value::Imm(_)) | Original::Address(..)) | None => *src,
                     };
                     Some(Original::Address(base, *space))
+                }
+                // In the space of parameters, whose block begins at 0.
+                (Op::Addr, Attr::Address { of: AddrOf::Param(offset), addend }, _) => {
+                    let bits = u64::from(*offset).wrapping_add_signed(*addend);
+                    Some(Original::Value(Value::Imm(bits)))
                 }
                 (Op::Addr, Attr::Address { of, addend }, _) => {
                     let first = *addresses.entry((*of, *addend)).or_insert(dst);
@@ -223,6 +228,20 @@ mod tests {
         // Of a register that is written twice nothing is known.
         let body = "b0:\n%0 = mov.i32 0x1\n%1 = mov.i32 %0\n%0 = mov.i32 0x2\nst.i32 {global} %5, %1, %0\nexit";
         assert_eq!(run(body).len(), 4);
+    }
+
+    #[test]
+    fn addresses_of_parameters_are_constants() {
+        assert_eq!(
+            run(
+                "b0:\n%5 = addr {param=0 addend=2}\n%6 = cvta {param} %5\n%0 = ld.i32 {param offset=4} %5\n%1 = ld.i32 {generic} %6\nst.i32 {global} %7, %0, %1\nexit"
+            ),
+            [
+                "%0 = ld.i32 {param offset=4} 0x2",
+                "%1 = ld.i32 {param} 0x2",
+                "st.i32 {global} %7, %0, %1"
+            ]
+        );
     }
 
     #[test]
