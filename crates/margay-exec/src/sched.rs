@@ -8,6 +8,7 @@
 //! wait for one another all progress. When every group only spins, the card is full and blocks
 //! still wait to start, nothing can change any more, and that is reported.
 
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -23,10 +24,13 @@ use crate::jit::{Chunk, ChunkEnd, Done, Fast, consider};
 use crate::launch::LaunchFailure;
 use crate::mem::Extent;
 use crate::observe::Interest;
+use crate::program::Program;
 use crate::workers;
 
 /// Warp instructions of a group between looks at the others of its worker.
 const GROUP_SLICE: u64 = 4_000_000;
+/// The same of one that may wait for another, though it stores meanwhile.
+const POLLING_SLICE: u64 = 100_000;
 /// The same while it is not known whether helpers are worth starting.
 const FIRST_SLICE: u64 = 20_000;
 /// Slices after which a group that is still busy no longer keeps its worker from beginning another:
@@ -292,6 +296,8 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
     let mut begun: VecDeque<Begun> = VecDeque::new();
     let mut seen = (grid.progress.load(Ordering::Acquire), Instant::now());
     let started = Instant::now();
+    // Of groups that are interpreted.
+    let polls = OnceCell::new();
     // Blocks that compiled code runs by one call.
     let whole = fast.as_ref().is_some_and(|fast| fast.runs_whole(&cx)) && in_order(env);
     let mut chunk = grid.pace.filter(|_| whole).map_or(1, |pace| pace.groups_in(FIRST_CHUNK));
@@ -358,7 +364,11 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
             std::thread::sleep(Duration::from_micros(50));
             continue;
         };
-        let fuel = if help.is_some() { FIRST_SLICE } else { GROUP_SLICE };
+        let fuel = match help.is_some() {
+            true => FIRST_SLICE,
+            false if *polls.get_or_init(|| may_poll(env.program)) => POLLING_SLICE,
+            false => GROUP_SLICE,
+        };
         current.group.watch_for_circles(grid.unstarted());
         current.asleep = 0;
         match current.group.run(&mut cx, &mut pool, fuel, &stop) {
@@ -531,7 +541,12 @@ fn order_is_watched(env: &Env<'_>) -> bool {
     if !observer.interest().contains(Interest::FENCES) {
         return false;
     }
-    env.program.insts().any(|i| match &i.attr {
+    may_poll(env.program)
+}
+
+/// Whether threads may look at what others do.
+fn may_poll(program: &Program) -> bool {
+    program.insts().any(|i| match &i.attr {
         Attr::Mem(mem) => mem.sem != Sem::Weak,
         Attr::Atom { .. } => true,
         _ => false,

@@ -59,6 +59,13 @@ pub fn slot(i: &Inst) -> usize {
     (i.slot & ((1 << SLOT_BITS) - 1)) as usize
 }
 
+/// The address that an access has which names its space. Of one in shared memory a card takes 32 bits, whatever the register has:
+/// an H200 does so, and programs have `p[~n]` with an unsigned `n`.
+#[inline(always)]
+fn in_window(space: Space, address: u64) -> u64 {
+    if space == Space::Shared { address & 0xffff_ffff } else { address }
+}
+
 /// Counts the access and turns the lanes' addresses into host pointers. Inactive lanes get the
 /// leader's, so that a load may read all 32. False means that `cx.fault` is set.
 ///
@@ -74,7 +81,7 @@ pub unsafe fn resolve<const SPACE: u8, const ACCESS: u8>(
     // SAFETY: `a` is a D plane of this frame.
     let plane = unsafe { &*(cx.plane(i.a) as *const [u64; WARP]) };
     for l in 0..WARP {
-        out[l] = plane[l].wrapping_add(i.imm);
+        out[l] = in_window(space_of(SPACE), plane[l].wrapping_add(i.imm));
     }
     if cx.mask != FULL {
         let stand_in = out[cx.leader()];
@@ -393,10 +400,10 @@ pub unsafe fn admitted(cx: &mut Cx<'_>, pc: u32, site: AccessSite) -> bool {
     let inst = &cx.env.program.code[pc as usize];
     // SAFETY: by the contract.
     let plane = unsafe { &*(cx.plane(inst.a) as *const [u64; WARP]) };
-    let addresses = &plane.map(|a| a.wrapping_add(inst.imm));
+    let AccessSite { space, access, bytes } = site;
+    let addresses = &plane.map(|a| in_window(space, a.wrapping_add(inst.imm)));
     let (at, mask) = (cx.event_at(pc), cx.mask);
     let (shared, local) = (cx.env.shared_window, cx.env.local_window);
-    let AccessSite { space, access, bytes } = site;
     let (named, compiled, values) = (space, true, None);
     let event = AccessEvent { at, space, named, access, bytes, mask, addresses, values, compiled };
     let Some(watch) = &mut cx.watch else { return true };
