@@ -105,11 +105,15 @@ impl Known {
 
     /// Whether it is for some part. Now and then it is found out anew: the first rehearsal of all takes longer than others.
     fn may_pay(&self, blocks: u64) -> bool {
-        self.pays(blocks, 0.0)
-            || self.pays(blocks, 1.0)
-            || self.refused.fetch_add(1, Ordering::Relaxed) % RENEWED == RENEWED - 1
-                && self.took.swap(0, Ordering::Relaxed) != 0
-                && self.share.swap(0, Ordering::Relaxed) != 0
+        if self.pays(blocks, 0.0) || self.pays(blocks, 1.0) {
+            return true;
+        }
+        let renews = self.refused.fetch_add(1, Ordering::Relaxed) % RENEWED == RENEWED - 1;
+        if renews {
+            self.took.store(0, Ordering::Relaxed);
+            self.share.store(0, Ordering::Relaxed);
+        }
+        renews
     }
 
     /// No block of a launch told of others.

@@ -116,23 +116,41 @@ pub unsafe fn resolve<const SPACE: u8, const ACCESS: u8>(
                 access::READ => SPACE != space::CONST || e.constant,
                 _ => e.writable,
             };
-            if aligned
-                && allowed
-                && min >= e.lo
-                && bytes <= e.hi - e.lo
-                && max <= e.hi - bytes
-                && cx.epoch == cx.env.memory.epoch()
-            {
+            let known = allowed && bytes <= e.hi - e.lo && cx.epoch == cx.env.memory.epoch();
+            if aligned && known && min >= e.lo && max <= e.hi - bytes {
                 return true;
+            }
+            if SPACE == space::GENERIC && aligned {
+                let (shared, local) = (cx.env.shared_window, cx.env.local_window);
+                if known && bytes <= cx.shared_size {
+                    // Some go to shared memory, the others where the last ones went.
+                    let (lo, last, end) = (e.lo, e.hi - bytes, cx.shared_size - bytes);
+                    let base = (cx.shared as u64).wrapping_sub(shared);
+                    let in_shared = |a: u64| a.wrapping_sub(shared) <= end;
+                    let good = |a: u64| in_shared(a) | ((a >= lo) & (a <= last));
+                    if out.iter().fold(true, |all, a| all & good(*a)) {
+                        for o in out.iter_mut() {
+                            *o = o.wrapping_add(if in_shared(*o) { base } else { 0 });
+                        }
+                        return true;
+                    }
+                }
+                if lies_within((min, max), shared, (bytes, cx.shared_size)) {
+                    let base = (cx.shared as u64).wrapping_sub(shared);
+                    out.iter_mut().for_each(|o| *o = o.wrapping_add(base));
+                    return true;
+                }
+                if lies_within((min, max), local, (bytes, cx.env.local_size.into())) {
+                    let base = (cx.local as u64).wrapping_sub(local);
+                    add_rows(out, base, cx.local_stride);
+                    return true;
+                }
             }
         }
         space::LOCAL => {
             let size = cx.env.local_size as u64;
             if aligned && bytes <= size && max <= size - bytes {
-                let base = cx.local as u64;
-                for (l, o) in out.iter_mut().enumerate() {
-                    *o += base + l as u64 * cx.local_stride;
-                }
+                add_rows(out, cx.local as u64, cx.local_stride);
                 return true;
             }
         }
@@ -148,6 +166,20 @@ pub unsafe fn resolve<const SPACE: u8, const ACCESS: u8>(
         }
     }
     resolve_slowly(cx, i, space_of(SPACE), access_of(ACCESS), bytes, out)
+}
+
+/// Whether all lanes' bytes are in so many bytes of a window from `base` on.
+#[inline(always)]
+fn lies_within((min, max): (u64, u64), base: u64, (bytes, size): (u64, u64)) -> bool {
+    min >= base && bytes <= size && max - base <= size - bytes
+}
+
+/// Makes offsets in the lanes' local memory pointers.
+#[inline(always)]
+fn add_rows(out: &mut [u64; WARP], base: u64, stride: u64) {
+    for (l, o) in out.iter_mut().enumerate() {
+        *o = o.wrapping_add(base).wrapping_add(l as u64 * stride);
+    }
 }
 
 /// Lane by lane. Also fills the instruction's cache slot.
