@@ -243,6 +243,18 @@ impl Group {
         stop: &dyn Fn() -> bool,
     ) -> Result<Progress, Box<Fault>> {
         cx.quiet = self.quiet;
+        let progress = self.run_slice(cx, pool, fuel, stop);
+        cx.quiet = false;
+        progress
+    }
+
+    fn run_slice(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pool: &mut Pool,
+        fuel: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Progress, Box<Fault>> {
         let end = cx.warp_instructions + fuel;
         cx.peers = &raw const *self.peers;
         loop {

@@ -156,6 +156,8 @@ pub struct Cx<'a> {
     pub observing: bool,
     /// Nothing is stored where others could see it: see [`crate::alike`].
     pub rehearses: bool,
+    /// Lanes let others of their warp go on that had waited for them.
+    pub yielded: bool,
     /// What runs is a block of which another has told some accesses: see [`crate::alike::Alike::told`].
     pub quiet: bool,
     /// Compiled code runs.
@@ -222,6 +224,7 @@ impl<'a> Cx<'a> {
             env,
             observing: interest.contains(Interest::ACCESSES),
             rehearses: false,
+            yielded: false,
             quiet: false,
             in_code: false,
             interest,

@@ -467,6 +467,7 @@ impl Warp {
             {
                 f.busy = if cx.changes != changes { f.busy + 1 } else { BUSY_QUANTA };
                 if f.busy >= BUSY_QUANTA {
+                    cx.yielded = true;
                     f.busy = 0;
                     f.rounds += 1;
                     self.orderly = false;

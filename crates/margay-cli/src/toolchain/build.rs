@@ -441,7 +441,12 @@ fn object(
     }
     let text = fs::read(source).unwrap_or_default();
     let here = env::current_dir().unwrap_or_default();
-    let settings = format!("{:?}{:?}", cacheable(options), options.architectures());
+    let settings = format!(
+        "{:?}{:?}{:?}",
+        cacheable(options),
+        options.architectures(),
+        device::DEVICE_ARGUMENTS
+    );
     let key = cache::key([
         env!("CARGO_PKG_VERSION").as_bytes(),
         headers::identity().as_bytes(),

@@ -26,6 +26,11 @@ pub struct DeviceCode {
     pub dependencies: Vec<PathBuf>,
 }
 
+/// Arguments of the device pass alone. Only lane 0 has a value where the others read one by `__shfl_sync(mask, value, 0)`, as
+/// programs have it: that clang's wrapper is handed nothing by the others must not make them unreachable.
+pub const DEVICE_ARGUMENTS: [&str; 3] =
+    ["--cuda-device-only", "-Xclang", "-no-enable-noundef-analysis"];
+
 /// The arguments that every CUDA pass has.
 pub fn cuda_arguments(
     session: &Session,
@@ -105,12 +110,7 @@ fn command(session: &Session, options: &Options, source: &Path, arch: Arch) -> C
     if arch.number < OLDEST_OF_CLANG {
         command.args(["-U__CUDA_ARCH__".into(), format!("-D__CUDA_ARCH__={}", arch.number * 10)]);
     }
-    command
-        .arg("--cuda-device-only")
-        // Only lane 0 has a value where the others read one by `__shfl_sync(mask, value, 0)`, as programs have it. That clang's
-        // wrapper is handed nothing by the others must not make them unreachable.
-        .args(["-Xclang", "-no-enable-noundef-analysis"])
-        .arg(format!("--cuda-feature={}", session.clang.ptx_feature()));
+    command.args(DEVICE_ARGUMENTS).arg(format!("--cuda-feature={}", session.clang.ptx_feature()));
     match (options.debug_device, options.optimize_debug_device) {
         (true, false) => command.args(["-O0", "-g", "-D__CUDACC_DEBUG__"]),
         (true, true) => command.args(["-O2", "-g", "-D__CUDACC_DEBUG__"]),

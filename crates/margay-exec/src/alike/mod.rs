@@ -14,8 +14,9 @@
 //! Invariant: by induction over what a block executes, it goes the ways of the rehearsed one as long as each comparison comes
 //! out alike, and these are all that the ways depend on, outside of the parts of the code that data decide.
 //!
-//! Limit: lanes that parted meet again behind such a part. If some take longer there than the scheduler lets lanes of a warp run
-//! in a row ([`crate::warp`]), others go on before; what comes then is counted as if they had waited.
+//! Limit: lanes that parted meet again behind such a part. If the scheduler lets others go on before ([`crate::warp`]: some take
+//! long there, or a slice of their warp ends), a rehearsal is given up; of other blocks, what comes then is counted as if they had
+//! waited.
 
 mod blocks;
 mod kind;

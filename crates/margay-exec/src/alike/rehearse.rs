@@ -252,6 +252,10 @@ fn run(
     let mut group = Group::new(&cx, &[block], 0, &mut pool);
     loop {
         match group.run(&mut cx, &mut pool, SLICE, &|| false) {
+            // What comes then depends on how long data let lanes take.
+            Ok(Progress::Done) if cx.yielded && !stage.plan.whole => {
+                return Err("lanes do not wait for each other");
+            }
             Ok(Progress::Done) => return Ok((cx.counters, cx.warp_instructions)),
             Ok(Progress::Busy) if cx.warp_instructions < MOST => {}
             Ok(Progress::Busy) => return Err("it takes too long"),

@@ -227,7 +227,7 @@ pub fn resolve_lane(
     }
     let window = |base: u64, size: u64| address.wrapping_sub(base) < size;
     let pointer = match space {
-        Space::Shared => shared_pointer(cx, address, bytes),
+        Space::Shared => shared_pointer(cx, in_window(space, address), bytes),
         Space::Local => local_pointer(cx, lane, address, bytes),
         Space::Param if access != Access::Read => Err("kernel parameters are read-only"),
         Space::Param => match address.checked_add(bytes) {

@@ -472,6 +472,7 @@ impl<const SPACE: u8, E: Element> Kernel for StoreStrong<SPACE, E> {
                 return Flow::Fault;
             }
             if cx.rehearses && is_seen(SPACE) {
+                cx.changes += 1;
                 return Flow::Next;
             }
             if whole::<SPACE, E>(n) {

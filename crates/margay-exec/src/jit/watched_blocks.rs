@@ -165,18 +165,19 @@ impl Fast {
         cx.quiet = true;
         let end = self.run_whole(cx, pool, kernel, chunk, stop);
         cx.quiet = false;
-        let mut end = end?;
-        let begun = match &mut end {
-            ChunkEnd::Done => chunk.count,
-            ChunkEnd::Handed { group, at } => {
+        let (begun, end) = match end {
+            Ok(ChunkEnd::Done) => (chunk.count, Ok(ChunkEnd::Done)),
+            Ok(ChunkEnd::Handed { mut group, at }) => {
                 group.be_quiet();
-                *at + 1
+                (at + 1, Ok(ChunkEnd::Handed { group, at }))
             }
+            // The launch fails: of the block at fault it is not known how far it came.
+            Err(fault) => (chunk.count.saturating_sub(cx.io.blocks), Err(fault)),
         };
         if let Some(watch) = &mut cx.watch {
             alike.ran(cx.env, chunk.first..chunk.first + u64::from(begun), &mut **watch);
         }
-        Ok(end)
+        end
     }
 
     /// Runs blocks that need not be watched. Those that leave their code are interpreted at once, unwatched as well.
