@@ -387,6 +387,37 @@ fn what_data_write_is_no_number() {
     }
 }
 
+/// Each block leaves its code at a load whose place data decide; what comes then is interpreted, and told by another but for that.
+/// Of blocks that are watched wholly a handler tells of the load under a guard.
+const LEAVES: &str = ".version 8.3
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 o, .param .u32 n, .param .u32 m) {
+.reg .b32 %r<8>; .reg .b64 %d<13>; .reg .pred %p<2>; .shared .align 4 .b8 own[256];
+ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b]; ld.param.u64 %d2, [o];
+mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %r2, %r0, 64, %r1; mul.wide.u32 %d3, %r2, 4;
+mul.wide.u32 %d11, %r1, 4; mov.u64 %d6, own; add.u64 %d12, %d6, %d11; st.shared.u32 [%d12], %r1; bar.sync 0;
+add.u64 %d4, %d0, %d3; ld.global.u32 %r3, [%d4];
+and.b32 %r4, %r3, 252; cvt.u64.u32 %d5, %r4; cvta.shared.u64 %d7, %d6; add.u64 %d8, %d7, %d5; ld.u32 %r5, [%d8];
+setp.lt.u32 %p0, %r1, 40; add.u64 %d9, %d1, %d3; mov.u32 %r6, 0;
+@%p0 ld.global.u32 %r6, [%d9];
+add.u32 %r7, %r5, %r6; add.u64 %d10, %d2, %d3; st.global.u32 [%d10], %r7;
+ret;
+}
+";
+
+#[test]
+fn blocks_after_one_that_left_its_code_are_told() {
+    if nothing_compiles() {
+        return;
+    }
+    let _turn = TURNS.lock().unwrap_or_else(PoisonError::into_inner);
+    rehearse_always();
+    let shape = ([600, 1, 1], [64, 1, 1]);
+    let [_, partly] = compare_text("leaves", LEAVES, shape, (1, 1), &["h200"]);
+    assert!(partly > 0);
+}
+
 #[test]
 fn blocks_that_are_told_by_others_leave_the_same_profile() {
     if nothing_compiles() {
@@ -402,7 +433,7 @@ fn blocks_that_are_told_by_others_leave_the_same_profile() {
     let end = Instant::now() + Duration::from_secs(number("MARGAY_FUZZ_SECONDS").unwrap_or(5));
     let first = number("MARGAY_FUZZ_SEED").unwrap_or(1) * 1_000_000;
     let (mut kernels, mut told, mut blocks) = (0, [0; 2], [0; 2]);
-    while kernels < 12 || Instant::now() < end {
+    while kernels < 40 || Instant::now() < end {
         let gpus: &[&str] = match kernels % 4 {
             2 => &["h200", "8800gtx"],
             3 => &["h200", "gtx680"],
