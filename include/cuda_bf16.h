@@ -5,8 +5,8 @@
 #define MARGAY_CUDA_BF16_H
 #define __CUDA_BF16_H__
 #include "cuda_runtime.h"
-#include "margay/only.h"
 #if defined(__cplusplus)
+#include "margay/only.h"
 
 struct __nv_bfloat16_raw {
   unsigned short x;

@@ -4,8 +4,8 @@
 #define MARGAY_CUDA_FP16_H
 #define __CUDA_FP16_H__
 #include "cuda_runtime.h"
-#include "margay/only.h"
 #if defined(__cplusplus)
+#include "margay/only.h"
 
 struct __half_raw {
   unsigned short x;
