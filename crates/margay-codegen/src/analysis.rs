@@ -98,6 +98,10 @@ pub struct Facts {
     pub planes_apart: Set,
     /// Parameters that are multiples of 16.
     pointers: Vec<u32>,
+    /// The window that a register's generic addresses lie in, if that is known and nobody watches.
+    windows: Vec<Option<Space>>,
+    /// Whether somebody watches.
+    watched: bool,
     /// Address of the local frame, if all lanes have one.
     local_frame: Option<u64>,
     /// Moves, by their addresses, of registers that have just been given a constant.
@@ -143,6 +147,11 @@ impl Facts {
             planes: Vec::new(),
             planes_apart: Set::new(f.regs.len()),
             pointers: if options.plain { crate::pointers(f) } else { Vec::new() },
+            windows: match options.watched.any() {
+                true => vec![None; f.regs.len()],
+                false => margay_ir::analysis::windows::windows(f),
+            },
+            watched: options.watched.any(),
             local_frame: crate::emit::local_frame(f),
             constant_moves: constant_moves(f),
         };
@@ -160,6 +169,24 @@ impl Facts {
 
     pub fn shape(&self, r: Reg) -> &Shape {
         &self.shapes[r.0 as usize]
+    }
+
+    /// The window in which an access by generic addresses is likely to go: shared memory's or local memory's.
+    pub fn window(&self, inst: &Inst, mem: &MemAttr) -> Option<Space> {
+        match inst.srcs.first() {
+            Some(&Value::Reg(r)) if mem.space == Space::Generic => self.windows[r.0 as usize],
+            Some(_) | None => None,
+        }
+    }
+
+    /// Whether all lanes of one load at one address read one value. By a generic address that may be local memory's: code asks for it.
+    pub fn loads_once(&self, inst: &Inst, mem: &MemAttr) -> bool {
+        mem.sem == Sem::Weak
+            && match mem.space {
+                Space::Global | Space::Shared | Space::Param | Space::Const => true,
+                Space::Generic => !self.watched && self.window(inst, mem) != Some(Space::Local),
+                Space::Local => false,
+            }
     }
 
     /// Whether the lanes of one fragment may want different ways at the end of the block.
@@ -410,7 +437,7 @@ impl Facts {
                 let Attr::Mem(mem) = inst.attr else {
                     return vec![Shape::Varying; inst.dsts.len()];
                 };
-                if !uniform || !loads_once(&mem) {
+                if !uniform || !self.loads_once(inst, &mem) {
                     return vec![Shape::Varying; inst.dsts.len()];
                 }
                 let at = match inst.srcs[0] {
@@ -464,12 +491,6 @@ fn calls_results(inst: &Inst) -> usize {
         Attr::Call(c) => c.rets.len(),
         _ => 0,
     }
-}
-
-/// Whether all lanes of one load at one address read one value.
-pub fn loads_once(mem: &MemAttr) -> bool {
-    mem.sem == Sem::Weak
-        && matches!(mem.space, Space::Global | Space::Shared | Space::Param | Space::Const)
 }
 
 /// Whether an op's results depend on its operands alone, lane by lane.

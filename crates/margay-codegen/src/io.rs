@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What compiled code and the engine share while it runs.
 
-/// A range that a guest may touch: the engine's own cache, as compiled code reads it.
+/// A range that a guest may touch, as the engine keeps what it has found of memory. Empty (`lo == hi`) means nothing.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     pub lo: u64,
     pub hi: u64,
     pub writable: bool,
+    /// Whether `ld.const` reaches it.
     pub constant: bool,
+    /// Whether the host program may change it while a kernel runs.
     pub host: bool,
+}
+
+/// Extents that were found last, each at the place that an address in it names ([`recent`]): a table that is asked where an
+/// access goes from one object to another.
+pub const RECENT: usize = 256;
+/// Addresses that differ by less than 2 to this mostly share a place.
+pub const RECENT_STEP: u32 = 6;
+
+/// The place of an address among [`RECENT`] extents.
+pub fn recent(address: u64) -> usize {
+    (address >> RECENT_STEP) as usize % RECENT
 }
 
 /// Where accesses of one kind are known to be good: see [`RoomSite`].
@@ -78,6 +91,8 @@ pub struct Io {
     pub params: *const u8,
     pub params_size: u64,
     pub rooms: *const Room,
+    /// [`RECENT`] extents.
+    pub recent: *const Extent,
     /// Passed to `op`.
     pub context: *mut u8,
     /// Runs the handler of the instruction at an address for the lanes of a mask; 0 if it is done,

@@ -30,9 +30,9 @@ use std::sync::Arc;
 use margay_ir as ir;
 
 pub use analysis::widest;
-pub use emit::plain_barrier;
+pub use emit::{plain_barrier, waits};
 pub use environment::{environment, usual};
-pub use io::{Extent, Io, Parted, Room, RoomGroup, RoomSite, Turn};
+pub use io::{Extent, Io, Parted, RECENT, RECENT_STEP, Room, RoomGroup, RoomSite, Turn, recent};
 pub use outline::Outline;
 pub use roots::{Root, pointers, roots};
 pub use shape::{LANES, Lin, Pattern, Shape};
@@ -40,13 +40,15 @@ pub use source::{Layout, Source};
 pub use watched::{Cells, Noted, Notes, Tally, Watched, WatchedAccess, WatchedMember};
 
 /// Version of what code and engine are agreed on: part of the key of a cache, beside a hash of the sources that make code.
-pub const VERSION: u32 = 28;
+pub const VERSION: u32 = 29;
 /// Functions with more instructions, or blocks, are left to the interpreter.
 pub const MAX_INSTS: usize = 20_000;
 pub const MAX_BLOCKS: usize = 2_000;
 
 /// Where local memory that a program may use begins: below lies what no pointer points to.
 pub const LOCAL_START: u32 = 16;
+/// Generic addresses of a thread's local memory.
+pub const LOCAL_WINDOW: u64 = 1 << 30;
 /// See [`Options::plain`].
 pub const PLAIN_THREADS: u64 = i32::MAX as u64;
 

@@ -14,6 +14,8 @@ use crate::program::Program;
 use crate::sched::permute;
 use crate::warp::{Digest, Shared, State, Stop, Warp, WarpFault};
 
+/// Rounds without a write before somebody looks whether a group goes in a circle; a power of two.
+const PATIENT_ROUNDS: u64 = 16;
 /// Fuel of one warp before the next of its block has its turn.
 pub const WARP_SLICE: i64 = 50_000;
 /// Of blocks with more bytes of local memory circles are not looked for: it would take too long.
@@ -184,16 +186,19 @@ impl Group {
 
     /// Whether the state after this round is one that was there before, with nothing written since: then
     /// only others can end the circle. The state compared with is replaced after 1, 2, 4, 8, … rounds
-    /// (Brent's method), so a circle of any length is found.
+    /// (Brent's method), from [`PATIENT_ROUNDS`] on, so a circle of any length is found.
     fn comes_back(&mut self, wrote: bool) -> bool {
         if wrote {
             self.circle = Circle::default();
             return false;
         }
-        let mut digest = Digest::new();
-        if self.blocks.iter().any(|block| block.local.bytes() > DIGESTED_LOCAL) {
+        self.circle.rounds += 1;
+        let large = self.blocks.iter().any(|block| block.local.bytes() > DIGESTED_LOCAL);
+        // Who only computes for a while is not worth the look at all of his memory.
+        if large || self.circle.rounds < PATIENT_ROUNDS {
             return false;
         }
+        let mut digest = Digest::new();
         for block in &self.blocks {
             block.warps.iter().for_each(|warp| warp.digest(&mut digest));
             digest.add_buffer(&block.local);
@@ -201,7 +206,6 @@ impl Group {
         if self.circle.state == Some(digest) {
             return true;
         }
-        self.circle.rounds += 1;
         if self.circle.rounds.is_power_of_two() {
             self.circle.state = Some(digest);
         }

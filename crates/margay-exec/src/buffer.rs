@@ -74,14 +74,25 @@ impl Pool {
     /// A zeroed buffer of at least `bytes`.
     pub fn take(&mut self, bytes: usize) -> Buffer {
         let want = bytes.max(1).next_multiple_of(LINE);
-        match self.free.iter().rposition(|b| b.bytes == want) {
-            Some(at) => {
-                let mut buffer = self.free.swap_remove(at);
+        match self.kept(want) {
+            Some(mut buffer) => {
                 buffer.clear(want);
                 buffer
             }
             None => Buffer::new(want),
         }
+    }
+
+    /// The same, which may hold what somebody left there.
+    pub fn take_as_left(&mut self, bytes: usize) -> Buffer {
+        let want = bytes.max(1).next_multiple_of(LINE);
+        self.kept(want).unwrap_or_else(|| Buffer::new(want))
+    }
+
+    /// The buffer of a size that was given back last.
+    fn kept(&mut self, bytes: usize) -> Option<Buffer> {
+        let at = self.free.iter().rposition(|b| b.bytes == bytes)?;
+        Some(self.free.swap_remove(at))
     }
 
     pub fn give(&mut self, buffer: Buffer) {

@@ -4,9 +4,11 @@
 //! Observers see calls, and the interpreter alone makes them: it is what compiled code is compared with. With a seed, too, calls stay
 //! calls, as the order in which warps take their turns is then told by the instructions that they run.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use margay_ir as ir;
+use margay_ir::analysis::windows;
 use margay_ir::passes::inline::{self, Origin};
 
 use crate::decode::LOCAL_START;
@@ -42,20 +44,31 @@ impl Program {
     fn inline(&self) -> Option<Program> {
         let (loaded, entry) = (&self.module, self.functions.first()?.id);
         let own = &*loaded.ir;
-        let found = inline::inline(own, entry, LOCAL_START)?;
-        let first = own.locs.len();
-        let mut homes = Vec::with_capacity(found.locs.len());
-        let mut locs = own.locs.clone();
-        for Origin { loc, function, call } in found.locs {
-            locs.push(loc);
-            homes.push((own.functions[function.0 as usize].name.as_ref().into(), call));
-        }
+        let mut put = Put { own, locs: own.locs.clone(), homes: Vec::new() };
         // What is not reached, and what variables hold at first, nobody asks for any more.
         let mut functions = vec![ir::Function::default(); own.functions.len()];
         for f in &self.functions {
             functions[f.id.0 as usize] = own.functions[f.id.0 as usize].clone();
         }
-        functions[entry.0 as usize] = found.function;
+        let mut changed = put.inline(entry, &mut functions);
+        // What still is called, from the kernel or from one another, likewise.
+        let (mut seen, mut to_do) = (HashSet::new(), vec![entry]);
+        while let Some(id) = to_do.pop() {
+            if id != entry {
+                changed |= put.inline(id, &mut functions);
+            }
+            let f = &functions[id.0 as usize];
+            for callee in inline::callees(own, f) {
+                if seen.insert(callee) && self.functions.iter().any(|f| f.id == callee) {
+                    to_do.push(callee);
+                }
+            }
+        }
+        if !changed {
+            return None;
+        }
+        windows::note(&mut functions);
+        let Put { locs, homes, .. } = put;
         let globals = own.globals.iter().map(|g| ir::Global {
             name: g.name.clone(),
             init: Vec::new(),
@@ -76,12 +89,36 @@ impl Program {
         let ir = Arc::new(module);
         let module = LoadedModule { ir, addresses: loaded.addresses.clone(), uid: loaded.uid };
         let mut program = Program::link(&Arc::new(module), entry).ok()?;
-        program.homes = Some(Homes { first, homes });
+        program.homes = Some(Homes { first: own.locs.len(), homes });
         if program.uses_stack {
             // Calls that are left may use what others had of the stack.
             let more = program.info.local_bytes.saturating_add(self.info.local_bytes);
             program.info.local_bytes = more;
         }
         Some(program)
+    }
+}
+
+/// Where what was put in came from.
+struct Put<'a> {
+    own: &'a ir::Module,
+    /// The module's own locations, and more.
+    locs: Vec<ir::SrcLoc>,
+    homes: Vec<(Arc<str>, ir::LocId)>,
+}
+
+impl Put<'_> {
+    /// Puts what a function calls into it. Whether there was anything.
+    fn inline(&mut self, id: ir::FuncId, functions: &mut [ir::Function]) -> bool {
+        let Some(found) = inline::inline(self.own, id, LOCAL_START, self.locs.len()) else {
+            return false;
+        };
+        for Origin { loc, function, call } in found.locs {
+            self.locs.push(loc);
+            let name = &self.own.functions[function.0 as usize].name;
+            self.homes.push((name.as_ref().into(), call));
+        }
+        functions[id.0 as usize] = found.function;
+        true
     }
 }

@@ -10,7 +10,7 @@ use margay_ir::{Class, Op, Value};
 use crate::fault::FaultKind;
 use crate::lanes::{Flow, LaneFault, WARP};
 use crate::launch::{Host, LaunchConfig, Machine};
-use crate::mem::{AddressSpace, Extent};
+use crate::mem::{AddressSpace, Extent, Recent};
 use crate::observe::{EventPlace, Interest, Observer, Watch};
 use crate::program::{Code, Program};
 
@@ -170,6 +170,8 @@ pub struct Cx<'a> {
     pub hold: bool,
     /// Last known extent of each memory instruction.
     pub extents: Vec<Extent>,
+    /// What was found of memory by any of them.
+    pub recent: Recent,
     pub epoch: u64,
     /// Stores and value-changing atomics that other threads could see.
     pub changes: u64,
@@ -190,7 +192,7 @@ pub struct Cx<'a> {
     /// The blocks that compiled code runs at this moment by one call.
     pub whole: Option<crate::jit::Chunk>,
     /// The tables of the code that runs, and of the one before.
-    pub rooms: [crate::jit::Rooms; 2],
+    pub rooms: [crate::jit::Rooms; 6],
     /// What compiled code counts for the watch.
     pub tallies: crate::jit::Tallies,
     /// What compiled code and the engine share.
@@ -231,6 +233,7 @@ impl<'a> Cx<'a> {
             watch: env.observer.map(|o| o.worker()),
             hold: false,
             extents: vec![Extent::default(); env.program.slots as usize],
+            recent: Recent::new(),
             epoch: env.memory.epoch(),
             changes: 0,
             polls: 0,
@@ -243,7 +246,7 @@ impl<'a> Cx<'a> {
             fault: None,
             fault_pc: 0,
             whole: None,
-            rooms: [crate::jit::Rooms::new(), crate::jit::Rooms::new()],
+            rooms: std::array::from_fn(|_| crate::jit::Rooms::new()),
             tallies: crate::jit::Tallies::new(env),
             io: crate::jit::new_io(env),
             view: WarpView {

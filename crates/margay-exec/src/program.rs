@@ -106,6 +106,8 @@ pub(crate) struct DecodedFunction {
     pub starts: Vec<u32>,
     pub params: Vec<ArgPlace>,
     pub rets: Vec<ArgPlace>,
+    /// Of a function that is called: planes that may be read before they are written, and their bytes. They are 0 at first.
+    pub unset: Vec<(u32, u32)>,
 }
 
 /// Where a decoded instruction came from.

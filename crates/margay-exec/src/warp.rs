@@ -362,12 +362,18 @@ impl Warp {
             let quantum = if others { left.min(FRAGMENT_QUANTUM) } else { left };
             let changes = cx.changes;
             cx.fuel = quantum;
-            let alone = self.orderly && !others && f.depth == 0;
-            if alone
+            let stand = jit::Stand {
+                pc: f.pc,
+                mask: f.mask,
+                function: self.frame(f.frame).function,
+                others,
+            };
+            if self.orderly
+                && (!others || self.is_innermost(at))
                 && !cx.interpreting
                 && !std::mem::take(&mut interpret)
                 && !is_followed(cx, self.index)
-                && let Some(entry) = jit::entry(cx, f.pc, f.mask)
+                && let Some(entry) = jit::entry(cx, stand)
             {
                 // SAFETY: `cx` was just pointed at the fragment's frame, whose planes are whole.
                 let arrived = unsafe { jit::enter(cx, entry, f.mask, quantum) };
@@ -376,7 +382,7 @@ impl Warp {
                     Err(pc) => return Err(take_fault(cx, pc)),
                     Ok(None) => {
                         self.exit(cx, at, block);
-                        return Ok(Stop::Done);
+                        return Ok(if self.fragments.is_empty() { Stop::Done } else { Stop::Look });
                     }
                     Ok(Some(arrived)) => {
                         self.arrive(cx, at, &arrived, block);
@@ -384,6 +390,9 @@ impl Warp {
                         interpret = arrived.reason != Reason::Fuel;
                         if arrived.alive != f.mask {
                             return Ok(Stop::Look);
+                        }
+                        if cx.fuel <= 0 && others && independent {
+                            self.end_quantum(cx, at, changes);
                         }
                         if left <= 0 {
                             return Ok(Stop::Slice);
@@ -461,22 +470,32 @@ impl Warp {
                 | Flow::Fault
                 | Flow::Next => false,
             };
-            if spent
-                && goes_on
-                && let Some(f) = self.fragments.get_mut(at)
-            {
-                f.busy = if cx.changes != changes { f.busy + 1 } else { BUSY_QUANTA };
-                if f.busy >= BUSY_QUANTA {
-                    cx.yielded = true;
-                    f.busy = 0;
-                    f.rounds += 1;
-                    self.orderly = false;
-                }
+            if spent && goes_on {
+                self.end_quantum(cx, at, changes);
             }
             if left <= 0 {
                 return Ok(Stop::Slice);
             }
         }
+    }
+
+    /// A fragment has used up its quantum, since whose beginning `changes` were counted.
+    fn end_quantum(&mut self, cx: &mut Cx<'_>, at: usize, changes: u64) {
+        let Some(f) = self.fragments.get_mut(at) else { return };
+        f.busy = if cx.changes != changes { f.busy + 1 } else { BUSY_QUANTA };
+        if f.busy >= BUSY_QUANTA {
+            cx.yielded = true;
+            f.busy = 0;
+            f.rounds += 1;
+            self.orderly = false;
+        }
+    }
+
+    /// Whether all others of the warp stand in what has called the fragment's function: none of them comes where it is before it
+    /// returns.
+    fn is_innermost(&self, at: usize) -> bool {
+        let depth = self.fragments[at].depth;
+        self.fragments.iter().enumerate().all(|(n, f)| n == at || f.depth < depth)
     }
 
     /// Adds all that decides what the warp will do, but memory, to a digest.
@@ -696,7 +715,11 @@ impl Warp {
             cx.fail(mask.trailing_zeros() as usize, FaultKind::IllegalInstruction { why });
             return Err(take_fault(cx, pc));
         }
-        let regs = block.pool.take(callee.lines as usize * 64);
+        let regs = block.pool.take_as_left(callee.lines as usize * 64);
+        for &(plane, bytes) in &callee.unset {
+            // SAFETY: the plane lies in the new frame.
+            unsafe { regs.as_ptr().add(plane as usize).write_bytes(0, bytes as usize) };
+        }
         let caller_regs = cx.bases[0];
         let limit = cx.env.local_size as u64;
         for l in active(mask) {
@@ -993,6 +1016,21 @@ struct Passed {
     mask: u32,
 }
 
+/// Copies the lanes of a mask from one plane to another.
+///
+/// # Safety
+/// Both have an element for each lane.
+unsafe fn copy_lanes<T: Copy>(from: *const T, to: *mut T, mask: u32) {
+    if mask == FULL {
+        // SAFETY: by the contract; a register may be handed to itself.
+        return unsafe { std::ptr::copy(from, to, WARP) };
+    }
+    for l in 0..WARP {
+        // SAFETY: by the contract.
+        unsafe { *to.add(l) = if mask >> l & 1 != 0 { *from.add(l) } else { *to.add(l) } };
+    }
+}
+
 /// Copies one argument or result, with its number.
 fn copy_argument(
     cx: &mut Cx<'_>,
@@ -1012,8 +1050,23 @@ fn copy_argument(
         let base = if operand & 1 == 0 { side.regs } else { consts };
         base.add((operand & !1) as usize)
     };
+    let by_lane = match (source, target) {
+        (
+            ArgPlace::Plane { operand: a, class: ca, .. },
+            ArgPlace::Plane { operand: d, class: cd, .. },
+        ) if ca == cd && ca != Class::P => {
+            let (a, d) = (plane(from, a), plane(to, d));
+            // SAFETY: planes of the class that was decoded, of two frames or of one's own.
+            match ca {
+                Class::D => unsafe { copy_lanes::<u64>(a.cast(), d.cast(), mask) },
+                Class::P | Class::W => unsafe { copy_lanes::<u32>(a.cast(), d.cast(), mask) },
+            }
+            0
+        }
+        _ => mask,
+    };
     let slot = cx.extents.len() - 1;
-    for l in active(mask) {
+    for l in active(by_lane) {
         let mut local = |side: Side, offset: u32, size: u32, access| {
             // SAFETY: the plane of frame bases holds 32 words.
             let base = unsafe { *(plane(side, side.local_base) as *const u32).add(l) };

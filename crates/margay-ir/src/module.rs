@@ -114,7 +114,7 @@ pub struct Param {
     pub align: u32,
     /// Device functions: where the callee keeps it.
     pub place: Option<CallArg>,
-    /// `.ptr` attribute: the space pointed to.
+    /// `.ptr` attribute: the space pointed to. Of a device function the window of generic addresses that it is likely to point to.
     pub pointee: Option<Space>,
 }
 

@@ -13,9 +13,8 @@ use margay_ir::{Attr, Class, Inst, MemAttr, Op, Reg, Sem, Space, Ty, Value};
 use super::value::{Val, scalar, vector};
 use super::watch::Kind;
 use super::{Gen, io, vector_of};
-use crate::analysis::loads_once;
 use crate::shape::{LANES, Lin, Pattern, Shape};
-use crate::{Room, RoomGroup, RoomSite};
+use crate::{Extent, Room, RoomGroup, RoomSite};
 
 /// A part of the lanes that one scalar or one consecutive access serves.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,8 +127,9 @@ impl Gen<'_> {
             return self.load_param(n, inst, &mem, &access, &address);
         }
         let uniform = matches!(&address, Val::Lin { lin, .. } if lin.is_uniform());
-        let once = uniform && loads_once(&mem);
+        let once = uniform && self.facts.loads_once(inst, &mem);
         self.count_poll_in_loops(&mem);
+        let (access, address) = self.in_window(inst, &mem, access, address);
         if let Some(place) = self.together(n, inst, &access, &address) {
             self.watch_access(n, &access, &address, Kind::Plain, None);
             for (e, &r) in inst.dsts.iter().enumerate() {
@@ -156,6 +156,10 @@ impl Gen<'_> {
             return true;
         }
         let Some((place, aside)) = self.place(n, inst, &access, &address) else { return false };
+        let one = match &address {
+            Val::Lin { base, .. } if once => self.reads_anywhere(&access).then(|| base.clone()),
+            Val::Lin { .. } | Val::Vec { .. } => None,
+        };
         self.watch_access(n, &access, &address, Kind::Plain, None);
         self.prefetch(n, inst, &access, &place);
         self.order_before(&mem);
@@ -188,6 +192,10 @@ impl Gen<'_> {
         };
         let from = self.here();
         self.line(format!("br label %{join}"));
+        let (slow, found) = match one {
+            Some(at) => self.look_up(n, inst, (&mem, &access, &at), (&slow, &join)),
+            None => (slow, None),
+        };
         let slow_values = self.slow_path(n, inst, &slow, &join, undone);
         self.begin(&join);
         // All values of the two ways first, as LLVM wants them; registers after that.
@@ -197,7 +205,10 @@ impl Gen<'_> {
             let ty = if once { scalar(class) } else { vector(class) };
             // The slow path has the register's own form.
             let (a, (b, block)) = (&fast[i], &slow_values[i]);
-            let text = format!("phi {ty} [ {a}, %{from} ], [ {b}, %{block} ]");
+            let mut text = format!("phi {ty} [ {a}, %{from} ], [ {b}, %{block} ]");
+            if let Some((values, block)) = &found {
+                text += &format!(", [ {}, %{block} ]", values[i]);
+            }
             joined.push(self.ins(text));
         }
         for (&r, name) in inst.dsts.iter().zip(joined) {
@@ -244,6 +255,7 @@ impl Gen<'_> {
             })
             .unwrap_or(inst.ty.class());
         let values: Vec<Val> = inst.srcs[1..].iter().map(|&v| self.bits(v, class)).collect();
+        let (access, address) = self.in_window(inst, &mem, access, address);
         if let Some(place) = self.together(n, inst, &access, &address) {
             let stored = values.first().map(|v| (v, class));
             self.watch_access(n, &access, &address, Kind::Plain, stored);
@@ -265,7 +277,7 @@ impl Gen<'_> {
         }
         self.order_after(&mem);
         self.end_stream(cached);
-        if mem.space != Space::Local {
+        if access.space != Space::Local {
             self.note_change(None);
         }
         if let Some(Aside { slow, join, undone }) = aside {
@@ -274,6 +286,104 @@ impl Gen<'_> {
             self.begin(&join);
         }
         true
+    }
+
+    /// An access by generic addresses as one of the space that they likely lie in, and its addresses there. Where they do not the
+    /// handler has the generic ones.
+    fn in_window(
+        &mut self,
+        inst: &Inst,
+        mem: &MemAttr,
+        access: Access,
+        address: Val,
+    ) -> (Access, Val) {
+        let window = match self.facts.window(inst, mem) {
+            Some(Space::Shared) => io!(shared_window),
+            Some(Space::Local) => io!(local_window),
+            Some(_) | None => return (access, address),
+        };
+        let window = self.io_load("i64", window);
+        let address = match address {
+            Val::Lin { base, u, lin } => {
+                let base = self.ins(format!("sub i64 {base}, {window}"));
+                let lin = Lin { constant: None, most: u64::MAX, ..(*lin).clone() };
+                Val::Lin { base, u, lin: Rc::new(lin) }
+            }
+            v => {
+                let name = self.spread(&v, Class::D);
+                let window = self.splat("i64", &window);
+                let name = self.ins(format!("sub <32 x i64> {name}, {window}"));
+                Val::Vec { name, addr: None }
+            }
+        };
+        let space = self.facts.window(inst, mem).unwrap_or(access.space);
+        (Access { space, ..access }, address)
+    }
+
+    /// Whether a load, whose check was just written, may meet another allocation each time, or local memory.
+    fn reads_anywhere(&self, a: &Access) -> bool {
+        let group = self.room.map(|room| self.rooms[room].group as usize);
+        match a.space {
+            Space::Generic => true,
+            Space::Global => {
+                let rooted = group.is_some_and(|group| self.groups[group].root.is_some());
+                !rooted && !self.options.watched.any()
+            }
+            Space::Shared | Space::Local | Space::Const | Space::Param => false,
+        }
+    }
+
+    /// Where a load goes that gives all lanes one value, and whose address is in no room: by what was found of memory before it
+    /// asks the handler. One address of local memory is another place for each lane, and the interpreter's. Returns where the
+    /// handler begins, and the values where they were found, with the block they come from.
+    fn look_up(
+        &mut self,
+        n: usize,
+        inst: &Inst,
+        (mem, a, base): (&MemAttr, &Access, &str),
+        (slow, join): (&str, &str),
+    ) -> (String, Option<(Vec<String>, String)>) {
+        let exit = self.exit(crate::Reason::Interpret, n, None);
+        let (handler, found) = (self.label(), self.label());
+        let mut values = Vec::new();
+        self.aside(|g| {
+            g.begin(slow);
+            let at = g.add64(base, a.offset);
+            if a.space == Space::Generic {
+                let window = g.io_load("i64", io!(local_window));
+                let from = g.ins(format!("sub i64 {at}, {window}"));
+                let own = g.ins(format!("icmp ult i64 {from}, {}", crate::LOCAL_WINDOW));
+                let next = g.label();
+                g.line(format!("br i1 {own}, label %{exit}, label %{next}"));
+                g.begin(&next);
+            }
+            let table = g.io_load("ptr", io!(recent));
+            let step = g.ins(format!("lshr i64 {at}, {}", crate::RECENT_STEP));
+            let place = g.ins(format!("and i64 {step}, {}", crate::RECENT - 1));
+            let size = size_of::<Extent>();
+            let e = g.ins(format!("getelementptr [{size} x i8], ptr {table}, i64 {place}"));
+            let field = |g: &mut Self, offset: usize| {
+                let p = g.ins(format!("getelementptr i8, ptr {e}, i64 {offset}"));
+                g.ins(format!("load i64, ptr {p}, {}", super::blocks::ENGINE))
+            };
+            let (lo, hi) = (field(g, offset_of!(Extent, lo)), field(g, offset_of!(Extent, hi)));
+            g.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
+            let from = g.ins(format!("sub i64 {at}, {lo}"));
+            let all = g.ins(format!("sub i64 {hi}, {lo}"));
+            let left = g.ins(format!("call i64 @llvm.usub.sat.i64(i64 {all}, i64 {from})"));
+            let fits = g.ins(format!("icmp uge i64 {left}, {}", a.bytes()));
+            let even = g.is_multiple(&at, None, a.bytes() as i64);
+            let good = g.ins(format!("and i1 {fits}, {even}"));
+            g.line(format!("br i1 {good}, label %{found}, label %{handler}"));
+            g.begin(&found);
+            for (e, &r) in inst.dsts.iter().enumerate() {
+                let class = g.class(r);
+                let name = g.load_one(a, e as u64, &at);
+                values.push(g.register_form(&name, a.size, class, mem.signed, false));
+            }
+            g.line(format!("br label %{join}"));
+        });
+        (handler, Some((values, found)))
     }
 
     /// Where an access goes once it is checked, and what becomes of it where it fails if it does not leave.
@@ -313,8 +423,9 @@ impl Gen<'_> {
             Some(&Value::Reg(r)) => self.roots[r.0 as usize].is_some(),
             Some(Value::Imm(_)) | None => false,
         };
+        let generic = matches!(&inst.attr, Attr::Mem(mem) if mem.space == Space::Generic);
         match a.space {
-            Space::Shared | Space::Local | Space::Param => true,
+            Space::Shared | Space::Local | Space::Param => !generic,
             Space::Global | Space::Generic | Space::Const => self.options.plain && rooted,
         }
     }
@@ -325,7 +436,8 @@ impl Gen<'_> {
         let (Some(&Value::Reg(r)), Val::Lin { base, u, lin }) = (inst.srcs.first(), address) else {
             return None;
         };
-        if a.space != Space::Shared || !self.all() {
+        let named = matches!(&inst.attr, Attr::Mem(mem) if mem.space == Space::Shared);
+        if a.space != Space::Shared || !named || !self.all() {
             return None;
         }
         if !self.checked.contains_key(&r.0) {
@@ -826,13 +938,26 @@ impl Gen<'_> {
 
     /// Local memory: the same offset lies elsewhere for each lane.
     fn local_place(&mut self, a: &Access, address: &Val, slow: &str) -> Option<Place> {
-        let name = self.spread(address, Class::D);
-        let offset = self.splat("i64", &a.offset.to_string());
-        let mut at = self.ins(format!("add <32 x i64> {name}, {offset}"));
         let size = self.io_load("i64", io!(local_size));
         self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
         let bytes = a.bytes();
         let lim = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {})", bytes - 1));
+        if let Val::Lin { base, lin, .. } = address
+            && lin.is_uniform()
+        {
+            let at = self.add64(base, a.offset);
+            let mut ok = self.ins(format!("icmp ult i64 {at}, {lim}"));
+            if bytes > 1 && !aligned(lin, a.offset, bytes as i64) {
+                let even = self.is_multiple(&at, None, bytes as i64);
+                ok = self.ins(format!("and i1 {ok}, {even}"));
+            }
+            self.expect_inside(&ok, slow);
+            let at = self.splat("i64", &at);
+            return Some(self.own_rows(&at, true));
+        }
+        let name = self.spread(address, Class::D);
+        let offset = self.splat("i64", &a.offset.to_string());
+        let mut at = self.ins(format!("add <32 x i64> {name}, {offset}"));
         let joined = self.lone_lanes;
         if joined && !self.all() {
             let lanes = self.lanes();
@@ -845,6 +970,11 @@ impl Gen<'_> {
             false => self.each_below(&at, &lim, bytes as i64),
         };
         self.expect_inside(&ok, slow);
+        Some(self.own_rows(&at, joined))
+    }
+
+    /// Where the lanes' bytes at such offsets of their local memory are.
+    fn own_rows(&mut self, at: &str, everywhere: bool) -> Place {
         let mut local = self.io_load("i64", io!(local));
         let stride = self.io_load("i64", io!(local_stride));
         if self.options.blocks {
@@ -859,7 +989,7 @@ impl Gen<'_> {
         let at = self.ins(format!("add <32 x i64> {at}, {each}"));
         let local = self.splat("i64", &local);
         let at = self.ins(format!("add <32 x i64> {at}, {local}"));
-        Some(Place::Each { at, good: None, everywhere: joined })
+        Place::Each { at, good: None, everywhere }
     }
 
     /// One element at lane 0's address.
@@ -1263,7 +1393,7 @@ pub(super) fn may_be_turned_away(op: Op) -> bool {
 /// Whether the result of a load is one scalar.
 fn inst_result_is_scalar(g: &Gen<'_>, inst: &Inst) -> bool {
     let Attr::Mem(mem) = inst.attr else { return false };
-    g.facts.operand(inst.srcs[0]).is_uniform() && loads_once(&mem)
+    g.facts.operand(inst.srcs[0]).is_uniform() && g.facts.loads_once(inst, &mem)
 }
 
 /// Whether each lane is as far from the one before.

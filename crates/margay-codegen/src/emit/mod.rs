@@ -875,7 +875,7 @@ pub(crate) fn must_leave(op: Op) -> bool {
 }
 
 /// Ops that wait for lanes that have not arrived.
-fn waits(op: Op) -> bool {
+pub fn waits(op: Op) -> bool {
     matches!(
         op,
         Op::Vote

@@ -16,7 +16,7 @@ use super::one_block::OneBlock;
 use super::strips::{is_lane_wise, narrowed};
 use super::value::{Val, vector};
 use super::{Gen, int, io, math, vector_of};
-use crate::analysis::{Set, is_pure, loads_once};
+use crate::analysis::{Set, is_pure};
 use crate::shape::{LANES, Shape};
 
 /// Turns after which all lanes run together, which take fuel.
@@ -345,7 +345,7 @@ impl Gen<'_> {
         };
         Self::is_direct(inst, mem)
             && checked
-            && loads_once(mem)
+            && self.facts.loads_once(inst, mem)
             && !inst.dsts.is_empty()
             && self.facts.operand(*at).is_uniform()
             && inst.dsts.iter().all(|&r| self.facts.shape(r).is_uniform())

@@ -100,7 +100,8 @@ impl Gen<'_> {
                     m.space,
                     Space::Global | Space::Generic | Space::Shared | Space::Param | Space::Const
                 );
-                known && Self::is_direct(inst, m) && !inst.dsts.is_empty()
+                let own = self.facts.window(inst, m) == Some(Space::Local);
+                known && !own && Self::is_direct(inst, m) && !inst.dsts.is_empty()
             }
             (Op::Sreg | Op::Addr | Op::Cvta | Op::CvtaTo | Op::Builtin, _) => true,
             (Op::Vote | Op::Ballot | Op::Shfl | Op::Redux | Op::ActiveMask | Op::BarWarp, _) => {

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use margay_ir::analysis::liveness::{self, Liveness};
 use margay_ir::{self as ir, Class};
 
 use super::SharedLayout;
@@ -297,6 +298,7 @@ impl<'a> Decoder<'a> {
                 }
             }
         }
+        let unset = if function.is_entry { Vec::new() } else { unset(function, &frame.planes) };
         self.functions.push(DecodedFunction {
             id,
             name: function.name.as_ref().into(),
@@ -310,6 +312,7 @@ impl<'a> Decoder<'a> {
             frame_align: function.frame_align.max(16).next_power_of_two(),
             params,
             rets,
+            unset,
         });
         Ok(())
     }
@@ -351,4 +354,14 @@ fn targets(term: &ir::Term) -> Vec<ir::BlockId> {
         ir::Term::BrTable { targets, .. } => targets.clone(),
         ir::Term::Ret | ir::Term::Exit => Vec::new(),
     }
+}
+
+/// Planes of registers that a function may read before it writes them, and that are no arguments.
+fn unset(f: &ir::Function, planes: &[u32]) -> Vec<(u32, u32)> {
+    let given: Vec<ir::Reg> = liveness::placed(&f.params).collect();
+    let read = if f.blocks.is_empty() { Vec::new() } else { Liveness::new(f).before(f, 0) };
+    let of = |(r, _): (usize, &bool)| (planes[r], class_bytes(f.regs[r]));
+    let unset =
+        read.iter().enumerate().filter(|(r, live)| **live && !given.contains(&ir::Reg(*r as u32)));
+    unset.map(of).collect()
 }

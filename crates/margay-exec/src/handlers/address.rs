@@ -193,6 +193,21 @@ pub fn resolve_slowly(
     bytes: u64,
     out: &mut [u64; WARP],
 ) -> bool {
+    let by_lane = matches!(space, Space::Shared | Space::Local | Space::Param)
+        || space == Space::Generic && out[0].wrapping_sub(cx.env.local_window) < LOCAL_WINDOW;
+    if !by_lane && out.iter().all(|&a| a == out[0]) {
+        // All at one place, as a virtual method's object mostly is.
+        return match resolve_lane(cx, slot(i), cx.leader(), space, access, out[0], bytes) {
+            Ok(pointer) => {
+                out.fill(pointer);
+                true
+            }
+            Err(kind) => {
+                cx.fail(cx.leader(), *kind);
+                false
+            }
+        };
+    }
     for lane in active(cx.mask) {
         match resolve_lane(cx, slot(i), lane, space, access, out[lane], bytes) {
             Ok(pointer) => out[lane] = pointer,
@@ -274,7 +289,8 @@ fn global_pointer(
             let hi = params + cx.env.params_size;
             Extent { lo: params, hi, writable: false, constant: true, host: false }
         } else {
-            cx.env.memory.extent_for(address, cx.env.machine.reach)
+            let (memory, reach) = ((cx.env.memory, epoch), cx.env.machine.reach);
+            cx.recent.extent_for(memory, (address, bytes), reach)
         };
         if !holds(&found) {
             return Err(if address < 4096 {

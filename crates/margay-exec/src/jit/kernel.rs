@@ -30,13 +30,15 @@ pub struct Kernel {
     pub exits: Vec<codegen::Exit>,
     pub entries: Vec<codegen::Entry>,
     /// Entries by address; not the one at the function's start where that zeroes registers.
-    pub entry_at: HashMap<u32, u32>,
+    entry_at: Vec<(u32, u32)>,
     /// Local memory lies as [`Outline::private`] says.
     pub private: bool,
     pub groups: Vec<RoomGroup>,
     pub rooms: Vec<RoomSite>,
     /// Accesses that are reported by their number.
     pub watched: Vec<WatchedAccess>,
+    /// Which of them are of each group.
+    rooms_of: Vec<Vec<u32>>,
     /// Address, group and extent of each access, by the first.
     groups_at: Vec<(u32, (u32, u32))>,
 }
@@ -47,18 +49,28 @@ impl Kernel {
         // SAFETY: the object's function of this name has this type: the code was made so.
         let function = unsafe { std::mem::transmute::<u64, Function>(at) };
         let Outline { entries, exits, private, groups, rooms, watched } = outline;
-        let entry_at = entries
+        let mut entry_at: Vec<_> = entries
             .iter()
             .enumerate()
             .filter(|(n, e)| !(is_entry && *n == 0 || e.apart))
             .map(|(n, e)| (e.pc, n as u32))
             .collect();
+        // Of several the last is the one.
+        entry_at.reverse();
+        entry_at.sort_by_key(|e| e.0);
+        entry_at.dedup_by_key(|e| e.0);
         let mut groups_at: Vec<_> = groups
             .iter()
             .enumerate()
             .flat_map(|(n, g)| g.accesses.iter().map(move |&(pc, slot)| (pc, (n as u32, slot))))
             .collect();
         groups_at.sort_unstable();
+        let mut rooms_of = vec![Vec::new(); groups.len()];
+        for (n, site) in (0..).zip(&rooms) {
+            if let Some(of) = rooms_of.get_mut(site.group as usize) {
+                of.push(n);
+            }
+        }
         Kernel {
             _memory: memory,
             function,
@@ -69,8 +81,20 @@ impl Kernel {
             groups,
             rooms,
             watched,
+            rooms_of,
             groups_at,
         }
+    }
+
+    /// The entry at an address, if there is one.
+    pub fn entry_at(&self, pc: u32) -> Option<u32> {
+        let n = self.entry_at.binary_search_by_key(&pc, |e| e.0).ok()?;
+        Some(self.entry_at[n].1)
+    }
+
+    /// Numbers of the rooms of a group.
+    pub fn rooms_of(&self, group: u32) -> &[u32] {
+        self.rooms_of.get(group as usize).map_or(&[], Vec::as_slice)
     }
 
     /// Group and extent of the access at an address. Asked after each handler, most of which are of no access.
@@ -329,6 +353,40 @@ pub unsafe fn expand(frame: *mut u8, live: &[Stored]) {
                 ir::Class::P => {}
                 ir::Class::W => *at.cast() = by_pattern(at.cast(), pattern, word),
                 ir::Class::D => *at.cast() = by_pattern(at.cast(), pattern, double),
+            }
+        }
+    }
+}
+
+/// Whether [`seat`] can give lane 0 what code asks it for.
+pub fn may_seat(live: &[Stored]) -> bool {
+    live.iter().all(|s| s.lin.as_deref().is_none_or(|pattern| pattern.q.is_none()))
+}
+
+/// Gives lane 0, which does not run, what the others' registers follow from.
+///
+/// # Safety
+/// `frame` is the function's, its planes are whole, and lane 0 has nothing in them that it still needs.
+pub unsafe fn seat(frame: *mut u8, live: &[Stored], mask: u32) {
+    let lane = mask.trailing_zeros() as usize % WARP;
+    for s in live {
+        let Some(pattern) = s.lin.as_deref() else { continue };
+        // SAFETY: planes lie in the frame.
+        unsafe {
+            let at = frame.add(s.plane as usize);
+            match s.class {
+                ir::Class::P => {
+                    let flags = at.cast::<u32>();
+                    *flags = *flags & !1 | *flags >> lane & 1;
+                }
+                ir::Class::W => {
+                    let plane = at.cast::<Wrapping<u32>>();
+                    *plane = *plane.add(lane) - word(pattern.pat[lane]);
+                }
+                ir::Class::D => {
+                    let plane = at.cast::<Wrapping<u64>>();
+                    *plane = *plane.add(lane) - double(pattern.pat[lane]);
+                }
             }
         }
     }

@@ -10,6 +10,7 @@
 
 mod background;
 mod cache;
+mod called;
 mod choice;
 mod hold;
 mod holes;
@@ -35,7 +36,9 @@ pub(crate) use kernel::Kernels;
 pub use make::{Counts, counts};
 pub(crate) use make::{log, were_unwatched};
 pub use noted::{NotedAccess, NotedAccesses, NotedAddresses, NotedList, PlainNote};
-pub(crate) use run::{Arrived, Chunk, ChunkEnd, Fast, LaunchCode, Rooms, enter, entry, new_io};
+pub(crate) use run::{
+    Arrived, Chunk, ChunkEnd, Fast, LaunchCode, Rooms, Stand, enter, entry, new_io,
+};
 pub(crate) use watching::{AccessSite, Tallies, tell};
 
 /// Which engine runs kernels.

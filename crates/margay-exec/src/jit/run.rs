@@ -2,7 +2,6 @@
 //! Running compiled code: whole blocks as long as every warp stays in it, or one warp of a block that
 //! the interpreter schedules.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use margay_codegen::{
@@ -12,9 +11,10 @@ use margay_codegen::{
 
 use margay_ir::Op;
 
-use super::choice::{self, single_core};
+use super::called::{Called, Lazy};
+use super::choice;
 use super::hold::Holds;
-use super::kernel::{Kernel, Wait, expand, has_form};
+use super::kernel::{Kernel, Wait, expand, has_form, may_seat, seat};
 use super::watching::{note_entry, tell, watched};
 use super::{Engine, engine, library};
 use crate::alike::Alike;
@@ -48,14 +48,14 @@ pub struct LaunchCode {
     free: Option<Arc<Kernel>>,
     /// Runs a full warp from wherever it stands; made when a block is first handed over if there is
     /// code for whole ones.
-    pub(super) full: OnceLock<Option<Arc<Kernel>>>,
+    full: Lazy,
     /// The code that runs blocks of a watched launch that need not be watched.
     plain: Option<Box<LaunchCode>>,
     /// For fragments of fewer lanes, once there is such code.
     pub(super) part: Option<Arc<Kernel>>,
+    /// Code of what the kernel calls.
+    called: OnceLock<Called>,
     pub(super) options: Options,
-    /// With `auto`, the compilations that had ended when `full` was last asked for.
-    asked: AtomicU64,
 }
 
 /// The engine that a launch asks for.
@@ -152,7 +152,7 @@ impl LaunchCode {
             // Code for some lanes serves where there is no full warp.
             let full = if threads < WARP as u64 { code.part.clone() } else { get(&options) };
             let Some(full) = full.filter(|_| full_warps || code.part.is_some()) else { return };
-            let _ = code.full.set(Some(full));
+            code.full.set(Some(full));
         }
         let _ = env.jit.set(code);
     }
@@ -163,10 +163,10 @@ impl LaunchCode {
             whole: None,
             free: None,
             plain: None,
-            full: OnceLock::new(),
+            full: Lazy::default(),
             part: None,
+            called: OnceLock::new(),
             options,
-            asked: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -222,23 +222,16 @@ impl LaunchCode {
 
     /// The code for one full warp.
     fn full(&self, env: &Env<'_>) -> Option<&Kernel> {
-        let kernels = &env.program.kernels;
-        let make = |wait| kernels.get(env.program, 0, &self.options, wait);
-        if let Some(made) = self.full.get() {
-            return made.as_deref();
+        self.full.get(env, 0, &self.options)
+    }
+
+    /// The code of a function that the kernel calls. Whoever watches is told by the interpreter of what it does.
+    fn called(&self, env: &Env<'_>, function: u32, mask: u32, others: bool) -> Option<&Kernel> {
+        if self.options.watched.any() {
+            return None;
         }
-        if chosen(env) != Engine::Auto || single_core() {
-            return self.full.get_or_init(|| make(Wait::Compile)).as_deref();
-        }
-        // The interpreter goes on meanwhile.
-        let landed = kernels.landed();
-        if self.asked.load(Relaxed) != landed
-            && self.asked.swap(landed, Relaxed) != landed
-            && let Some(made) = make(Wait::Cached).or_else(|| make(Wait::Background))
-        {
-            let _ = self.full.set(Some(made));
-        }
-        self.full.get()?.as_deref()
+        let called = self.called.get_or_init(|| Called::new(env.program, &self.options));
+        called.get(env, function, mask, others)
     }
 
     /// The code for blocks that nobody watches, where there are such.
@@ -267,7 +260,7 @@ impl LaunchCode {
 
     /// What runs single warps, once it is made: full ones, and those of fewer lanes.
     pub(super) fn single(&self) -> Option<(Arc<Kernel>, Arc<Kernel>)> {
-        let full = self.full.get()?.clone()?;
+        let full = self.full.made()?.clone();
         let part = self.part.clone().unwrap_or_else(|| full.clone());
         Some((full, part))
     }
@@ -373,11 +366,6 @@ impl Rooms {
     }
 }
 
-fn as_codegen(e: &Extent) -> margay_codegen::Extent {
-    let Extent { lo, hi, writable, constant, host } = *e;
-    margay_codegen::Extent { lo, hi, writable, constant, host }
-}
-
 /// Says why a block goes to the interpreter; the first of them do.
 #[cold]
 fn tell_hand_over(cx: &Cx<'_>, kernel: &Kernel, last: Option<(usize, usize)>) {
@@ -404,21 +392,20 @@ fn tell_hand_over(cx: &Cx<'_>, kernel: &Kernel, last: Option<(usize, usize)>) {
 #[cold]
 fn find_rooms(cx: &mut Cx<'_>, kernel: &Kernel) {
     let env = cx.env;
-    let extents: Vec<margay_codegen::Extent> = kernel
+    let extents: Vec<Extent> = kernel
         .groups
         .iter()
         .map(|group| {
             let known = group.accesses.iter().map(|&(_, slot)| &cx.extents[slot as usize]);
             if let Some(e) = known.into_iter().find(|e| e.lo < e.hi) {
-                return as_codegen(e);
+                return *e;
             }
             let address = group.root.and_then(|root| root_address(root, env.program, env.config));
-            address.map_or_else(Default::default, |a| {
-                as_codegen(&env.memory.extent_for(a, env.machine.reach))
-            })
+            let find = |a| env.memory.extent_for(a, env.machine.reach);
+            address.map_or_else(Default::default, find)
         })
         .collect();
-    let quiet = |(group, e): (&margay_codegen::RoomGroup, &margay_codegen::Extent)| {
+    let quiet = |(group, e): (&margay_codegen::RoomGroup, &Extent)| {
         // What is behind another pointer may change while the code runs.
         let known = group.root.is_some() && e.lo < e.hi;
         known && env.observer.is_some_and(|o| o.is_quiet(e.lo..e.hi))
@@ -448,12 +435,10 @@ unsafe fn keep_room(cx: &mut Cx<'_>, pc: u32) {
         rooms.epoch = 0;
         return;
     }
-    let e = as_codegen(&cx.extents[slot as usize]);
+    let e = cx.extents[slot as usize];
     if e.lo < e.hi {
-        for (site, room) in kernel.rooms.iter().zip(&mut rooms.table) {
-            if site.group == group {
-                *room = site.of(&e);
-            }
+        for &n in kernel.rooms_of(group) {
+            rooms.table[n as usize] = kernel.rooms[n as usize].of(&e);
         }
     }
 }
@@ -512,6 +497,7 @@ pub fn new_io(env: &Env<'_>) -> Box<Io> {
         params: env.params,
         params_size: env.params_size,
         rooms: std::ptr::null(),
+        recent: std::ptr::null(),
         context: std::ptr::null_mut(),
         op,
         op_keeping: super::saved::op_keeping(),
@@ -582,14 +568,18 @@ pub(super) unsafe fn call(
         cx.epoch = epoch;
         cx.extents.fill(Extent::default());
     }
+    cx.recent.renew(epoch);
     if !std::ptr::eq(cx.rooms[0].of, kernel) {
-        // Blocks whose last warp is not full alternate between two.
-        cx.rooms.swap(0, 1);
+        // Blocks whose last warp is not full alternate between two, and so do callers and what they call.
+        let last = cx.rooms.len() - 1;
+        let at = cx.rooms.iter().position(|rooms| std::ptr::eq(rooms.of, kernel)).unwrap_or(last);
+        cx.rooms[..=at].rotate_right(1);
     }
     if !std::ptr::eq(cx.rooms[0].of, kernel) || cx.rooms[0].epoch != epoch {
         find_rooms(cx, kernel);
     }
     cx.io.rooms = cx.rooms[0].table.as_ptr();
+    cx.io.recent = cx.recent.table();
     cx.io.context = (&raw mut *cx).cast();
     cx.io.fuel = fuel;
     cx.io.alive = mask;
@@ -673,22 +663,43 @@ pub struct Arrived {
     pub others: Vec<(u32, u32)>,
 }
 
-/// The entry of compiled code at `pc` for these lanes, if there is one.
-pub fn entry<'a>(cx: &Cx<'a>, pc: u32, mask: u32) -> Option<(&'a Kernel, u32)> {
+/// Where a fragment stands that code may be entered for.
+#[derive(Clone, Copy)]
+pub struct Stand {
+    pub pc: u32,
+    pub mask: u32,
+    /// The number of its function; 0 is the kernel.
+    pub function: u32,
+    /// Others of the warp stand in what has called it.
+    pub others: bool,
+}
+
+/// The entry of compiled code where a fragment stands, if there is one.
+pub fn entry<'a>(cx: &Cx<'a>, at: Stand) -> Option<(&'a Kernel, u32)> {
+    let Stand { pc, mask, function, others } = at;
     let code = cx.env.jit.get()?;
     // That code tells all of what a block does.
-    if mask & 1 == 0 || cx.quiet {
+    if cx.quiet {
+        return None;
+    }
+    if function != 0 {
+        let kernel = code.called(cx.env, function, mask, others)?;
+        let entry = kernel.entry_at(pc)?;
+        let live = &kernel.entries[entry as usize].live;
+        return (mask & 1 != 0 || may_seat(live)).then_some((kernel, entry));
+    }
+    if mask & 1 == 0 {
         return None;
     }
     let kernel = if mask == FULL { code.full(cx.env)? } else { code.part.as_deref()? };
-    if let Some(&entry) = kernel.entry_at.get(&pc) {
+    if let Some(entry) = kernel.entry_at(pc) {
         return Some((kernel, entry));
     }
     (pc == cx.env.program.functions[0].start && kernel.entries[0].live.is_empty())
         .then_some((kernel, 0))
 }
 
-/// Runs compiled code for the only fragment of a warp.
+/// Runs compiled code for the only fragment of a warp that may run.
 ///
 /// # Safety
 /// `cx` is set up for the warp and its frame, and the frame's planes are whole.
@@ -711,6 +722,10 @@ pub unsafe fn enter(
     io.parted = cx.tallies.parted.as_mut_ptr();
     let frame = io.frame;
     let Entry { pc, live, .. } = &kernel.entries[entry as usize];
+    if mask & 1 == 0 {
+        // SAFETY: by the contract; the frame is of these lanes alone.
+        unsafe { seat(frame, live, mask) };
+    }
     // SAFETY: by the contract.
     if !unsafe { has_form(frame, live, mask) } {
         let (reason, others) = (Reason::Never, Vec::new());

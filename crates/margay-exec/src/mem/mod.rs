@@ -8,11 +8,13 @@
 mod arena;
 mod backing;
 pub mod devices;
+mod recent;
 pub mod space;
 pub mod texture;
 
 pub use backing::SharedFile;
 pub use devices::{Devices, Reach};
+pub(crate) use recent::Recent;
 pub use space::{
     AddressSpace, AllocError, AllocKind, AllocationInfo, Bounds, Extent, FreeError, LOCAL_WINDOW,
     SHARED_WINDOW,

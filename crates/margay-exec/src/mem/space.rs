@@ -136,24 +136,14 @@ pub enum Bounds {
     Page,
 }
 
-/// A range that a guest may touch, as kernels cache it. Empty (`lo == hi`) means nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[repr(C)]
-pub struct Extent {
-    pub lo: u64,
-    pub hi: u64,
-    pub writable: bool,
-    /// Whether `ld.const` reaches it.
-    pub constant: bool,
-    /// Whether the host program may change it while a kernel runs.
-    pub host: bool,
-}
+/// A range that a guest may touch, as kernels and compiled code keep it. Empty (`lo == hi`) means nothing.
+pub use margay_codegen::Extent;
 
 /// Bytes of the window that stands for shared memory in generic addresses (own block, then the
 /// cluster's peers at `(rank + 1) << 24`).
 pub const SHARED_WINDOW: u64 = 1 << 30;
 /// Bytes of the window that stands for a thread's local memory in generic addresses.
-pub const LOCAL_WINDOW: u64 = 1 << 30;
+pub const LOCAL_WINDOW: u64 = margay_codegen::LOCAL_WINDOW;
 
 struct Table {
     arena: Arena,

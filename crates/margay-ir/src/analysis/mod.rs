@@ -2,8 +2,8 @@
 //! What can be known about a function without running it: its control flow, the order in which an
 //! engine should lay out its blocks, which registers are live, what an instruction may do.
 //!
-//! Invariant: analyses read IR and never change it, with one exception that says so in its name
-//! ([`layout::apply_order`]).
+//! Invariant: analyses read IR and never change it, with two exceptions that say so in their names
+//! ([`layout::apply_order`], [`windows::note`]).
 
 pub mod cfg;
 pub mod effects;
@@ -11,3 +11,4 @@ pub mod layout;
 pub mod liveness;
 pub mod parts;
 pub mod registers;
+pub mod windows;

@@ -5,9 +5,11 @@
 //! inside, as an assembler inlines them: arguments and results become copies, a `ret` a jump behind the call, and the callee's
 //! frame lies where a call would have put it, so local addresses are the same.
 //!
-//! Calls by handles, of functions that may call themselves, and of those that take stack as they run, stay calls; so do those for
-//! which there is no room, whose results are no whole registers, or whose arguments nobody could copy by plain moves.
+//! A call by a handle becomes comparisons with the functions that it may reach, each with a call of its own. Of functions that may
+//! call themselves one body is put inside, and what it calls of them stays a call. So do calls of functions that take stack as they
+//! run, those for which there is no room, whose results are no whole registers, or whose arguments nobody could copy by plain moves.
 
+mod handles;
 mod moved;
 mod slots;
 
@@ -27,15 +29,18 @@ use crate::types::{Class, Space, Ty};
 /// Instructions and blocks of a kernel up to which bodies are put in: what compiles in less than a second.
 const MOST_INSTRUCTIONS: usize = 6_000;
 const MOST_BLOCKS: usize = 600;
+/// Instructions of a function that may call itself up to which its body is put in, and how many such bodies.
+const MOST_RECURSIVE: usize = 400;
+const MOST_ROUNDS: usize = 8;
 /// Bytes of an argument in memory that are copied word by word.
 const MOST_COPIED: u32 = 256;
 /// Bytes that a call takes from the stack beside the callee's frame: the return address.
 pub const CALL_OVERHEAD: u32 = 16;
 
-/// A kernel with what it calls.
+/// A kernel, or a function that stays a call, with what it calls.
 pub struct Inlined {
     pub function: Function,
-    /// Locations of what was put in, which follow the module's own.
+    /// Locations of what was put in, numbered from the first that was asked for.
     pub locs: Vec<Origin>,
 }
 
@@ -47,26 +52,31 @@ pub struct Origin {
     pub call: LocId,
 }
 
-/// A kernel with the bodies of what it calls; `None` if there is no call that can be replaced.
+/// A kernel or a function with the bodies of what it calls; `None` if there is no call that can be replaced.
 ///
-/// `stack` is where a thread's local memory begins.
-pub fn inline(module: &Module, entry: FuncId, stack: u32) -> Option<Inlined> {
-    let kernel = module.functions.get(entry.0 as usize)?;
+/// `stack` is where a thread's local memory begins, `first_loc` the number of the first location of what is put in. Into a function,
+/// whose frame may lie anywhere, only bodies without a frame are put.
+pub fn inline(module: &Module, id: FuncId, stack: u32, first_loc: usize) -> Option<Inlined> {
+    let kernel = module.functions.get(id.0 as usize)?;
     if !kernel.blocks.iter().flat_map(|b| &b.insts).any(|i| i.op == Op::Call) {
         return None;
     }
     let mut inliner = Inliner {
         module,
+        id,
         frame: stack.next_multiple_of(kernel.frame_align.max(16).next_power_of_two()),
         ends: vec![kernel.frame_size; kernel.blocks.len()],
         order: (0..kernel.blocks.len()).collect(),
         instructions: kernel.blocks.iter().map(|b| b.insts.len() + 1).sum(),
         out: kernel.clone(),
         owners: vec![0; kernel.blocks.len()],
-        bodies: 0,
+        bodies: vec![None],
+        rounds: 0,
+        compared: HashSet::new(),
         slots: Vec::new(),
         addresses: HashMap::new(),
         moved: HashSet::new(),
+        first_loc,
         locs: Vec::new(),
         known_locs: HashMap::new(),
         fit: HashMap::new(),
@@ -87,8 +97,26 @@ pub fn inline(module: &Module, entry: FuncId, stack: u32) -> Option<Inlined> {
     Some(Inlined { function: out, locs })
 }
 
+/// What a function may call: by handles any whose address is taken.
+pub fn callees<'a>(module: &'a Module, f: &'a Function) -> impl Iterator<Item = FuncId> + 'a {
+    let calls = f.blocks.iter().flat_map(|b| &b.insts).filter_map(|inst| match &inst.attr {
+        Attr::Call(call) => Some(call.callee),
+        _ => None,
+    });
+    calls.flat_map(|callee| {
+        let (one, all) = match callee {
+            Callee::Direct(id) => (Some(id), [].iter()),
+            Callee::Indirect(_) => (None, module.functions.iter()),
+        };
+        let taken = |(n, f): (usize, &Function)| f.address_taken.then_some(FuncId(n as u32));
+        one.into_iter().chain(all.enumerate().filter_map(taken))
+    })
+}
+
 struct Inliner<'a> {
     module: &'a Module,
+    /// What calls are put into.
+    id: FuncId,
     /// The kernel. Blocks keep their numbers until they are laid out.
     out: Function,
     /// Where the kernel's frame begins in a thread's local memory.
@@ -97,7 +125,12 @@ struct Inliner<'a> {
     ends: Vec<u32>,
     /// The number of the body that each block is of; the kernel's own is 0.
     owners: Vec<u32>,
-    bodies: u32,
+    /// Of each body the function, and the body that called it. The kernel's own has none.
+    bodies: Vec<Option<(FuncId, u32)>>,
+    /// Bodies of functions that may call themselves.
+    rounds: usize,
+    /// Blocks whose calls by handles have comparisons before them.
+    compared: HashSet<usize>,
     /// Arguments and results in memory, of the calls that were replaced.
     slots: Vec<Slot>,
     /// Whose frame the addresses are of that copies need.
@@ -107,6 +140,7 @@ struct Inliner<'a> {
     /// Blocks as they will stand.
     order: Vec<usize>,
     instructions: usize,
+    first_loc: usize,
     locs: Vec<Origin>,
     /// By the call's location and the callee's own.
     known_locs: HashMap<(FuncId, LocId, LocId), LocId>,
@@ -118,7 +152,8 @@ impl Inliner<'_> {
     /// Puts a body in place of the first call of a block for which that goes. The callee's blocks and the rest follow it.
     fn expand_first(&mut self, at: usize) -> bool {
         let block = self.order[at];
-        (0..self.out.blocks[block].insts.len()).any(|n| self.expand(at, n))
+        (0..self.out.blocks[block].insts.len())
+            .any(|n| self.expand(at, n) || self.compare_handle(at, n))
     }
 
     fn expand(&mut self, at: usize, n: usize) -> bool {
@@ -134,7 +169,7 @@ impl Inliner<'_> {
         let more = size + 4 * passed + 1;
         if self.instructions + more > MOST_INSTRUCTIONS
             || self.out.blocks.len() + callee.blocks.len() + 1 > MOST_BLOCKS
-            || !self.fits(id)
+            || !self.may_enter(self.owners[block], id)
         {
             return false;
         }
@@ -153,7 +188,7 @@ impl Inliner<'_> {
             first_block: self.out.blocks.len() as u32,
         };
         self.out.regs.extend(&callee.regs);
-        let (own, body) = (self.owners[block], self.bodies + 1);
+        let (own, body) = (self.owners[block], self.bodies.len() as u32);
         let Some((arguments, results)) = self.copies(&call, callee, &moved, (own, body), loc)
         else {
             self.out.regs.truncate(moved.regs as usize);
@@ -161,7 +196,8 @@ impl Inliner<'_> {
             self.moved.retain(|r| r.0 < moved.regs);
             return false;
         };
-        self.bodies = body;
+        self.bodies.push(Some((id, own)));
+        self.rounds += usize::from(self.may_call(id, id));
         // A call's registers are 0 until they are set, in each round of a loop.
         let before = Liveness::new(callee).before(callee, 0);
         let given: Vec<Reg> = placed(&callee.params).collect();
@@ -306,7 +342,7 @@ impl Inliner<'_> {
 
     /// A location of a function, as one of the kernel's.
     fn loc(&mut self, (function, call): (FuncId, LocId), loc: LocId) -> LocId {
-        let first = self.module.locs.len();
+        let first = self.first_loc;
         let (locs, module) = (&mut self.locs, self.module);
         *self.known_locs.entry((function, call, loc)).or_insert_with(|| {
             let loc = module.locs.get(loc.0 as usize).cloned().unwrap_or_default();
@@ -315,20 +351,41 @@ impl Inliner<'_> {
         })
     }
 
-    /// Whether a function's body may be put in, room aside.
+    /// Whether a function's body may be put into another body, room aside.
+    fn may_enter(&mut self, body: u32, id: FuncId) -> bool {
+        if id == self.id {
+            return false;
+        }
+        let mut outer = self.bodies[body as usize];
+        while let Some((function, caller)) = outer {
+            if function == id {
+                return false;
+            }
+            outer = self.bodies[caller as usize];
+        }
+        self.fits(id)
+    }
+
+    /// Whether a function's body may be put in at all.
     fn fits(&mut self, id: FuncId) -> bool {
         if let Some(&known) = self.fit.get(&id) {
             return known;
         }
+        let mut size = 0;
         let plain = self.module.functions.get(id.0 as usize).is_some_and(|f| {
+            size = f.blocks.iter().map(|b| b.insts.len() + 1).sum();
             let mut insts = f.blocks.iter().flat_map(|b| &b.insts);
             !f.is_entry
+                && (self.out.is_entry || f.frame_size == 0)
                 && !f.blocks.is_empty()
                 && f.unsupported.is_empty()
                 && !insts.any(|i| matches!(i.op, Op::Alloca | Op::StackSave | Op::StackRestore))
         });
-        let fits = plain && !self.may_call(id, id);
-        self.fit.insert(id, fits);
+        let again = plain && self.may_call(id, id);
+        let fits = plain && (!again || size <= MOST_RECURSIVE && self.rounds < MOST_ROUNDS);
+        if !again {
+            self.fit.insert(id, fits);
+        }
         fits
     }
 
@@ -337,21 +394,13 @@ impl Inliner<'_> {
         let (mut seen, mut to_do) = (BTreeSet::new(), vec![from]);
         while let Some(id) = to_do.pop() {
             let Some(f) = self.module.functions.get(id.0 as usize) else { continue };
-            for inst in f.blocks.iter().flat_map(|b| &b.insts) {
-                let Attr::Call(call) = &inst.attr else { continue };
-                let callees: Vec<FuncId> = match call.callee {
-                    Callee::Direct(callee) => vec![callee],
-                    Callee::Indirect(_) => {
-                        let all = self.module.functions.iter().enumerate();
-                        all.filter(|(_, f)| f.address_taken)
-                            .map(|(n, _)| FuncId(n as u32))
-                            .collect()
-                    }
-                };
-                if callees.contains(&to) {
+            for callee in callees(self.module, f) {
+                if callee == to {
                     return true;
                 }
-                to_do.extend(callees.into_iter().filter(|&c| seen.insert(c)));
+                if seen.insert(callee) {
+                    to_do.push(callee);
+                }
             }
         }
         false

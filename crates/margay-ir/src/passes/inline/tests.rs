@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use expect_test::{Expect, expect};
 
+use super::handles::MOST_COMPARED;
 use super::*;
 
 const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
@@ -10,7 +11,7 @@ fn inlined(text: &str) -> (String, bool) {
     let ast = margay_ptx::parse(&format!("{HEAD}{text}")).expect("it parses");
     let mut module = crate::lower(&ast).unwrap_or_else(|e| panic!("{e:?}"));
     let entry = module.functions.iter().position(|f| f.is_entry).expect("a kernel");
-    let found = inline(&module, FuncId(entry as u32), 16);
+    let found = inline(&module, FuncId(entry as u32), 16, module.locs.len());
     let changed = found.is_some();
     if let Some(Inlined { function, locs }) = found {
         module.functions[entry] = function;
@@ -148,17 +149,10 @@ fn double_words_stay_whole() {
 
 #[test]
 fn calls_that_stay() {
-    let itself = ADD.replace("add.s32 %r2, %r0, %r1;", &CALL.replace("%r1", "%r2"));
-    let (_, changed) = inlined(&format!("{itself}{}", kernel(CALL)));
-    assert!(!changed, "a function that calls itself");
     let takes_stack =
         ADD.replace("add.s32", ".reg .b64 %s<2>;\nmov.u64 %s1, 64;\nalloca.u64 %s0, %s1;\nadd.s32");
     let (_, changed) = inlined(&format!("{takes_stack}{}", kernel(CALL)));
     assert!(!changed, "a function that takes stack");
-    let handle = "mov.u64 %d1, add;\n{ .param .b32 a; .param .b32 b; .param .b32 r; st.param.b32 [a], %r0; st.param.b32 [b], 7; \
-        P: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\ncall (r), %d1, (a, b), P; ld.param.b32 %r1, [r]; }";
-    let (_, changed) = inlined(&format!("{ADD}{}", kernel(handle)));
-    assert!(!changed, "a call by a handle");
     let longer = |n| {
         let chain = "add.s32 %r0, %r0, %r1;\n".repeat(n);
         ADD.replace("add.s32 %r2", &format!("{chain}add.s32 %r2"))
@@ -170,4 +164,96 @@ fn calls_that_stay() {
     let (text, changed) = inlined(&format!("{}{three}", longer(MOST_INSTRUCTIONS * 2 / 5)));
     assert!(changed);
     assert_eq!(text.matches("call ").count(), 1);
+}
+
+/// `%r1` from a call of the function whose handle is in `%d1`.
+const BY_HANDLE: &str = "{ .param .b32 a; .param .b32 b; .param .b32 r; st.param.b32 [a], %r0; st.param.b32 [b], 7; \
+    P: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\ncall (r), %d1, (a, b), P; ld.param.b32 %r1, [r]; }";
+
+#[test]
+fn a_function_that_calls_itself_is_put_in_once() {
+    let itself = ADD.replace("add.s32 %r2, %r0, %r1;", &CALL.replace("%r1", "%r2"));
+    check(
+        &format!("{itself}{}", kernel(CALL)),
+        expect![[r#"
+        frame 0 align 16
+        b0:
+          %0 = ld.i64 {param} 0x0 !6
+          %2 = sreg.i32 {tid.x} !7
+          call {fn=0 (%2:i32, 0x7:i32) -> (%14:i32)} !11
+          st.i32 {global} %0, %14 !9
+          exit
+    "#]],
+    );
+    // One that is large stays a call.
+    let long = itself.replace(
+        "{ .param",
+        &format!("{}{{ .param", "add.s32 %r0, %r0, %r1;\n".repeat(MOST_RECURSIVE)),
+    );
+    let (text, changed) = inlined(&format!("{long}{}", kernel(CALL)));
+    assert!(!changed, "{text}");
+}
+
+#[test]
+fn handles_are_compared_with_what_they_may_reach() {
+    let twice = ADD.replace(" add(", " sub(").replace("add.s32", "sub.s32");
+    let other = ".func other(.param .b64 a) {\nret;\n}\n";
+    let handles = "mov.u64 %d1, add;\nmov.u64 %d2, sub;\nmov.u64 %d3, other;\nsetp.eq.s32 %p0, %r0, 0;\nselp.b64 %d1, %d1, %d2, %p0;\n";
+    check(
+        &format!("{ADD}{twice}{other}{}", kernel(&format!("{handles}{BY_HANDLE}"))),
+        expect![[r#"
+        frame 0 align 16
+        b0:
+          %0 = ld.i64 {param} 0x0 !12
+          %2 = sreg.i32 {tid.x} !13
+          %3 = addr {fn=0} !14
+          %6 = addr {fn=1} !15
+          %9 = icmp.i32 {eq} %2, 0x0 !17
+          %3 = select.i64 %3, %6, %9 !18
+          %14 = addr {fn=0} !20
+          %15 = icmp.i64 {eq} %3, %14 !20
+          condbr %15, b4, b1
+        b1:
+          %17 = icmp.i64 {eq} %3, %6 !20
+          condbr %17, b3, b2
+        b2:
+          call {to=%3 (%2:i32, 0x7:i32) -> (%12:i32)} !20
+          br b5
+        b3:
+          %12 = sub.i32 %2, 0x7 !25
+          br b5
+        b4:
+          %12 = add.i32 %2, 0x7 !23
+          br b5
+        b5:
+          st.i32 {global} %0, %12 !21
+          exit
+    "#]],
+    );
+    // Of too many none is compared.
+    let names: Vec<String> = (0..=MOST_COMPARED).map(|n| format!("add{n}")).collect();
+    let all: String = names.iter().map(|name| ADD.replace(" add(", &format!(" {name}("))).collect();
+    let taken: String = names.iter().map(|name| format!("mov.u64 %d1, {name};\n")).collect();
+    let (text, changed) = inlined(&format!("{all}{}", kernel(&format!("{taken}{BY_HANDLE}"))));
+    assert!(!changed, "{text}");
+}
+
+#[test]
+fn bodies_without_frames_are_put_into_functions() {
+    let framed = ADD.replace(" add(", " framed(").replace(".reg", ".local .b32 own[4];\n.reg");
+    let calls = format!("{CALL}\n{}", CALL.replace(" add,", " framed,").replace("%r1", "%r2"));
+    let outer = format!(
+        ".func (.param .b32 s) outer(.param .b32 t) {{\n.reg .b32 %r<8>;\nld.param.b32 %r0, [t];\n{calls}\n\
+        add.s32 %r2, %r1, %r2;\nst.param.b32 [s], %r2;\nret;\n}}\n"
+    );
+    let text = format!("{HEAD}{ADD}{framed}{outer}{}", kernel(""));
+    let ast = margay_ptx::parse(&text).expect("it parses");
+    let module = crate::lower(&ast).unwrap_or_else(|e| panic!("{e:?}"));
+    let id = module.functions.iter().position(|f| &*f.name == "outer").expect("it is there");
+    let found =
+        inline(&module, FuncId(id as u32), 16, module.locs.len()).expect("a body was put in");
+    let names =
+        callees(&module, &found.function).map(|f| module.functions[f.0 as usize].name.clone());
+    assert_eq!(names.collect::<Vec<_>>(), ["framed".into()]);
+    assert_eq!(found.function.frame_size, module.functions[id].frame_size);
 }
