@@ -124,6 +124,7 @@ static __device__ __forceinline__ float __tanhf(float x) {
 }
 #pragma pop_macro("__CUDA_ARCH__")
 
+#include "nv_atomics.h"
 #include <new>
 
 #endif

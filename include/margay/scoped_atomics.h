@@ -2,13 +2,11 @@
 // Loads, stores and read-modify-writes of 1 to 8 bytes with a memory order and a thread scope, in host
 // and device code: what cuda::atomic and all that is built on it share (libcu++, "Memory model").
 //
-// Invariant: orders map to PTX as the PTX memory model has it: a sequentially consistent operation is
-// `fence.sc` and then the acquire or acq_rel form. Before compute capability 7.0 there are no ordered
-// forms: volatile accesses and `membar` stand for them, which is stronger.
 // Limit: objects of 16 bytes are not lock-free here and are refused by a static_assert.
 #ifndef MARGAY_SCOPED_ATOMICS_H
 #define MARGAY_SCOPED_ATOMICS_H
 #include "../cuda_runtime.h"
+#include "scoped_ptx.h"
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -21,12 +19,6 @@
 
 #include "letters_begin.h"
 namespace cuda {
-enum thread_scope {
-  thread_scope_system = 0,
-  thread_scope_device = 1,
-  thread_scope_block = 2,
-  thread_scope_thread = 10
-};
 using ::std::memory_order;
 using ::std::memory_order_acq_rel;
 using ::std::memory_order_acquire;
@@ -42,168 +34,6 @@ constexpr MARGAY_BOTH memory_order failure_order(memory_order order) {
          : order == memory_order_release ? memory_order_relaxed
                                          : order;
 }
-
-#if defined(__CUDA_ARCH__)
-template <thread_scope S> struct in_scope;
-#if __CUDA_ARCH__ >= 700
-#define MARGAY_FENCE_SC(SCOPE, LEVEL) "fence.sc." SCOPE ";"
-#define MARGAY_FENCE(SCOPE, LEVEL) "fence.acq_rel." SCOPE ";"
-#define MARGAY_LD(SEM, SCOPE) "ld." SEM "." SCOPE
-#define MARGAY_ST(SEM, SCOPE) "st." SEM "." SCOPE
-#define MARGAY_ATOM(SEM, SCOPE) "atom." SEM "." SCOPE
-#else
-#define MARGAY_FENCE_SC(SCOPE, LEVEL) "membar." LEVEL ";"
-#define MARGAY_FENCE(SCOPE, LEVEL) "membar." LEVEL ";"
-#define MARGAY_LD(SEM, SCOPE) "ld.volatile"
-#define MARGAY_ST(SEM, SCOPE) "st.volatile"
-#if __CUDA_ARCH__ >= 600
-#define MARGAY_ATOM(SEM, SCOPE) "atom." SCOPE
-#else
-#define MARGAY_ATOM(SEM, SCOPE) "atom"
-#endif
-#endif
-#define MARGAY_DEVICE static __device__ __forceinline__
-
-#if __CUDA_ARCH__ >= 700
-// The forms have their order in themselves.
-#define MARGAY_BEFORE_RMW(ORDER)                                                                   \
-  if (ORDER == memory_order_seq_cst) fence_sc()
-#define MARGAY_AFTER_RMW(ORDER) (void)0
-#define MARGAY_AFTER_LOAD(ORDER) (void)0
-#define MARGAY_BEFORE_STORE(ORDER) (void)0
-#else
-#define MARGAY_BEFORE_RMW(ORDER)                                                                   \
-  if (ORDER != memory_order_relaxed) fence_sc()
-#define MARGAY_AFTER_RMW(ORDER)                                                                    \
-  if (ORDER != memory_order_relaxed) fence_sc()
-#define MARGAY_AFTER_LOAD(ORDER)                                                                   \
-  if (ORDER != memory_order_relaxed) fence_sc()
-#define MARGAY_BEFORE_STORE(ORDER)                                                                 \
-  if (ORDER != memory_order_relaxed) fence_sc()
-#endif
-
-// V is the type in a register, T the one in memory, C the letter of the register's class.
-#define MARGAY_LOAD_STORE(SCOPE, T, V, C, BITS)                                                    \
-  MARGAY_DEVICE T load(const T *p, memory_order order) {                                           \
-    V v;                                                                                           \
-    if (order == memory_order_seq_cst) fence_sc();                                                 \
-    if (order == memory_order_relaxed)                                                             \
-      asm volatile(MARGAY_LD("relaxed", SCOPE) "." BITS " %0, [%1];" : "=" C(v) : "l"(p) : "memory"); \
-    else                                                                                           \
-      asm volatile(MARGAY_LD("acquire", SCOPE) "." BITS " %0, [%1];" : "=" C(v) : "l"(p) : "memory"); \
-    MARGAY_AFTER_LOAD(order);                                                                      \
-    return (T)v;                                                                                   \
-  }                                                                                                \
-  MARGAY_DEVICE void store(T *p, T value, memory_order order) {                                    \
-    V v = (V)value;                                                                                \
-    MARGAY_BEFORE_STORE(order);                                                                    \
-    if (order == memory_order_seq_cst) fence_sc();                                                 \
-    if (order == memory_order_relaxed)                                                             \
-      asm volatile(MARGAY_ST("relaxed", SCOPE) "." BITS " [%0], %1;" ::"l"(p), C(v) : "memory");   \
-    else                                                                                           \
-      asm volatile(MARGAY_ST("release", SCOPE) "." BITS " [%0], %1;" ::"l"(p), C(v) : "memory");   \
-  }
-
-#define MARGAY_RMW_AS(SEM, SCOPE, OP, C)                                                           \
-  asm volatile(MARGAY_ATOM(SEM, SCOPE) "." OP " %0, [%1], %2;"                                     \
-               : "=" C(old)                                                                        \
-               : "l"(p), C(v)                                                                      \
-               : "memory")
-#define MARGAY_RMW(SCOPE, NAME, T, C, OP)                                                          \
-  MARGAY_DEVICE T NAME(T *p, T v, memory_order order) {                                            \
-    T old;                                                                                         \
-    MARGAY_BEFORE_RMW(order);                                                                      \
-    switch (order) {                                                                               \
-    case memory_order_relaxed: MARGAY_RMW_AS("relaxed", SCOPE, OP, C); break;                      \
-    case memory_order_consume:                                                                     \
-    case memory_order_acquire: MARGAY_RMW_AS("acquire", SCOPE, OP, C); break;                      \
-    case memory_order_release: MARGAY_RMW_AS("release", SCOPE, OP, C); break;                      \
-    case memory_order_acq_rel:                                                                     \
-    case memory_order_seq_cst: MARGAY_RMW_AS("acq_rel", SCOPE, OP, C); break;                      \
-    }                                                                                              \
-    MARGAY_AFTER_RMW(order);                                                                       \
-    return old;                                                                                    \
-  }
-#define MARGAY_CAS_AS(SEM, SCOPE, BITS, C)                                                         \
-  asm volatile(MARGAY_ATOM(SEM, SCOPE) ".cas." BITS " %0, [%1], %2, %3;"                           \
-               : "=" C(old)                                                                        \
-               : "l"(p), C(expected), C(v)                                                         \
-               : "memory")
-#define MARGAY_CAS(SCOPE, T, C, BITS)                                                              \
-  MARGAY_DEVICE T cas(T *p, T expected, T v, memory_order order) {                                 \
-    T old;                                                                                         \
-    MARGAY_BEFORE_RMW(order);                                                                      \
-    switch (order) {                                                                               \
-    case memory_order_relaxed: MARGAY_CAS_AS("relaxed", SCOPE, BITS, C); break;                    \
-    case memory_order_consume:                                                                     \
-    case memory_order_acquire: MARGAY_CAS_AS("acquire", SCOPE, BITS, C); break;                    \
-    case memory_order_release: MARGAY_CAS_AS("release", SCOPE, BITS, C); break;                    \
-    case memory_order_acq_rel:                                                                     \
-    case memory_order_seq_cst: MARGAY_CAS_AS("acq_rel", SCOPE, BITS, C); break;                    \
-    }                                                                                              \
-    MARGAY_AFTER_RMW(order);                                                                       \
-    return old;                                                                                    \
-  }
-#if __CUDA_ARCH__ >= 600
-#define MARGAY_RMW_DOUBLE(SCOPE) MARGAY_RMW(SCOPE, add, double, "d", "add.f64")
-#else
-#define MARGAY_RMW_DOUBLE(SCOPE)
-#endif
-
-#define MARGAY_IN_SCOPE(TAG, SCOPE, LEVEL)                                                         \
-  template <> struct in_scope<TAG> {                                                               \
-    MARGAY_DEVICE void fence_sc() { asm volatile(MARGAY_FENCE_SC(SCOPE, LEVEL)::: "memory"); }     \
-    MARGAY_DEVICE void fence() { asm volatile(MARGAY_FENCE(SCOPE, LEVEL)::: "memory"); }           \
-    MARGAY_LOAD_STORE(SCOPE, uint8_t, unsigned short, "h", "u8")                                   \
-    MARGAY_LOAD_STORE(SCOPE, uint16_t, unsigned short, "h", "u16")                                 \
-    MARGAY_LOAD_STORE(SCOPE, uint32_t, unsigned int, "r", "u32")                                   \
-    MARGAY_LOAD_STORE(SCOPE, uint64_t, unsigned long long, "l", "u64")                             \
-    MARGAY_CAS(SCOPE, uint32_t, "r", "b32")                                                        \
-    MARGAY_CAS(SCOPE, uint64_t, "l", "b64")                                                        \
-    MARGAY_RMW(SCOPE, exchange, uint32_t, "r", "exch.b32")                                         \
-    MARGAY_RMW(SCOPE, exchange, uint64_t, "l", "exch.b64")                                         \
-    MARGAY_RMW(SCOPE, add, uint32_t, "r", "add.u32")                                               \
-    MARGAY_RMW(SCOPE, add, uint64_t, "l", "add.u64")                                               \
-    MARGAY_RMW(SCOPE, add, float, "f", "add.f32")                                                  \
-    MARGAY_RMW_DOUBLE(SCOPE)                                                                       \
-    MARGAY_RMW(SCOPE, bit_and, uint32_t, "r", "and.b32")                                           \
-    MARGAY_RMW(SCOPE, bit_and, uint64_t, "l", "and.b64")                                           \
-    MARGAY_RMW(SCOPE, bit_or, uint32_t, "r", "or.b32")                                             \
-    MARGAY_RMW(SCOPE, bit_or, uint64_t, "l", "or.b64")                                             \
-    MARGAY_RMW(SCOPE, bit_xor, uint32_t, "r", "xor.b32")                                           \
-    MARGAY_RMW(SCOPE, bit_xor, uint64_t, "l", "xor.b64")                                           \
-    MARGAY_RMW(SCOPE, min, uint32_t, "r", "min.u32")                                               \
-    MARGAY_RMW(SCOPE, min, int32_t, "r", "min.s32")                                                \
-    MARGAY_RMW(SCOPE, min, uint64_t, "l", "min.u64")                                               \
-    MARGAY_RMW(SCOPE, min, int64_t, "l", "min.s64")                                                \
-    MARGAY_RMW(SCOPE, max, uint32_t, "r", "max.u32")                                               \
-    MARGAY_RMW(SCOPE, max, int32_t, "r", "max.s32")                                                \
-    MARGAY_RMW(SCOPE, max, uint64_t, "l", "max.u64")                                               \
-    MARGAY_RMW(SCOPE, max, int64_t, "l", "max.s64")                                                \
-  };
-MARGAY_IN_SCOPE(thread_scope_system, "sys", "sys")
-MARGAY_IN_SCOPE(thread_scope_device, "gpu", "gl")
-MARGAY_IN_SCOPE(thread_scope_block, "cta", "cta")
-// No scope of PTX is narrower than a block.
-template <> struct in_scope<thread_scope_thread> : in_scope<thread_scope_block> {};
-#undef MARGAY_IN_SCOPE
-#undef MARGAY_RMW_DOUBLE
-#undef MARGAY_CAS
-#undef MARGAY_CAS_AS
-#undef MARGAY_RMW
-#undef MARGAY_RMW_AS
-#undef MARGAY_LOAD_STORE
-#undef MARGAY_BEFORE_STORE
-#undef MARGAY_AFTER_LOAD
-#undef MARGAY_AFTER_RMW
-#undef MARGAY_BEFORE_RMW
-#undef MARGAY_DEVICE
-#undef MARGAY_ATOM
-#undef MARGAY_ST
-#undef MARGAY_LD
-#undef MARGAY_FENCE
-#undef MARGAY_FENCE_SC
-#endif
 
 // A moment's rest in a loop that waits for another thread.
 MARGAY_BOTH void rest(unsigned int &ns) {
@@ -245,14 +75,14 @@ template <class T, thread_scope S> struct atomic_access {
 
   static MARGAY_BOTH T load(const T *p, memory_order order) {
 #if defined(__CUDA_ARCH__)
-    return from_bits(in_scope<S>::load((const bits *)p, order));
+    return from_bits(in_scope<S>::load((const bits *)p, (int)order));
 #else
     return from_bits(__atomic_load_n((const bits *)p, (int)order));
 #endif
   }
   static MARGAY_BOTH void store(T *p, T v, memory_order order) {
 #if defined(__CUDA_ARCH__)
-    in_scope<S>::store((bits *)p, to_bits(v), order);
+    in_scope<S>::store((bits *)p, to_bits(v), (int)order);
 #else
     __atomic_store_n((bits *)p, to_bits(v), (int)order);
 #endif
@@ -263,13 +93,13 @@ template <class T, thread_scope S> struct atomic_access {
 #if defined(__CUDA_ARCH__)
     bits old;
     if constexpr (sizeof(T) >= 4) {
-      old = in_scope<S>::cas((bits *)p, want, to_bits(desired), order);
+      old = in_scope<S>::cas((bits *)p, want, to_bits(desired), (int)order);
     } else {
       // Within the word around it.
       uintptr_t at = (uintptr_t)p;
       uint32_t *word = (uint32_t *)(at & ~(uintptr_t)3);
       unsigned int shift = 8u * (unsigned int)(at & 3u), mask = (bits)~(bits)0;
-      uint32_t seen = in_scope<S>::load(word, memory_order_relaxed);
+      uint32_t seen = in_scope<S>::load(word, (int)memory_order_relaxed);
       for (;;) {
         old = (bits)(seen >> shift);
         if (old != want) {
@@ -278,7 +108,7 @@ template <class T, thread_scope S> struct atomic_access {
           break;
         }
         uint32_t next = (seen & ~(mask << shift)) | ((uint32_t)to_bits(desired) << shift);
-        uint32_t before = in_scope<S>::cas(word, seen, next, order);
+        uint32_t before = in_scope<S>::cas(word, seen, next, (int)order);
         if (before == seen) break;
         seen = before;
       }
@@ -303,7 +133,7 @@ template <class T, thread_scope S> struct atomic_access {
   static MARGAY_BOTH T exchange(T *p, T v, memory_order order) {
 #if defined(__CUDA_ARCH__)
     if constexpr (sizeof(T) >= 4)
-      return from_bits(in_scope<S>::exchange((bits *)p, to_bits(v), order));
+      return from_bits(in_scope<S>::exchange((bits *)p, to_bits(v), (int)order));
     else
       return update(p, [&](T) { return v; }, order);
 #else
@@ -313,12 +143,12 @@ template <class T, thread_scope S> struct atomic_access {
   static MARGAY_BOTH T add(T *p, T v, memory_order order) {
 #if defined(__CUDA_ARCH__)
     if constexpr (native_integer)
-      return (T)in_scope<S>::add((bits *)p, (bits)v, order);
+      return (T)in_scope<S>::add((bits *)p, (bits)v, (int)order);
     else if constexpr (::std::is_same<T, float>::value)
-      return in_scope<S>::add(p, v, order);
+      return in_scope<S>::add(p, v, (int)order);
 #if __CUDA_ARCH__ >= 600
     else if constexpr (::std::is_same<T, double>::value)
-      return in_scope<S>::add(p, v, order);
+      return in_scope<S>::add(p, v, (int)order);
 #endif
     else
       return update(p, [&](T old) { return (T)(old + v); }, order);
@@ -339,7 +169,7 @@ template <class T, thread_scope S> struct atomic_access {
 #define MARGAY_BITWISE(NAME, SIGN)                                                                 \
   static MARGAY_BOTH T NAME(T *p, T v, memory_order order) {                                         \
     if constexpr (native_integer)                                                                  \
-      return (T)in_scope<S>::NAME((bits *)p, (bits)v, order);                                      \
+      return (T)in_scope<S>::NAME((bits *)p, (bits)v, (int)order);                                 \
     else                                                                                           \
       return update(p, [&](T old) { return (T)(old SIGN v); }, order);                             \
   }
@@ -360,7 +190,7 @@ template <class T, thread_scope S> struct atomic_access {
   static MARGAY_BOTH T min(T *p, T v, memory_order order) {
 #if defined(__CUDA_ARCH__)
     if constexpr (native_integer)
-      return (T)in_scope<S>::min((ordered *)p, (ordered)v, order);
+      return (T)in_scope<S>::min((ordered *)p, (ordered)v, (int)order);
     else
 #endif
       return update(p, [&](T old) { return v < old ? v : old; }, order);
@@ -368,7 +198,7 @@ template <class T, thread_scope S> struct atomic_access {
   static MARGAY_BOTH T max(T *p, T v, memory_order order) {
 #if defined(__CUDA_ARCH__)
     if constexpr (native_integer)
-      return (T)in_scope<S>::max((ordered *)p, (ordered)v, order);
+      return (T)in_scope<S>::max((ordered *)p, (ordered)v, (int)order);
     else
 #endif
       return update(p, [&](T old) { return old < v ? v : old; }, order);

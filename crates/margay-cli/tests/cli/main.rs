@@ -43,6 +43,11 @@ impl Place {
         Place { dir: tempfile::tempdir().unwrap() }
     }
 
+    /// An empty place for a test that compiles and runs programs; `None` where that is not possible, which it says.
+    pub fn for_programs(test: &str) -> Option<Place> {
+        (libraries(test) && clang(test)).then(Place::empty)
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }

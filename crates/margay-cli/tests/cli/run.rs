@@ -238,11 +238,7 @@ fn several_devices() {
 /// A kernel reaches another device's memory only after that is allowed: by peer access, or by its pool.
 #[test]
 fn memory_of_another_device_needs_leave() {
-    const TEST: &str = "memory_of_another_device_needs_leave";
-    let place = Place::empty();
-    if !libraries(TEST) || !clang(TEST) {
-        return;
-    }
+    let Some(place) = Place::for_programs("memory_of_another_device_needs_leave") else { return };
     place.write(
         "leave.cu",
         "#include <cstdio>\n\
@@ -315,11 +311,7 @@ fn a_file_that_is_no_program() {
 /// Votes without a mask on capabilities that had them before LLVM did, and what their predecessors lack.
 #[test]
 fn votes_of_old_capabilities() {
-    const TEST: &str = "votes_of_old_capabilities";
-    let place = Place::empty();
-    if !libraries(TEST) || !clang(TEST) {
-        return;
-    }
+    let Some(place) = Place::for_programs("votes_of_old_capabilities") else { return };
     let program = |vote: &str| {
         format!(
             "#include <cstdio>\n\
@@ -356,11 +348,7 @@ fn votes_of_old_capabilities() {
 /// Nothing but what a shuffle reads need have a value: the other lanes run all the same.
 #[test]
 fn one_lane_has_what_a_shuffle_reads() {
-    const TEST: &str = "one_lane_has_what_a_shuffle_reads";
-    let place = Place::empty();
-    if !libraries(TEST) || !clang(TEST) {
-        return;
-    }
+    let Some(place) = Place::for_programs("one_lane_has_what_a_shuffle_reads") else { return };
     place.write(
         "first.cu",
         "#include <cstdio>\n\
@@ -389,11 +377,7 @@ fn one_lane_has_what_a_shuffle_reads() {
 /// What nvcc takes and clang does not: `register` in C++17, and a 16-bit type made of the other.
 #[test]
 fn what_nvcc_compiles() {
-    const TEST: &str = "what_nvcc_compiles";
-    let place = Place::empty();
-    if !libraries(TEST) || !clang(TEST) {
-        return;
-    }
+    let Some(place) = Place::for_programs("what_nvcc_compiles") else { return };
     place.write(
         "takes.cu",
         "#include <cstdio>\n\
@@ -416,14 +400,58 @@ fn what_nvcc_compiles() {
     assert_eq!((got.code, got.stdout.as_str()), (0, "inf 1 3\n"), "{}", got.stderr);
 }
 
+/// CUDA 12.8's functions with orders and scopes, in the standards that programs are written in.
+#[test]
+fn atomics_with_orders_and_scopes() {
+    let Some(place) = Place::for_programs("atomics_with_orders_and_scopes") else { return };
+    place.write(
+        "atomics.cu",
+        "#include <cstdio>\n\
+         struct Two { int a, b; };\n\
+         __global__ void k(int *i, unsigned long long *l, float *f, double *d, short *s, Two *two, unsigned *turn, unsigned char *c) {\n\
+           __nv_atomic_fetch_add(i, 1, __NV_ATOMIC_RELAXED);\n\
+           __nv_atomic_add(i + 1, 2, __NV_ATOMIC_SEQ_CST, __NV_THREAD_SCOPE_DEVICE);\n\
+           __nv_atomic_fetch_sub(i + 2, 1, __NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_BLOCK);\n\
+           __nv_atomic_fetch_min(i + 3, -(int)threadIdx.x, __NV_ATOMIC_RELAXED);\n\
+           __nv_atomic_max(i + 4, (int)threadIdx.x, __NV_ATOMIC_RELAXED);\n\
+           __nv_atomic_fetch_or(l, 1ull << threadIdx.x, __NV_ATOMIC_RELAXED);\n\
+           __nv_atomic_fetch_xor(l + 1, 1ull << threadIdx.x, __NV_ATOMIC_RELEASE);\n\
+           __nv_atomic_fetch_and(l + 2, ~(1ull << threadIdx.x), __NV_ATOMIC_ACQUIRE);\n\
+           __nv_atomic_fetch_add(f, 0.5f, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_CLUSTER);\n\
+           __nv_atomic_fetch_sub(d, 0.25, __NV_ATOMIC_RELAXED);\n\
+           unsigned long long old = __nv_atomic_load_n(l + 3, __NV_ATOMIC_RELAXED);\n\
+           while (!__nv_atomic_compare_exchange_n(l + 3, &old, old * 3 + 1, true, __NV_ATOMIC_SEQ_CST, __NV_ATOMIC_RELAXED)) {}\n\
+           Two now, next;\n\
+           __nv_atomic_load(two, &now, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_DEVICE);\n\
+           do { next = {now.a + 1, now.b - 1}; } while (!__nv_atomic_compare_exchange(two, &now, &next, false, __NV_ATOMIC_ACQ_REL, __NV_ATOMIC_ACQUIRE));\n\
+           short was = __nv_atomic_load_n(s, __NV_ATOMIC_RELAXED);\n\
+           while (!__nv_atomic_compare_exchange_n(s, &was, was + 2, false, __NV_ATOMIC_RELAXED, __NV_ATOMIC_RELAXED)) {}\n\
+           if (threadIdx.x == 5) { float v = 4, r; __nv_atomic_exchange(f + 1, &v, &r, __NV_ATOMIC_RELAXED); f[2] = 3; __nv_atomic_store_n(c, 7, __NV_ATOMIC_RELEASE); int x = 9; __nv_atomic_store(i + 5, &x, __NV_ATOMIC_SEQ_CST); }\n\
+           if (threadIdx.x == 0) { while (__nv_atomic_load_n(turn, __NV_ATOMIC_ACQUIRE) != blockIdx.x) {} __nv_atomic_thread_fence(__NV_ATOMIC_SEQ_CST, __NV_THREAD_SCOPE_DEVICE); __nv_atomic_store_n(turn, blockIdx.x + 1, __NV_ATOMIC_RELEASE); }\n\
+         }\n\
+         int main() {\n\
+           char *m; cudaMallocManaged(&m, 512); for (int i = 0; i < 512; i++) m[i] = 0;\n\
+           unsigned long long *l = (unsigned long long *)(m + 64); l[2] = ~0ull; l[3] = 0; float *f = (float *)(m + 128); f[1] = 3;\n\
+           k<<<2, 32>>>((int *)m, l, f, (double *)(m + 160), (short *)(m + 192), (Two *)(m + 200), (unsigned *)(m + 224), (unsigned char *)(m + 240));\n\
+           cudaError_t e = cudaDeviceSynchronize(); int *i = (int *)m;\n\
+           printf(\"%d %d %d %d %d %d | %llx %llx %llx %llx | %g %g %g | %g | %d | %d %d | %u %d %s\\n\", i[0], i[1], i[2], i[3], i[4], i[5], l[0], l[1], l[2], l[3], f[0], f[1], f[2], *(double *)(m + 160), *(short *)(m + 192), ((Two *)(m + 200))->a, ((Two *)(m + 200))->b, *(unsigned *)(m + 224), m[240], cudaGetErrorString(e));\n\
+         }\n",
+    );
+    for (standard, gpu) in [("-std=c++11", "-arch=sm_90"), ("-std=c++20", "-arch=sm_70")] {
+        let got = place.margay(&["run", standard, gpu, "atomics.cu"]);
+        let want = "64 128 -64 -31 31 9 | ffffffff 0 ffffffff00000000 bc9913c63cbf5e80 | 32 4 3 | -16 | 128 | 64 -64 | 2 7 no error\n";
+        assert_eq!((got.code, got.stdout.as_str()), (0, want), "{standard}: {}", got.stderr);
+    }
+    let got = place.margay(&["run", "-arch=sm_60", "atomics.cu"]);
+    let want = "__nv_atomic_compare_exchange of 2 bytes needs sm_70 or later";
+    assert!(got.code == 1 && got.stderr.contains(want), "{}", got.stderr);
+    assert_eq!(got.stderr.matches("error: ").count(), 1, "{}", got.stderr);
+}
+
 /// From C++20 on the library includes `<new>` before our headers come to the device heap.
 #[test]
 fn new_in_every_standard() {
-    const TEST: &str = "new_in_every_standard";
-    let place = Place::empty();
-    if !libraries(TEST) || !clang(TEST) {
-        return;
-    }
+    let Some(place) = Place::for_programs("new_in_every_standard") else { return };
     place.write(
         "new.cu",
         "#include <cstdio>\n\

@@ -725,7 +725,21 @@ impl Gen<'_> {
         lines.push(format!("st.param.b64 [y], {b};"));
         let guard =
             if self.random.chance(15) { format!("@{} ", self.condition()) } else { String::new() };
-        lines.push(format!("{guard}call (z), f{n}, (x, y);"));
+        match self.random.chance(40) {
+            true => {
+                let (handle, other) = (self.scratch('d'), self.scratch('d'));
+                let (m, p) = (self.random.below(self.kernel.functions.len()), self.register('p'));
+                lines.push(format!("mov.u64 {handle}, f{n};"));
+                lines.push(format!("mov.u64 {other}, f{m};"));
+                lines.push(format!("selp.b64 {handle}, {handle}, {other}, {p};"));
+                let form = format!("FORM{}", &handle[2..]);
+                lines.push(format!(
+                    "{form}: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b64 _);"
+                ));
+                lines.push(format!("{guard}call (z), {handle}, (x, y), {form};"));
+            }
+            false => lines.push(format!("{guard}call (z), f{n}, (x, y);")),
+        }
         lines.push(format!("ld.param.b32 {r}, [z];"));
         lines.push("}".to_owned());
         Stmt::Lines(lines)
@@ -746,17 +760,41 @@ impl Gen<'_> {
             [vec!["%p0".into()], vec!["%h0".into()], vec!["%r0".into()], vec!["%d0".into()]];
         self.uniform = vec!["%r0".to_owned()];
         self.budget = 10;
-        let mut body = Vec::new();
+        let rounds = self.scratch('d');
+        let mut body = vec![Stmt::Lines(vec![format!("and.b64 {rounds}, %d0, 7;")])];
         while self.budget > 0 {
             let s = self.stmt(&place);
             body.extend(s);
         }
         let last = self.register('r');
         body.push(Stmt::Lines(vec![format!("xor.b32 %r0, %r0, {last};")]));
+        if self.random.chance(40) {
+            body.extend(self.again(&rounds));
+        }
         self.sight = Default::default();
         (self.next, self.counters) = ([0; 4], 0);
         self.uniform.clear();
         body
+    }
+
+    /// A function calls itself as long as there are rounds left.
+    fn again(&mut self, rounds: &str) -> Vec<Stmt> {
+        let n = self.kernel.functions.len();
+        let (p, more) = (self.scratch('p'), self.scratch('r'));
+        let call = [
+            "{",
+            ".param .b32 x; .param .b64 y; .param .b32 z;",
+            "st.param.b32 [x], %r0;",
+            &format!("sub.s64 {rounds}, {rounds}, 1;"),
+            &format!("st.param.b64 [y], {rounds};"),
+            &format!("call (z), f{n}, (x, y);"),
+            &format!("ld.param.b32 {more}, [z];"),
+            "}",
+            &format!("mad.lo.u32 %r0, %r0, 3, {more};"),
+        ];
+        let then = vec![Stmt::Lines(call.map(str::to_owned).to_vec())];
+        let ask = Stmt::Lines(vec![format!("setp.ne.u64 {p}, {rounds}, 0;")]);
+        vec![ask, Stmt::If { pred: p, then, els: Vec::new() }]
     }
 
     /// What every kernel begins with: its indices, its addresses, some numbers.

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The atomic functions called __nv_atomic_, with a memory order and a thread scope (CUDA C++ Programming Guide, "Atomic
+// Functions", from CUDA 12.8 on). Orders and scopes are literals, as nvcc wants them: then one operation of PTX is left of each.
+//
+// Limit: objects of 16 bytes, and compare-and-exchange of 2 bytes before compute capability 7.0, are refused where they are used.
+// A cluster's scope is the device's, which orders more.
+#ifndef MARGAY_NV_ATOMICS_H
+#define MARGAY_NV_ATOMICS_H
+#include "scoped_ptx.h"
+#include <type_traits>
+
+#define __NV_ATOMIC_RELAXED 0
+#define __NV_ATOMIC_CONSUME 1
+#define __NV_ATOMIC_ACQUIRE 2
+#define __NV_ATOMIC_RELEASE 3
+#define __NV_ATOMIC_ACQ_REL 4
+#define __NV_ATOMIC_SEQ_CST 5
+#define __NV_THREAD_SCOPE_THREAD 0
+#define __NV_THREAD_SCOPE_BLOCK 1
+#define __NV_THREAD_SCOPE_CLUSTER 2
+#define __NV_THREAD_SCOPE_DEVICE 3
+#define __NV_THREAD_SCOPE_SYSTEM 4
+
+#include "letters_begin.h"
+namespace cuda {
+namespace details {
+template <unsigned int Bytes, bool Signed> struct nv_word;
+template <bool Signed> struct nv_word<1, Signed> { typedef __UINT8_TYPE__ type; };
+template <bool Signed> struct nv_word<2, Signed> { typedef __UINT16_TYPE__ type; };
+template <> struct nv_word<4, false> { typedef __UINT32_TYPE__ type; };
+template <> struct nv_word<4, true> { typedef __INT32_TYPE__ type; };
+template <> struct nv_word<8, false> { typedef __UINT64_TYPE__ type; };
+template <> struct nv_word<8, true> { typedef __INT64_TYPE__ type; };
+// The bits of an object.
+template <class T> struct nv_bits {
+  static_assert(std::is_trivially_copyable<T>::value, "an atomic's type is trivially copyable");
+  static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8,
+                "__nv_atomic functions take objects of 1, 2, 4 or 8 bytes here");
+  typedef typename nv_word<sizeof(T), false>::type type;
+  static __device__ __forceinline__ type of(const T &v) {
+    type b;
+    __builtin_memcpy(&b, &v, sizeof b);
+    return b;
+  }
+  static __device__ __forceinline__ T back(type b) {
+    T v;
+    __builtin_memcpy(&v, &b, sizeof v);
+    return v;
+  }
+};
+// As what a sum is computed, as what an order, and as what bits.
+template <class T> struct nv_sum {
+  static_assert(std::is_integral<T>::value && sizeof(T) >= 4,
+                "__nv_atomic_fetch_add takes integers of 4 or 8 bytes, float and double");
+  typedef typename nv_word<sizeof(T), false>::type type;
+};
+template <> struct nv_sum<float> { typedef float type; };
+template <> struct nv_sum<double> { typedef double type; };
+template <class T> struct nv_order {
+  static_assert(std::is_integral<T>::value && sizeof(T) >= 4,
+                "__nv_atomic_fetch_min and _max take integers of 4 or 8 bytes");
+  typedef typename nv_word<sizeof(T), std::is_signed<T>::value>::type type;
+};
+template <class T> struct nv_logic {
+  static_assert(std::is_integral<T>::value && sizeof(T) >= 4,
+                "__nv_atomic_fetch_and, _or and _xor take integers of 4 or 8 bytes");
+  typedef typename nv_word<sizeof(T), false>::type type;
+};
+} // namespace details
+} // namespace cuda
+
+#define MARGAY_NV static __device__ __forceinline__
+#if defined(__CUDA_ARCH__)
+// CALL in the scope that is asked for. What is returned of a function without a result is nothing, too.
+#define MARGAY_NV_SCOPED(CALL)                                                                     \
+  switch (scope) {                                                                                 \
+  case __NV_THREAD_SCOPE_THREAD:                                                                   \
+  case __NV_THREAD_SCOPE_BLOCK: return cuda::details::in_scope<cuda::thread_scope_block>::CALL;    \
+  case __NV_THREAD_SCOPE_CLUSTER:                                                                  \
+  case __NV_THREAD_SCOPE_DEVICE: return cuda::details::in_scope<cuda::thread_scope_device>::CALL;  \
+  default: return cuda::details::in_scope<cuda::thread_scope_system>::CALL;                        \
+  }
+#else
+// The host's compiler looks at device code and makes nothing of it.
+#define MARGAY_NV_SCOPED(CALL) __builtin_unreachable();
+#endif
+
+namespace cuda {
+namespace details {
+template <class B> MARGAY_NV B nv_load(const B *p, int order, int scope) {
+  MARGAY_NV_SCOPED(load(p, order))
+}
+template <class B> MARGAY_NV void nv_store(B *p, B v, int order, int scope) {
+  MARGAY_NV_SCOPED(store(p, v, order))
+}
+template <class B> MARGAY_NV B nv_exchange(B *p, B v, int order, int scope) {
+  static_assert(sizeof(B) >= 4, "__nv_atomic_exchange takes objects of 4 or 8 bytes here");
+  MARGAY_NV_SCOPED(exchange(p, v, order))
+}
+template <class B> MARGAY_NV B nv_cas(B *p, B expected, B v, int order, int scope) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
+  static_assert(sizeof(B) >= 2, "__nv_atomic_compare_exchange takes objects of 2, 4 or 8 bytes here");
+#else
+  static_assert(sizeof(B) >= 4, "__nv_atomic_compare_exchange of 2 bytes needs sm_70 or later");
+#endif
+  MARGAY_NV_SCOPED(cas(p, expected, v, order))
+}
+// The order that covers both what is done and what a failure does.
+static constexpr __device__ __forceinline__ int nv_stronger(int success, int failure) {
+  return failure == __NV_ATOMIC_SEQ_CST || success == __NV_ATOMIC_SEQ_CST ? __NV_ATOMIC_SEQ_CST
+         : failure == __NV_ATOMIC_RELAXED || failure == success           ? success
+         : success == __NV_ATOMIC_RELAXED || success == __NV_ATOMIC_CONSUME ? __NV_ATOMIC_ACQUIRE
+         : success == __NV_ATOMIC_ACQUIRE                                 ? __NV_ATOMIC_ACQUIRE
+                                                                          : __NV_ATOMIC_ACQ_REL;
+}
+} // namespace details
+} // namespace cuda
+
+MARGAY_NV void __nv_atomic_thread_fence(int order, int scope = __NV_THREAD_SCOPE_SYSTEM) {
+  if (order == __NV_ATOMIC_RELAXED || scope == __NV_THREAD_SCOPE_THREAD) return;
+  if (order == __NV_ATOMIC_SEQ_CST) {
+    MARGAY_NV_SCOPED(fence_sc())
+  }
+  MARGAY_NV_SCOPED(fence())
+}
+template <class T>
+MARGAY_NV T __nv_atomic_load_n(const T *p, int order, int scope = __NV_THREAD_SCOPE_SYSTEM) {
+  typedef cuda::details::nv_bits<T> bits;
+  return bits::back(cuda::details::nv_load((const typename bits::type *)p, order, scope));
+}
+template <class T>
+MARGAY_NV void __nv_atomic_load(const T *p, T *ret, int order, int scope = __NV_THREAD_SCOPE_SYSTEM) {
+  *ret = __nv_atomic_load_n(p, order, scope);
+}
+template <class T>
+MARGAY_NV void __nv_atomic_store_n(T *p, typename std::common_type<T>::type v, int order,
+                                   int scope = __NV_THREAD_SCOPE_SYSTEM) {
+  typedef cuda::details::nv_bits<T> bits;
+  cuda::details::nv_store((typename bits::type *)p, bits::of(v), order, scope);
+}
+template <class T>
+MARGAY_NV void __nv_atomic_store(T *p, const T *v, int order, int scope = __NV_THREAD_SCOPE_SYSTEM) {
+  __nv_atomic_store_n(p, *v, order, scope);
+}
+template <class T>
+MARGAY_NV T __nv_atomic_exchange_n(T *p, typename std::common_type<T>::type v, int order,
+                                   int scope = __NV_THREAD_SCOPE_SYSTEM) {
+  typedef cuda::details::nv_bits<T> bits;
+  return bits::back(
+      cuda::details::nv_exchange((typename bits::type *)p, bits::of(v), order, scope));
+}
+template <class T>
+MARGAY_NV void __nv_atomic_exchange(T *p, const T *v, T *ret, int order,
+                                    int scope = __NV_THREAD_SCOPE_SYSTEM) {
+  *ret = __nv_atomic_exchange_n(p, *v, order, scope);
+}
+template <class T>
+MARGAY_NV bool __nv_atomic_compare_exchange_n(T *p, T *expected,
+                                              typename std::common_type<T>::type v, bool weak,
+                                              int success, int failure,
+                                              int scope = __NV_THREAD_SCOPE_SYSTEM) {
+  typedef cuda::details::nv_bits<T> bits;
+  (void)weak;
+  typename bits::type want = bits::of(*expected);
+  typename bits::type old =
+      cuda::details::nv_cas((typename bits::type *)p, want, bits::of(v),
+                            cuda::details::nv_stronger(success, failure), scope);
+  if (old != want) *expected = bits::back(old);
+  return old == want;
+}
+template <class T>
+MARGAY_NV bool __nv_atomic_compare_exchange(T *p, T *expected, const T *v, bool weak, int success,
+                                            int failure, int scope = __NV_THREAD_SCOPE_SYSTEM) {
+  return __nv_atomic_compare_exchange_n(p, expected, *v, weak, success, failure, scope);
+}
+// What is done to an object, with the old value as the result and without one.
+#define MARGAY_NV_RMW(NAME, AS, OP)                                                                \
+  template <class T>                                                                               \
+  MARGAY_NV T __nv_atomic_fetch_##NAME(T *p, typename std::common_type<T>::type v, int order,      \
+                                       int scope = __NV_THREAD_SCOPE_SYSTEM) {                     \
+    typedef typename cuda::details::AS<T>::type W;                                                 \
+    MARGAY_NV_SCOPED(OP((W *)p, (W)v, order))                                                      \
+  }                                                                                                \
+  template <class T>                                                                               \
+  MARGAY_NV void __nv_atomic_##NAME(T *p, typename std::common_type<T>::type v, int order,         \
+                                    int scope = __NV_THREAD_SCOPE_SYSTEM) {                        \
+    __nv_atomic_fetch_##NAME(p, v, order, scope);                                                  \
+  }
+MARGAY_NV_RMW(add, nv_sum, add)
+MARGAY_NV_RMW(and, nv_logic, bit_and)
+MARGAY_NV_RMW(or, nv_logic, bit_or)
+MARGAY_NV_RMW(xor, nv_logic, bit_xor)
+MARGAY_NV_RMW(min, nv_order, min)
+MARGAY_NV_RMW(max, nv_order, max)
+template <class T>
+MARGAY_NV T __nv_atomic_fetch_sub(T *p, typename std::common_type<T>::type v, int order,
+                                  int scope = __NV_THREAD_SCOPE_SYSTEM) {
+  typedef typename cuda::details::nv_sum<T>::type W;
+  return __nv_atomic_fetch_add(p, (T)(W(0) - (W)v), order, scope);
+}
+template <class T>
+MARGAY_NV void __nv_atomic_sub(T *p, typename std::common_type<T>::type v, int order,
+                               int scope = __NV_THREAD_SCOPE_SYSTEM) {
+  __nv_atomic_fetch_sub(p, v, order, scope);
+}
+#undef MARGAY_NV_RMW
+#undef MARGAY_NV_SCOPED
+#undef MARGAY_NV
+#include "letters_end.h"
+#endif
