@@ -9,6 +9,11 @@
 #include "scoped_ptx.h"
 #include <type_traits>
 
+// By this programs ask whether there are these functions.
+#if MARGAY_CUDA_VERSION >= 12080
+#define __CUDACC_DEVICE_ATOMIC_BUILTINS__ 1
+#endif
+
 #define __NV_ATOMIC_RELAXED 0
 #define __NV_ATOMIC_CONSUME 1
 #define __NV_ATOMIC_ACQUIRE 2
@@ -22,8 +27,7 @@
 #define __NV_THREAD_SCOPE_SYSTEM 4
 
 #include "letters_begin.h"
-namespace cuda {
-namespace details {
+namespace __margay {
 template <unsigned int Bytes, bool Signed> struct nv_word;
 template <bool Signed> struct nv_word<1, Signed> { typedef __UINT8_TYPE__ type; };
 template <bool Signed> struct nv_word<2, Signed> { typedef __UINT16_TYPE__ type; };
@@ -53,9 +57,17 @@ template <class T> struct nv_sum {
   static_assert(std::is_integral<T>::value && sizeof(T) >= 4,
                 "__nv_atomic_fetch_add takes integers of 4 or 8 bytes, float and double");
   typedef typename nv_word<sizeof(T), false>::type type;
+  static __device__ __forceinline__ T negated(T v) { return (T)(type(0) - (type)v); }
 };
-template <> struct nv_sum<float> { typedef float type; };
-template <> struct nv_sum<double> { typedef double type; };
+// Not `0 - v`, which is 0 and never -0 where v is 0: -0 with 0 taken away is -0.
+template <> struct nv_sum<float> {
+  typedef float type;
+  static __device__ __forceinline__ float negated(float v) { return -v; }
+};
+template <> struct nv_sum<double> {
+  typedef double type;
+  static __device__ __forceinline__ double negated(double v) { return -v; }
+};
 template <class T> struct nv_order {
   static_assert(std::is_integral<T>::value && sizeof(T) >= 4,
                 "__nv_atomic_fetch_min and _max take integers of 4 or 8 bytes");
@@ -66,8 +78,7 @@ template <class T> struct nv_logic {
                 "__nv_atomic_fetch_and, _or and _xor take integers of 4 or 8 bytes");
   typedef typename nv_word<sizeof(T), false>::type type;
 };
-} // namespace details
-} // namespace cuda
+} // namespace __margay
 
 #define MARGAY_NV static __device__ __forceinline__
 #if defined(__CUDA_ARCH__)
@@ -75,18 +86,17 @@ template <class T> struct nv_logic {
 #define MARGAY_NV_SCOPED(CALL)                                                                     \
   switch (scope) {                                                                                 \
   case __NV_THREAD_SCOPE_THREAD:                                                                   \
-  case __NV_THREAD_SCOPE_BLOCK: return cuda::details::in_scope<cuda::thread_scope_block>::CALL;    \
+  case __NV_THREAD_SCOPE_BLOCK: return __margay::in_scope<__margay::block_scope>::CALL;            \
   case __NV_THREAD_SCOPE_CLUSTER:                                                                  \
-  case __NV_THREAD_SCOPE_DEVICE: return cuda::details::in_scope<cuda::thread_scope_device>::CALL;  \
-  default: return cuda::details::in_scope<cuda::thread_scope_system>::CALL;                        \
+  case __NV_THREAD_SCOPE_DEVICE: return __margay::in_scope<__margay::device_scope>::CALL;          \
+  default: return __margay::in_scope<__margay::system_scope>::CALL;                                \
   }
 #else
 // The host's compiler looks at device code and makes nothing of it.
 #define MARGAY_NV_SCOPED(CALL) __builtin_unreachable();
 #endif
 
-namespace cuda {
-namespace details {
+namespace __margay {
 template <class B> MARGAY_NV B nv_load(const B *p, int order, int scope) {
   MARGAY_NV_SCOPED(load(p, order))
 }
@@ -113,8 +123,7 @@ static constexpr __device__ __forceinline__ int nv_stronger(int success, int fai
          : success == __NV_ATOMIC_ACQUIRE                                 ? __NV_ATOMIC_ACQUIRE
                                                                           : __NV_ATOMIC_ACQ_REL;
 }
-} // namespace details
-} // namespace cuda
+} // namespace __margay
 
 MARGAY_NV void __nv_atomic_thread_fence(int order, int scope = __NV_THREAD_SCOPE_SYSTEM) {
   if (order == __NV_ATOMIC_RELAXED || scope == __NV_THREAD_SCOPE_THREAD) return;
@@ -125,8 +134,8 @@ MARGAY_NV void __nv_atomic_thread_fence(int order, int scope = __NV_THREAD_SCOPE
 }
 template <class T>
 MARGAY_NV T __nv_atomic_load_n(const T *p, int order, int scope = __NV_THREAD_SCOPE_SYSTEM) {
-  typedef cuda::details::nv_bits<T> bits;
-  return bits::back(cuda::details::nv_load((const typename bits::type *)p, order, scope));
+  typedef __margay::nv_bits<T> bits;
+  return bits::back(__margay::nv_load((const typename bits::type *)p, order, scope));
 }
 template <class T>
 MARGAY_NV void __nv_atomic_load(const T *p, T *ret, int order, int scope = __NV_THREAD_SCOPE_SYSTEM) {
@@ -135,8 +144,8 @@ MARGAY_NV void __nv_atomic_load(const T *p, T *ret, int order, int scope = __NV_
 template <class T>
 MARGAY_NV void __nv_atomic_store_n(T *p, typename std::common_type<T>::type v, int order,
                                    int scope = __NV_THREAD_SCOPE_SYSTEM) {
-  typedef cuda::details::nv_bits<T> bits;
-  cuda::details::nv_store((typename bits::type *)p, bits::of(v), order, scope);
+  typedef __margay::nv_bits<T> bits;
+  __margay::nv_store((typename bits::type *)p, bits::of(v), order, scope);
 }
 template <class T>
 MARGAY_NV void __nv_atomic_store(T *p, const T *v, int order, int scope = __NV_THREAD_SCOPE_SYSTEM) {
@@ -145,9 +154,9 @@ MARGAY_NV void __nv_atomic_store(T *p, const T *v, int order, int scope = __NV_T
 template <class T>
 MARGAY_NV T __nv_atomic_exchange_n(T *p, typename std::common_type<T>::type v, int order,
                                    int scope = __NV_THREAD_SCOPE_SYSTEM) {
-  typedef cuda::details::nv_bits<T> bits;
+  typedef __margay::nv_bits<T> bits;
   return bits::back(
-      cuda::details::nv_exchange((typename bits::type *)p, bits::of(v), order, scope));
+      __margay::nv_exchange((typename bits::type *)p, bits::of(v), order, scope));
 }
 template <class T>
 MARGAY_NV void __nv_atomic_exchange(T *p, const T *v, T *ret, int order,
@@ -159,12 +168,12 @@ MARGAY_NV bool __nv_atomic_compare_exchange_n(T *p, T *expected,
                                               typename std::common_type<T>::type v, bool weak,
                                               int success, int failure,
                                               int scope = __NV_THREAD_SCOPE_SYSTEM) {
-  typedef cuda::details::nv_bits<T> bits;
+  typedef __margay::nv_bits<T> bits;
   (void)weak;
   typename bits::type want = bits::of(*expected);
   typename bits::type old =
-      cuda::details::nv_cas((typename bits::type *)p, want, bits::of(v),
-                            cuda::details::nv_stronger(success, failure), scope);
+      __margay::nv_cas((typename bits::type *)p, want, bits::of(v),
+                            __margay::nv_stronger(success, failure), scope);
   if (old != want) *expected = bits::back(old);
   return old == want;
 }
@@ -178,7 +187,7 @@ MARGAY_NV bool __nv_atomic_compare_exchange(T *p, T *expected, const T *v, bool 
   template <class T>                                                                               \
   MARGAY_NV T __nv_atomic_fetch_##NAME(T *p, typename std::common_type<T>::type v, int order,      \
                                        int scope = __NV_THREAD_SCOPE_SYSTEM) {                     \
-    typedef typename cuda::details::AS<T>::type W;                                                 \
+    typedef typename __margay::AS<T>::type W;                                                      \
     MARGAY_NV_SCOPED(OP((W *)p, (W)v, order))                                                      \
   }                                                                                                \
   template <class T>                                                                               \
@@ -195,8 +204,7 @@ MARGAY_NV_RMW(max, nv_order, max)
 template <class T>
 MARGAY_NV T __nv_atomic_fetch_sub(T *p, typename std::common_type<T>::type v, int order,
                                   int scope = __NV_THREAD_SCOPE_SYSTEM) {
-  typedef typename cuda::details::nv_sum<T>::type W;
-  return __nv_atomic_fetch_add(p, (T)(W(0) - (W)v), order, scope);
+  return __nv_atomic_fetch_add(p, __margay::nv_sum<T>::negated(v), order, scope);
 }
 template <class T>
 MARGAY_NV void __nv_atomic_sub(T *p, typename std::common_type<T>::type v, int order,

@@ -19,6 +19,12 @@
 
 #include "letters_begin.h"
 namespace cuda {
+enum thread_scope {
+  thread_scope_system = ::__margay::system_scope,
+  thread_scope_device = ::__margay::device_scope,
+  thread_scope_block = ::__margay::block_scope,
+  thread_scope_thread = ::__margay::thread_scope
+};
 using ::std::memory_order;
 using ::std::memory_order_acq_rel;
 using ::std::memory_order_acquire;
@@ -34,6 +40,10 @@ constexpr MARGAY_BOTH memory_order failure_order(memory_order order) {
          : order == memory_order_release ? memory_order_relaxed
                                          : order;
 }
+
+#if defined(__CUDA_ARCH__)
+template <thread_scope S> using in_scope = ::__margay::in_scope<(int)S>;
+#endif
 
 // A moment's rest in a loop that waits for another thread.
 MARGAY_BOTH void rest(unsigned int &ns) {

@@ -8,17 +8,12 @@
 #ifndef MARGAY_SCOPED_PTX_H
 #define MARGAY_SCOPED_PTX_H
 #include "letters_begin.h"
-namespace cuda {
-enum thread_scope {
-  thread_scope_system = 0,
-  thread_scope_device = 1,
-  thread_scope_block = 2,
-  thread_scope_thread = 10
-};
+namespace __margay {
+// cuda::thread_scope's numbers.
+enum { system_scope = 0, device_scope = 1, block_scope = 2, thread_scope = 10 };
 
-namespace details {
 #if defined(__CUDA_ARCH__)
-template <thread_scope S> struct in_scope;
+template <int Scope> struct in_scope;
 #if __CUDA_ARCH__ >= 700
 #define MARGAY_FENCE_SC(SCOPE, LEVEL) "fence.sc." SCOPE ";"
 #define MARGAY_FENCE(SCOPE, LEVEL) "fence.acq_rel." SCOPE ";"
@@ -165,11 +160,11 @@ template <thread_scope S> struct in_scope;
     MARGAY_RMW(SCOPE, max, __UINT64_TYPE__, "l", "max.u64")                                               \
     MARGAY_RMW(SCOPE, max, __INT64_TYPE__, "l", "max.s64")                                                \
   };
-MARGAY_IN_SCOPE(thread_scope_system, "sys", "sys")
-MARGAY_IN_SCOPE(thread_scope_device, "gpu", "gl")
-MARGAY_IN_SCOPE(thread_scope_block, "cta", "cta")
+MARGAY_IN_SCOPE(system_scope, "sys", "sys")
+MARGAY_IN_SCOPE(device_scope, "gpu", "gl")
+MARGAY_IN_SCOPE(block_scope, "cta", "cta")
 // No scope of PTX is narrower than a block.
-template <> struct in_scope<thread_scope_thread> : in_scope<thread_scope_block> {};
+template <> struct in_scope<thread_scope> : in_scope<block_scope> {};
 #undef MARGAY_IN_SCOPE
 #undef MARGAY_RMW_DOUBLE
 #undef MARGAY_CAS_SHORT
@@ -189,7 +184,6 @@ template <> struct in_scope<thread_scope_thread> : in_scope<thread_scope_block> 
 #undef MARGAY_FENCE
 #undef MARGAY_FENCE_SC
 #endif
-} // namespace details
-} // namespace cuda
+} // namespace __margay
 #include "letters_end.h"
 #endif

@@ -179,12 +179,15 @@ impl Facts {
         }
     }
 
-    /// Whether all lanes of one load at one address read one value. By a generic address that may be local memory's: code asks for it.
+    /// Whether all lanes of one load at one address read one value. A generic address may be local memory's, so only loads count that
+    /// ask for that where they fail: not those for which a window is likely, or which a guard leaves to the handler.
     pub fn loads_once(&self, inst: &Inst, mem: &MemAttr) -> bool {
         mem.sem == Sem::Weak
             && match mem.space {
                 Space::Global | Space::Shared | Space::Param | Space::Const => true,
-                Space::Generic => !self.watched && self.window(inst, mem) != Some(Space::Local),
+                Space::Generic => {
+                    !self.watched && inst.guard.is_none() && self.window(inst, mem).is_none()
+                }
                 Space::Local => false,
             }
     }

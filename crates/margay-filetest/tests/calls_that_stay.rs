@@ -237,3 +237,48 @@ fn generic_addresses_of_windows() {
         }
     }
 }
+
+/// One address for all lanes that is each lane's own memory, where shared memory is likely, and under guards.
+#[test]
+fn one_address_of_every_lane_s_own() {
+    let head = ".local .align 16 .b8 own[64];\nmov.u64 %d4, own;\ncvta.local.u64 %d4, %d4;\nor.b64 %d5, %d4, 4;\nmov.u64 %d6, tile;\n\
+        cvta.shared.u64 %d6, %d6;\nst.u32 [%d5], %r5;\nst.u32 [%d6], 5000;\nsetp.eq.u32 %p1, %r8, 0;\nmov.u32 %r15, 3;\nbar.sync 0;\n";
+    for body in [
+        "selp.b64 %d7, %d5, %d6, %p1;\nld.u32 %r15, [%d7];\n",
+        "ld.u32 %r15, [%d5];\n",
+        "@%p1 ld.u32 %r15, [%d5];\n",
+        "@!%p1 ld.u32 %r15, [%d5];\n",
+        "@%p1 ld.v2.u32 {%r15, %r16}, [%d5+4];\n",
+        "mov.u64 %d7, %d6;\n@!%p1 bra NEXT;\nmov.u64 %d7, %d5;\nNEXT:\nld.u32 %r15, [%d7];\n",
+        "and.b64 %d7, %d5, -4;\nselp.b64 %d7, %d7, %d0, %p1;\nld.u32 %r15, [%d7];\n",
+    ] {
+        let text = kernel(&format!("{head}{body}st.global.u32 [%d3], %r15;"));
+        for shape in SHAPES {
+            for n in [0, 1] {
+                agrees(&text, (&numbers(512), 288), n, shape, body);
+            }
+        }
+    }
+}
+
+/// Formal parameters that are handed on as they are, by a function that stays a call.
+#[test]
+fn parameters_that_are_handed_on() {
+    let functions = ".func (.param .b64 r) g(.param .b64 a) {\n.reg .b64 %d;\nld.param.b64 %d, [a];\nmad.lo.s64 %d, %d, 3, 1;\n\
+        st.param.b64 [r], %d;\nret;\n}\n\
+        .func (.param .b64 r) f(.param .b64 a) {\n.reg .pred %p;\n.reg .b32 %r<4>;\n.reg .b64 %d<4>;\nld.param.v2.b32 {%r0, %r1}, [a];\n\
+        setp.eq.u32 %p, %r0, 0;\n@%p bra E;\nsub.u32 %r2, %r0, 1;\nmov.b64 %d0, {%r2, %r1};\n\
+        { .param .b64 x; .param .b64 y; st.param.b64 [x], %d0; call (y), f, (x); ld.param.b64 %d1, [y]; }\n\
+        { .param .b64 z; call (z), g, (a); ld.param.b64 %d2, [z]; }\nadd.s64 %d1, %d1, %d2;\nst.param.b64 [r], %d1;\nret;\n\
+        E:\ncall (r), g, (a);\nret;\n}\n";
+    let text = with(
+        functions,
+        "rem.u32 %r11, %r5, 5;\nmov.b64 %d4, {%r11, %r5};\n\
+         { .param .b64 x; .param .b64 y; st.param.b64 [x], %d4; call (y), f, (x); ld.param.b64 %d5, [y]; }\n\
+         mov.b64 {%r12, %r13}, %d5;\nxor.b32 %r12, %r12, %r13;\nst.global.u32 [%d3], %r12;",
+    );
+    for shape in SHAPES {
+        agrees(&text, (&numbers(32), 288), 1, shape, "handed on");
+        assert!(result(&text, (&numbers(32), 288), 1, shape, JIT[0]).is_ok());
+    }
+}

@@ -277,7 +277,7 @@ impl Gen<'_> {
         }
         self.order_after(&mem);
         self.end_stream(cached);
-        if access.space != Space::Local {
+        if mem.space != Space::Local {
             self.note_change(None);
         }
         if let Some(Aside { slow, join, undone }) = aside {

@@ -18,10 +18,13 @@ use crate::interp::Env;
 use crate::lanes::FULL;
 use crate::program::Program;
 
+/// So often code is asked for until a compilation has ended.
+const TRIES: u64 = 16;
+
 /// Code that is made once somebody comes to need it.
 pub(super) struct Lazy {
     made: OnceLock<Option<Arc<Kernel>>>,
-    /// With `auto`, the compilations that had ended when it was last asked for.
+    /// With `auto`, sixteen times the compilations that had ended when it was last asked for, and how often since.
     asked: AtomicU64,
 }
 
@@ -52,10 +55,12 @@ impl Lazy {
         if chosen(env) != Engine::Auto || single_core() {
             return self.made.get_or_init(|| make(Wait::Compile)).as_deref();
         }
-        // The interpreter goes on meanwhile.
-        let landed = kernels.landed();
-        if self.asked.load(Relaxed) != landed
-            && self.asked.swap(landed, Relaxed) != landed
+        // The interpreter goes on meanwhile. Somebody else may be asking, so once is not enough.
+        let landed = kernels.landed() * TRIES;
+        let asked = self.asked.load(Relaxed);
+        let next = if asked >= landed && asked < u64::MAX { asked + 1 } else { landed + 1 };
+        if next < landed + TRIES
+            && self.asked.compare_exchange(asked, next, Relaxed, Relaxed).is_ok()
             && let Some(made) = make(Wait::Cached).or_else(|| make(Wait::Background))
         {
             let _ = self.made.set(Some(made));

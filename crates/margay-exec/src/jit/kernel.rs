@@ -358,9 +358,13 @@ pub unsafe fn expand(frame: *mut u8, live: &[Stored]) {
     }
 }
 
-/// Whether [`seat`] can give lane 0 what code asks it for.
-pub fn may_seat(live: &[Stored]) -> bool {
-    live.iter().all(|s| s.lin.as_deref().is_none_or(|pattern| pattern.q.is_none()))
+/// Whether the lanes that run have what code asks of lane 0, and of a second one, or [`seat`] can give it.
+pub fn may_seat(live: &[Stored], mask: u32) -> bool {
+    let runs = |lane: usize| mask >> lane & 1 != 0;
+    live.iter().all(|s| {
+        let second = s.lin.as_deref().and_then(|pattern| pattern.second_lane());
+        second.is_none_or(|(lane, _)| runs(0) && runs(lane))
+    })
 }
 
 /// Gives lane 0, which does not run, what the others' registers follow from.

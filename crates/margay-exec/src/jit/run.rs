@@ -686,7 +686,7 @@ pub fn entry<'a>(cx: &Cx<'a>, at: Stand) -> Option<(&'a Kernel, u32)> {
         let kernel = code.called(cx.env, function, mask, others)?;
         let entry = kernel.entry_at(pc)?;
         let live = &kernel.entries[entry as usize].live;
-        return (mask & 1 != 0 || may_seat(live)).then_some((kernel, entry));
+        return may_seat(live, mask).then_some((kernel, entry));
     }
     if mask & 1 == 0 {
         return None;

@@ -88,25 +88,27 @@ pub fn windows(f: &Function) -> Vec<Option<Space>> {
 pub fn note(functions: &mut [Function]) {
     let none = |f: &Function| vec![Found::None; f.params.len()];
     let mut given: Vec<Vec<Found>> = functions.iter().map(none).collect();
+    let taken: Vec<usize> = (0..functions.len()).filter(|&n| functions[n].address_taken).collect();
+    let calls = |f: &Function| f.blocks.iter().flat_map(|b| &b.insts).any(|i| i.op == Op::Call);
+    let callers: Vec<usize> = (0..functions.len()).filter(|&n| calls(&functions[n])).collect();
     // Each pass carries what is given one call further; of chains that are longer than this nothing is said.
     for _ in 0..8 {
         let before = given.clone();
-        for (n, f) in functions.iter().enumerate() {
-            let calls = || f.blocks.iter().flat_map(|b| &b.insts).filter(|i| i.op == Op::Call);
-            if calls().next().is_none() {
-                continue;
-            }
+        for &n in &callers {
+            let f = &functions[n];
             let found = solve(f, before[n].iter().copied());
-            for inst in calls() {
+            for inst in f.blocks.iter().flat_map(|b| &b.insts) {
                 let Attr::Call(call) = &inst.attr else { continue };
-                for (id, callee) in functions.iter().enumerate() {
-                    let reached = match call.callee {
-                        Callee::Direct(direct) => direct.0 as usize == id,
-                        Callee::Indirect(_) => {
-                            callee.address_taken && callee.params.len() == call.args.len()
-                        }
-                    };
-                    if !reached {
+                let direct = match call.callee {
+                    Callee::Direct(id) => Some(id.0 as usize),
+                    Callee::Indirect(_) => None,
+                };
+                let reached = match &direct {
+                    Some(id) => std::slice::from_ref(id),
+                    None => taken.as_slice(),
+                };
+                for &id in reached {
+                    if given.get(id).is_none_or(|to| to.len() != call.args.len()) {
                         continue;
                     }
                     for (to, arg) in given[id].iter_mut().zip(&call.args) {

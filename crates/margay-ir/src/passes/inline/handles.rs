@@ -32,7 +32,7 @@ impl Inliner<'_> {
             .collect();
         let more = 6 * reached.len() + 2;
         let room = self.instructions + more <= MOST_INSTRUCTIONS
-            && self.out.blocks.len() + 2 * reached.len() + 1 <= MOST_BLOCKS;
+            && self.out.blocks.len() + 2 * reached.len() < MOST_BLOCKS;
         if reached.is_empty() || reached.len() > MOST_COMPARED || !room {
             return false;
         }

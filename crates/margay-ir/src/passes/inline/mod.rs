@@ -80,6 +80,7 @@ pub fn inline(module: &Module, id: FuncId, stack: u32, first_loc: usize) -> Opti
         locs: Vec::new(),
         known_locs: HashMap::new(),
         fit: HashMap::new(),
+        recursive: HashMap::new(),
     };
     let (mut at, mut changed) = (0, false);
     while at < inliner.order.len() {
@@ -90,7 +91,10 @@ pub fn inline(module: &Module, id: FuncId, stack: u32, first_loc: usize) -> Opti
         return None;
     }
     let Inliner { out, owners: blocks, addresses, moved, slots, .. } = &mut inliner;
-    promote(out, slots, &Owners { blocks, addresses, moved });
+    // Who calls a function reads and writes its frame, too.
+    if out.is_entry {
+        promote(out, slots, &Owners { blocks, addresses, moved });
+    }
     inliner.lay_out();
     let Inliner { mut out, locs, .. } = inliner;
     super::run_on(&mut out);
@@ -146,6 +150,7 @@ struct Inliner<'a> {
     known_locs: HashMap<(FuncId, LocId, LocId), LocId>,
     /// Whether bodies of functions may be put in at all.
     fit: HashMap<FuncId, bool>,
+    recursive: HashMap<FuncId, bool>,
 }
 
 impl Inliner<'_> {
@@ -197,7 +202,7 @@ impl Inliner<'_> {
             return false;
         };
         self.bodies.push(Some((id, own)));
-        self.rounds += usize::from(self.may_call(id, id));
+        self.rounds += usize::from(self.calls_itself(id));
         // A call's registers are 0 until they are set, in each round of a loop.
         let before = Liveness::new(callee).before(callee, 0);
         let given: Vec<Reg> = placed(&callee.params).collect();
@@ -381,12 +386,22 @@ impl Inliner<'_> {
                 && f.unsupported.is_empty()
                 && !insts.any(|i| matches!(i.op, Op::Alloca | Op::StackSave | Op::StackRestore))
         });
-        let again = plain && self.may_call(id, id);
+        let again = plain && self.calls_itself(id);
         let fits = plain && (!again || size <= MOST_RECURSIVE && self.rounds < MOST_ROUNDS);
         if !again {
             self.fit.insert(id, fits);
         }
         fits
+    }
+
+    /// Whether a function may come to call itself.
+    fn calls_itself(&mut self, id: FuncId) -> bool {
+        let known = self.recursive.get(&id).copied();
+        known.unwrap_or_else(|| {
+            let recursive = self.may_call(id, id);
+            self.recursive.insert(id, recursive);
+            recursive
+        })
     }
 
     /// Whether a function may come to call another: calls by handles may call any whose address is taken.
