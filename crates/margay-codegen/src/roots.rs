@@ -2,8 +2,8 @@
 //! From which pointer an address is computed: accesses through one pointer nearly always stay within
 //! one allocation, so they share what is known of it. Nothing but speed rests on this.
 
-use margay_ir::analysis::liveness::for_each_def;
-use margay_ir::{AddrOf, Attr, Class, Function, Inst, Op, Space, Value};
+use margay_ir::analysis::origins::{Origin, origins};
+use margay_ir::{AddrOf, Attr, Function, Op, Space, Value};
 
 /// Where a pointer comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -14,71 +14,20 @@ pub enum Root {
     Variable(u32),
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Found {
-    /// Nothing was written to it yet, or it is no pointer.
-    None,
-    One(Root),
-    Several,
-}
-
-impl Found {
-    fn join(self, other: Found) -> Found {
-        match (self, other) {
-            (Found::None, x) | (x, Found::None) => x,
-            (Found::One(a), Found::One(b)) if a == b => self,
-            (Found::One(_) | Found::Several, Found::One(_) | Found::Several) => Found::Several,
-        }
-    }
-}
-
-fn result(inst: &Inst, found: &[Found]) -> Found {
-    let of = |v: Value| match v {
-        Value::Reg(r) => found[r.0 as usize],
-        Value::Imm(_) => Found::None,
-    };
-    match (inst.op, &inst.attr, inst.srcs.as_slice()) {
-        (Op::Ld, Attr::Mem(m), [Value::Imm(base)]) if m.space == Space::Param => {
-            Found::One(Root::Param((*base as i64 + m.offset) as u32))
-        }
-        (Op::Addr, Attr::Address { of: AddrOf::Global(id), .. }, _) => {
-            Found::One(Root::Variable(id.0))
-        }
-        (Op::Mov | Op::Cvta | Op::CvtaTo | Op::Sub, _, [a, ..]) => of(*a),
-        (Op::Add, _, [a, b]) => of(*a).join(of(*b)),
-        (Op::Select, _, [a, b, _]) => of(*a).join(of(*b)),
-        (Op::MadWideS | Op::MadWideU | Op::Mad, _, [_, _, c]) => of(*c),
-        _ => Found::None,
-    }
-}
-
 /// The pointer behind each register, if there is one.
 pub fn roots(f: &Function) -> Vec<Option<Root>> {
-    let mut found = vec![Found::None; f.regs.len()];
-    loop {
-        let mut changed = false;
-        for inst in f.blocks.iter().flat_map(|b| &b.insts) {
-            let new = result(inst, &found);
-            if new == Found::None {
-                continue;
+    let found = origins(f, vec![Origin::None; f.regs.len()], |inst| {
+        match (inst.op, &inst.attr, inst.srcs.as_slice()) {
+            (Op::Ld, Attr::Mem(m), [Value::Imm(base)]) if m.space == Space::Param => {
+                Some(Origin::One(Root::Param((*base as i64 + m.offset) as u32)))
             }
-            for_each_def(inst, |r| {
-                let slot = &mut found[r.0 as usize];
-                if f.regs[r.0 as usize] == Class::D && slot.join(new) != *slot {
-                    *slot = slot.join(new);
-                    changed = true;
-                }
-            });
+            (Op::Addr, Attr::Address { of: AddrOf::Global(id), .. }, _) => {
+                Some(Origin::One(Root::Variable(id.0)))
+            }
+            _ => None,
         }
-        if !changed {
-            break;
-        }
-    }
-    let one = |found: &Found| match found {
-        Found::One(root) => Some(*root),
-        Found::None | Found::Several => None,
-    };
-    found.iter().map(one).collect()
+    });
+    found.into_iter().map(Origin::one).collect()
 }
 
 /// Bytes of the parameters through which memory is reached.

@@ -108,13 +108,16 @@ impl Group {
                 local: pool.take(local as usize),
             })
             .collect();
-        let peers = blocks.iter().map(|b| b.shared.as_ptr()).collect();
-        let (cluster, last) = (ClusterBarrier::default(), (0, 0));
+        Group::of(blocks)
+    }
+
+    /// Blocks that have their turns together.
+    fn of(blocks: Vec<Block>) -> Group {
         Group {
+            peers: blocks.iter().map(|b| b.shared.as_ptr()).collect(),
             blocks,
-            peers,
-            cluster,
-            last,
+            cluster: ClusterBarrier::default(),
+            last: (0, 0),
             watched: false,
             circle: Circle::default(),
             skip: 0,
@@ -130,22 +133,9 @@ impl Group {
         shared: Buffer,
         local: Buffer,
     ) -> Group {
-        let peers = vec![shared.as_ptr()];
         let alive = warps.iter().map(|w| w.alive.count_ones()).sum();
         let barriers = [BlockBarrier::default(); BARRIERS];
-        let block = Block { ctaid, rank: 0, smid, warps, alive, barriers, shared, local };
-        let (cluster, last) = (ClusterBarrier::default(), (0, 0));
-        let circle = Circle::default();
-        Group {
-            blocks: vec![block],
-            peers,
-            cluster,
-            last,
-            watched: false,
-            circle,
-            skip: 0,
-            quiet: false,
-        }
+        Group::of(vec![Block { ctaid, rank: 0, smid, warps, alive, barriers, shared, local }])
     }
 
     /// A warp that stands before a barrier of the block has arrived there. Returns the barrier's address.

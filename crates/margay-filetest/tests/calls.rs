@@ -5,21 +5,11 @@ mod beside;
 
 use std::sync::Arc;
 
-use beside::{JIT, agrees, kernel, numbers, result};
+use beside::{JIT, SHAPES, agrees, numbers, result, with};
 use margay_exec::jit::Engine;
 use margay_exec::launch::LaunchFailure;
 use margay_filetest::compile::compile;
 use margay_filetest::device::{Argument, RunError, Shape, run};
-
-const SHAPES: [([u32; 3], [u32; 3]); 3] =
-    [([1; 3], [32, 1, 1]), ([3, 1, 1], [96, 1, 1]), ([2, 1, 1], [75, 1, 1])];
-
-/// Functions before a kernel.
-fn with(functions: &str, body: &str) -> String {
-    let kernel = kernel(body);
-    let (head, rest) = kernel.split_once(".visible").expect("a kernel");
-    format!("{head}{functions}.visible{rest}")
-}
 
 /// `mix(a, b)`: parts lanes, and calls `twice`.
 const MIX: &str = ".func (.param .b32 r) twice(.param .b32 a) {\n.reg .b32 %r<2>;\nld.param.b32 %r0, [a];\nshl.b32 %r1, %r0, 1;\n\

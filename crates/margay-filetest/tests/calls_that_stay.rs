@@ -3,18 +3,8 @@
 
 mod beside;
 
-use beside::{JIT, agrees, kernel, numbers, result};
+use beside::{JIT, SHAPES, agrees, kernel, numbers, result, with};
 use margay_exec::jit::counts;
-
-const SHAPES: [([u32; 3], [u32; 3]); 3] =
-    [([1; 3], [32, 1, 1]), ([3, 1, 1], [96, 1, 1]), ([2, 1, 1], [75, 1, 1])];
-
-/// Functions before a kernel.
-fn with(functions: &str, body: &str) -> String {
-    let kernel = kernel(body);
-    let (head, rest) = kernel.split_once(".visible").expect("a kernel");
-    format!("{head}{functions}.visible{rest}")
-}
 
 /// A function of two words.
 fn of_two(name: &str, body: &str) -> String {

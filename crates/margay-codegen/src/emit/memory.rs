@@ -297,10 +297,10 @@ impl Gen<'_> {
         access: Access,
         address: Val,
     ) -> (Access, Val) {
-        let window = match self.facts.window(inst, mem) {
-            Some(Space::Shared) => io!(shared_window),
-            Some(Space::Local) => io!(local_window),
-            Some(_) | None => return (access, address),
+        let Some(space) = self.facts.window(inst, mem) else { return (access, address) };
+        let window = match space == Space::Local {
+            true => io!(local_window),
+            false => io!(shared_window),
         };
         let window = self.io_load("i64", window);
         let address = match address {
@@ -316,7 +316,6 @@ impl Gen<'_> {
                 Val::Vec { name, addr: None }
             }
         };
-        let space = self.facts.window(inst, mem).unwrap_or(access.space);
         (Access { space, ..access }, address)
     }
 

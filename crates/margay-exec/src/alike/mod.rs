@@ -231,12 +231,24 @@ fn possible(env: &Env<'_>) -> Option<u64> {
     may.then_some(blocks)
 }
 
+/// Gives the blocks of a class that are of none yet its number. How many there were.
+fn claim(of: &mut [u8], [columns, rows, _]: [u32; 3], like: &Like, number: u8) -> usize {
+    let mut found = 0;
+    like.each(|[x, y, z]| {
+        let n = (u64::from(z) * u64::from(rows) + u64::from(y)) * u64::from(columns) + u64::from(x);
+        let class = &mut of[n as usize];
+        if *class == 0 {
+            (*class, found) = (number, found + 1);
+        }
+    });
+    found
+}
+
 /// Finds a launch's blocks that are like others.
 fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
     let observer = env.observer?;
     let watch = observer.rehearsal()?;
-    let [columns, rows, layers] = env.config.grid.map(u64::from);
-    let blocks = columns * rows * layers;
+    let blocks: u64 = env.config.grid.map(u64::from).iter().product();
     let multiprocessors = 0..env.machine.sm_count.max(1);
     let follows: Vec<bool> = multiprocessors.map(|smid| watch.follows(smid)).collect();
     let followed = follows.iter().filter(|follows| **follows).count() as f64 / follows.len() as f64;
@@ -282,14 +294,8 @@ fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
         lines.iter_mut().for_each(|lines| lines.hash(marks));
         let kept = watch.keep();
         let like = Like::new(env.config.grid, own, &bounds, &multiples);
-        let (number, mut found) = (classes.len() as u8 + 1, 0);
-        like.each(|[x, y, z]| {
-            let n = (u64::from(z) * rows + u64::from(y)) * columns + u64::from(x);
-            let class = &mut of[n as usize];
-            if *class == 0 {
-                (*class, found) = (number, found + 1);
-            }
-        });
+        let number = classes.len() as u8 + 1;
+        let found = claim(&mut of, env.config.grid, &like, number);
         // Who follows must see all accesses in their order.
         if !kept.repeats || !plan.whole {
             let followed = (0..).zip(&mut of).filter(|(n, class)| {

@@ -122,9 +122,10 @@ pub unsafe fn resolve<const SPACE: u8, const ACCESS: u8>(
             }
             if SPACE == space::GENERIC && aligned {
                 let (shared, local) = (cx.env.shared_window, cx.env.local_window);
-                if known && bytes <= cx.shared_size {
-                    // Some go to shared memory, the others where the last ones went.
-                    let (lo, last, end) = (e.lo, e.hi - bytes, cx.shared_size - bytes);
+                if bytes <= cx.shared_size {
+                    // All go to shared memory, or some, and the others where the last ones went.
+                    let (lo, last) = if known { (e.lo, e.hi - bytes) } else { (1, 0) };
+                    let end = cx.shared_size - bytes;
                     let base = (cx.shared as u64).wrapping_sub(shared);
                     let in_shared = |a: u64| a.wrapping_sub(shared) <= end;
                     let good = |a: u64| in_shared(a) | ((a >= lo) & (a <= last));
@@ -134,11 +135,6 @@ pub unsafe fn resolve<const SPACE: u8, const ACCESS: u8>(
                         }
                         return true;
                     }
-                }
-                if lies_within((min, max), shared, (bytes, cx.shared_size)) {
-                    let base = (cx.shared as u64).wrapping_sub(shared);
-                    out.iter_mut().for_each(|o| *o = o.wrapping_add(base));
-                    return true;
                 }
                 if lies_within((min, max), local, (bytes, cx.env.local_size.into())) {
                     let base = (cx.local as u64).wrapping_sub(local);

@@ -10,6 +10,10 @@ use margay_filetest::device::{Argument, Shape, run};
 
 pub const JIT: [(Engine, usize); 2] = [(Engine::Jit, 1), (Engine::Jit, 2)];
 
+/// Launches of whole warps, and of one that is not.
+pub const SHAPES: [([u32; 3], [u32; 3]); 3] =
+    [([1; 3], [32, 1, 1]), ([3, 1, 1], [96, 1, 1]), ([2, 1, 1], [75, 1, 1])];
+
 /// What a kernel of a buffer that it reads, one that it writes, and a number leaves in the second; or its fault.
 pub fn result(
     text: &str,
@@ -44,6 +48,13 @@ pub fn kernel(body: &str) -> String {
          mul.wide.u32 %d2, %r5, 4;\nadd.s64 %d3, %d1, %d2;\n\
          {body}\nEND:\nret;\n}}\n"
     )
+}
+
+/// The same, with functions before it.
+pub fn with(functions: &str, body: &str) -> String {
+    let kernel = kernel(body);
+    let (head, rest) = kernel.split_once(".visible").expect("a kernel");
+    format!("{head}{functions}.visible{rest}")
 }
 
 pub fn numbers(n: usize) -> Vec<u32> {

@@ -9,6 +9,7 @@ pub mod cfg;
 pub mod effects;
 pub mod layout;
 pub mod liveness;
+pub mod origins;
 pub mod parts;
 pub mod registers;
 pub mod windows;

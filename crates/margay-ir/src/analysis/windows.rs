@@ -3,91 +3,45 @@
 //! of what a function that it did not put inside is given. Nothing but speed may rest on this: whoever uses it asks whether an
 //! address is there.
 
-use super::liveness::for_each_def;
+use super::origins::{Origin, origins};
 use crate::inst::*;
 use crate::module::*;
 use crate::ops::Op;
-use crate::types::{Class, Space};
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Found {
-    /// No window that is known.
-    None,
-    One(Space),
-    Several,
-}
-
-impl Found {
-    fn join(self, other: Found) -> Found {
-        match (self, other) {
-            (Found::None, x) | (x, Found::None) => x,
-            (Found::One(a), Found::One(b)) if a == b => self,
-            (Found::One(_) | Found::Several, Found::One(_) | Found::Several) => Found::Several,
-        }
-    }
-
-    fn one(self) -> Option<Space> {
-        match self {
-            Found::One(space) => Some(space),
-            Found::None | Found::Several => None,
-        }
-    }
-}
-
-fn result(inst: &Inst, found: &[Found]) -> Found {
-    let of = |v: Value| match v {
-        Value::Reg(r) => found[r.0 as usize],
-        Value::Imm(_) => Found::None,
-    };
-    match (inst.op, &inst.attr, inst.srcs.as_slice()) {
-        (Op::Cvta, Attr::Space(space @ (Space::Shared | Space::Local)), _) => Found::One(*space),
-        (Op::Mov | Op::Sub, _, [a, ..]) => of(*a),
-        (Op::Add | Op::Select, _, [a, b, ..]) => of(*a).join(of(*b)),
-        (Op::MadWideS | Op::MadWideU | Op::Mad, _, [_, _, c]) => of(*c),
-        _ => Found::None,
-    }
-}
+use crate::types::Space;
 
 /// What the registers of a function hold, where its parameters hold what is given.
-fn solve(f: &Function, params: impl Iterator<Item = Found>) -> Vec<Found> {
-    let mut found = vec![Found::None; f.regs.len()];
-    for (param, given) in f.params.iter().zip(params) {
+fn solve(f: &Function, given: impl Iterator<Item = Origin<Space>>) -> Vec<Origin<Space>> {
+    let mut found = vec![Origin::None; f.regs.len()];
+    for (param, given) in f.params.iter().zip(given) {
         if let Some(CallArg::Value(Value::Reg(r), _)) = param.place {
             found[r.0 as usize] = given;
         }
     }
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for inst in f.blocks.iter().flat_map(|b| &b.insts) {
-            let new = result(inst, &found);
-            for_each_def(inst, |r| {
-                let slot = &mut found[r.0 as usize];
-                if f.regs[r.0 as usize] == Class::D && slot.join(new) != *slot {
-                    *slot = slot.join(new);
-                    changed = true;
-                }
-            });
+    origins(f, found, |inst| match (inst.op, &inst.attr) {
+        (Op::Cvta, Attr::Space(space @ (Space::Shared | Space::Local))) => {
+            Some(Origin::One(*space))
         }
-    }
-    found
+        // Of global memory, or no generic address.
+        (Op::Cvta | Op::CvtaTo, _) => Some(Origin::None),
+        _ => None,
+    })
 }
 
 /// For each register that holds generic addresses of shared or of local memory, which of the two; parameters of a device function
 /// hold what [`note`] said of them.
 pub fn windows(f: &Function) -> Vec<Option<Space>> {
     let given = f.params.iter().map(|p| match p.pointee {
-        Some(space) if !f.is_entry => Found::One(space),
-        Some(_) | None => Found::None,
+        Some(space) if !f.is_entry => Origin::One(space),
+        Some(_) | None => Origin::None,
     });
-    solve(f, given).into_iter().map(Found::one).collect()
+    solve(f, given).into_iter().map(Origin::one).collect()
 }
 
 /// Says of each parameter of the device functions, as its [`Param::pointee`], which window it points to in all calls of which that
 /// is known.
 pub fn note(functions: &mut [Function]) {
-    let none = |f: &Function| vec![Found::None; f.params.len()];
-    let mut given: Vec<Vec<Found>> = functions.iter().map(none).collect();
+    let none = |f: &Function| vec![Origin::None; f.params.len()];
+    let mut given: Vec<Vec<Origin<Space>>> = functions.iter().map(none).collect();
     let taken: Vec<usize> = (0..functions.len()).filter(|&n| functions[n].address_taken).collect();
     let calls = |f: &Function| f.blocks.iter().flat_map(|b| &b.insts).any(|i| i.op == Op::Call);
     let callers: Vec<usize> = (0..functions.len()).filter(|&n| calls(&functions[n])).collect();
