@@ -7,7 +7,6 @@
 #ifndef MARGAY_NV_ATOMICS_H
 #define MARGAY_NV_ATOMICS_H
 #include "scoped_ptx.h"
-#include <type_traits>
 
 // By this programs ask whether there are these functions.
 #if MARGAY_CUDA_VERSION >= 12080
@@ -28,35 +27,11 @@
 
 #include "letters_begin.h"
 namespace __margay {
-template <unsigned int Bytes, bool Signed> struct nv_word;
-template <bool Signed> struct nv_word<1, Signed> { typedef __UINT8_TYPE__ type; };
-template <bool Signed> struct nv_word<2, Signed> { typedef __UINT16_TYPE__ type; };
-template <> struct nv_word<4, false> { typedef __UINT32_TYPE__ type; };
-template <> struct nv_word<4, true> { typedef __INT32_TYPE__ type; };
-template <> struct nv_word<8, false> { typedef __UINT64_TYPE__ type; };
-template <> struct nv_word<8, true> { typedef __INT64_TYPE__ type; };
-// The bits of an object.
-template <class T> struct nv_bits {
-  static_assert(std::is_trivially_copyable<T>::value, "an atomic's type is trivially copyable");
-  static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8,
-                "__nv_atomic functions take objects of 1, 2, 4 or 8 bytes here");
-  typedef typename nv_word<sizeof(T), false>::type type;
-  static __device__ __forceinline__ type of(const T &v) {
-    type b;
-    __builtin_memcpy(&b, &v, sizeof b);
-    return b;
-  }
-  static __device__ __forceinline__ T back(type b) {
-    T v;
-    __builtin_memcpy(&v, &b, sizeof v);
-    return v;
-  }
-};
 // As what a sum is computed, as what an order, and as what bits.
 template <class T> struct nv_sum {
   static_assert(std::is_integral<T>::value && sizeof(T) >= 4,
                 "__nv_atomic_fetch_add takes integers of 4 or 8 bytes, float and double");
-  typedef typename nv_word<sizeof(T), false>::type type;
+  typedef typename word_of<sizeof(T), false>::type type;
   static __device__ __forceinline__ T negated(T v) { return (T)(type(0) - (type)v); }
 };
 // Not `0 - v`, which is 0 and never -0 where v is 0: -0 with 0 taken away is -0.
@@ -71,12 +46,12 @@ template <> struct nv_sum<double> {
 template <class T> struct nv_order {
   static_assert(std::is_integral<T>::value && sizeof(T) >= 4,
                 "__nv_atomic_fetch_min and _max take integers of 4 or 8 bytes");
-  typedef typename nv_word<sizeof(T), std::is_signed<T>::value>::type type;
+  typedef typename word_of<sizeof(T), std::is_signed<T>::value>::type type;
 };
 template <class T> struct nv_logic {
   static_assert(std::is_integral<T>::value && sizeof(T) >= 4,
                 "__nv_atomic_fetch_and, _or and _xor take integers of 4 or 8 bytes");
-  typedef typename nv_word<sizeof(T), false>::type type;
+  typedef typename word_of<sizeof(T), false>::type type;
 };
 } // namespace __margay
 
@@ -134,8 +109,8 @@ MARGAY_NV void __nv_atomic_thread_fence(int order, int scope = __NV_THREAD_SCOPE
 }
 template <class T>
 MARGAY_NV T __nv_atomic_load_n(const T *p, int order, int scope = __NV_THREAD_SCOPE_SYSTEM) {
-  typedef __margay::nv_bits<T> bits;
-  return bits::back(__margay::nv_load((const typename bits::type *)p, order, scope));
+  typedef __margay::bits_of<T> bits;
+  return bits::to_object(__margay::nv_load((const typename bits::type *)p, order, scope));
 }
 template <class T>
 MARGAY_NV void __nv_atomic_load(const T *p, T *ret, int order, int scope = __NV_THREAD_SCOPE_SYSTEM) {
@@ -144,7 +119,7 @@ MARGAY_NV void __nv_atomic_load(const T *p, T *ret, int order, int scope = __NV_
 template <class T>
 MARGAY_NV void __nv_atomic_store_n(T *p, typename std::common_type<T>::type v, int order,
                                    int scope = __NV_THREAD_SCOPE_SYSTEM) {
-  typedef __margay::nv_bits<T> bits;
+  typedef __margay::bits_of<T> bits;
   __margay::nv_store((typename bits::type *)p, bits::of(v), order, scope);
 }
 template <class T>
@@ -154,8 +129,8 @@ MARGAY_NV void __nv_atomic_store(T *p, const T *v, int order, int scope = __NV_T
 template <class T>
 MARGAY_NV T __nv_atomic_exchange_n(T *p, typename std::common_type<T>::type v, int order,
                                    int scope = __NV_THREAD_SCOPE_SYSTEM) {
-  typedef __margay::nv_bits<T> bits;
-  return bits::back(
+  typedef __margay::bits_of<T> bits;
+  return bits::to_object(
       __margay::nv_exchange((typename bits::type *)p, bits::of(v), order, scope));
 }
 template <class T>
@@ -168,13 +143,13 @@ MARGAY_NV bool __nv_atomic_compare_exchange_n(T *p, T *expected,
                                               typename std::common_type<T>::type v, bool weak,
                                               int success, int failure,
                                               int scope = __NV_THREAD_SCOPE_SYSTEM) {
-  typedef __margay::nv_bits<T> bits;
+  typedef __margay::bits_of<T> bits;
   (void)weak;
   typename bits::type want = bits::of(*expected);
   typename bits::type old =
       __margay::nv_cas((typename bits::type *)p, want, bits::of(v),
                             __margay::nv_stronger(success, failure), scope);
-  if (old != want) *expected = bits::back(old);
+  if (old != want) *expected = bits::to_object(old);
   return old == want;
 }
 template <class T>

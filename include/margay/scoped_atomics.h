@@ -57,53 +57,34 @@ MARGAY_BOTH void rest(unsigned int &ns) {
   if (ns < 256) ns *= 2;
 }
 
-template <unsigned int Bytes> struct unsigned_of;
-template <> struct unsigned_of<1> { typedef uint8_t type; };
-template <> struct unsigned_of<2> { typedef uint16_t type; };
-template <> struct unsigned_of<4> { typedef uint32_t type; };
-template <> struct unsigned_of<8> { typedef uint64_t type; };
-
 // Operations on an object of type T in scope S.
 template <class T, thread_scope S> struct atomic_access {
-  static_assert(::std::is_trivially_copyable<T>::value, "an atomic's type is trivially copyable");
-  static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8,
-                "an atomic's type has 1, 2, 4 or 8 bytes");
-  typedef typename unsigned_of<sizeof(T)>::type bits;
+  typedef ::__margay::bits_of<T> object;
+  typedef typename object::type bits;
   static constexpr bool is_integer = ::std::is_integral<T>::value && !::std::is_same<T, bool>::value;
   static constexpr bool native_integer = is_integer && sizeof(T) >= 4;
 
-  static MARGAY_BOTH bits to_bits(const T &v) {
-    bits b;
-    __builtin_memcpy(&b, &v, sizeof b);
-    return b;
-  }
-  static MARGAY_BOTH T from_bits(bits b) {
-    T v;
-    __builtin_memcpy(&v, &b, sizeof b);
-    return v;
-  }
-
   static MARGAY_BOTH T load(const T *p, memory_order order) {
 #if defined(__CUDA_ARCH__)
-    return from_bits(in_scope<S>::load((const bits *)p, (int)order));
+    return object::to_object(in_scope<S>::load((const bits *)p, (int)order));
 #else
-    return from_bits(__atomic_load_n((const bits *)p, (int)order));
+    return object::to_object(__atomic_load_n((const bits *)p, (int)order));
 #endif
   }
   static MARGAY_BOTH void store(T *p, T v, memory_order order) {
 #if defined(__CUDA_ARCH__)
-    in_scope<S>::store((bits *)p, to_bits(v), (int)order);
+    in_scope<S>::store((bits *)p, object::of(v), (int)order);
 #else
-    __atomic_store_n((bits *)p, to_bits(v), (int)order);
+    __atomic_store_n((bits *)p, object::of(v), (int)order);
 #endif
   }
   static MARGAY_BOTH bool compare_exchange(T *p, T &expected, T desired, memory_order order,
                                          memory_order) {
-    bits want = to_bits(expected);
+    bits want = object::of(expected);
 #if defined(__CUDA_ARCH__)
     bits old;
     if constexpr (sizeof(T) >= 4) {
-      old = in_scope<S>::cas((bits *)p, want, to_bits(desired), (int)order);
+      old = in_scope<S>::cas((bits *)p, want, object::of(desired), (int)order);
     } else {
       // Within the word around it.
       uintptr_t at = (uintptr_t)p;
@@ -117,19 +98,19 @@ template <class T, thread_scope S> struct atomic_access {
           if (order != memory_order_relaxed) in_scope<S>::fence();
           break;
         }
-        uint32_t next = (seen & ~(mask << shift)) | ((uint32_t)to_bits(desired) << shift);
+        uint32_t next = (seen & ~(mask << shift)) | ((uint32_t)object::of(desired) << shift);
         uint32_t before = in_scope<S>::cas(word, seen, next, (int)order);
         if (before == seen) break;
         seen = before;
       }
     }
     bool same = old == want;
-    if (!same) expected = from_bits(old);
+    if (!same) expected = object::to_object(old);
     return same;
 #else
-    bool same = __atomic_compare_exchange_n((bits *)p, &want, to_bits(desired), false, (int)order,
+    bool same = __atomic_compare_exchange_n((bits *)p, &want, object::of(desired), false, (int)order,
                                             (int)failure_order(order));
-    if (!same) expected = from_bits(want);
+    if (!same) expected = object::to_object(want);
     return same;
 #endif
   }
@@ -143,11 +124,11 @@ template <class T, thread_scope S> struct atomic_access {
   static MARGAY_BOTH T exchange(T *p, T v, memory_order order) {
 #if defined(__CUDA_ARCH__)
     if constexpr (sizeof(T) >= 4)
-      return from_bits(in_scope<S>::exchange((bits *)p, to_bits(v), (int)order));
+      return object::to_object(in_scope<S>::exchange((bits *)p, object::of(v), (int)order));
     else
       return update(p, [&](T) { return v; }, order);
 #else
-    return from_bits(__atomic_exchange_n((bits *)p, to_bits(v), (int)order));
+    return object::to_object(__atomic_exchange_n((bits *)p, object::of(v), (int)order));
 #endif
   }
   static MARGAY_BOTH T add(T *p, T v, memory_order order) {
@@ -193,10 +174,7 @@ template <class T, thread_scope S> struct atomic_access {
   MARGAY_BITWISE(bit_or, |)
   MARGAY_BITWISE(bit_xor, ^)
 #undef MARGAY_BITWISE
-  typedef typename ::std::conditional<
-      ::std::is_signed<T>::value,
-      typename ::std::conditional<sizeof(T) == 8, int64_t, int32_t>::type,
-      typename ::std::conditional<sizeof(T) == 8, uint64_t, uint32_t>::type>::type ordered;
+  typedef typename ::__margay::word_of<sizeof(T) == 8 ? 8 : 4, ::std::is_signed<T>::value>::type ordered;
   static MARGAY_BOTH T min(T *p, T v, memory_order order) {
 #if defined(__CUDA_ARCH__)
     if constexpr (native_integer)
@@ -216,7 +194,7 @@ template <class T, thread_scope S> struct atomic_access {
   // Until the object's value is not `old` any more.
   static MARGAY_BOTH void wait(const T *p, T old, memory_order order) {
     unsigned int ns = 8;
-    while (to_bits(load(p, order)) == to_bits(old)) rest(ns);
+    while (object::of(load(p, order)) == object::of(old)) rest(ns);
   }
 };
 

@@ -7,10 +7,38 @@
 // forms: volatile accesses and `membar` stand for them, which is stronger.
 #ifndef MARGAY_SCOPED_PTX_H
 #define MARGAY_SCOPED_PTX_H
+#include <type_traits>
+
 #include "letters_begin.h"
 namespace __margay {
 // cuda::thread_scope's numbers.
 enum { system_scope = 0, device_scope = 1, block_scope = 2, thread_scope = 10 };
+
+// A word of so many bytes; those of 1 and 2 have no sign.
+template <unsigned int Bytes, bool Signed> struct word_of;
+template <bool Signed> struct word_of<1, Signed> { typedef __UINT8_TYPE__ type; };
+template <bool Signed> struct word_of<2, Signed> { typedef __UINT16_TYPE__ type; };
+template <> struct word_of<4, false> { typedef __UINT32_TYPE__ type; };
+template <> struct word_of<4, true> { typedef __INT32_TYPE__ type; };
+template <> struct word_of<8, false> { typedef __UINT64_TYPE__ type; };
+template <> struct word_of<8, true> { typedef __INT64_TYPE__ type; };
+// The bits of an object that is accessed as one.
+template <class T> struct bits_of {
+  static_assert(::std::is_trivially_copyable<T>::value, "an atomic's type is trivially copyable");
+  static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8,
+                "an atomic's type has 1, 2, 4 or 8 bytes here");
+  typedef typename word_of<sizeof(T), false>::type type;
+  static __host__ __device__ __forceinline__ type of(const T &v) {
+    type b;
+    __builtin_memcpy(&b, &v, sizeof b);
+    return b;
+  }
+  static __host__ __device__ __forceinline__ T to_object(type b) {
+    T v;
+    __builtin_memcpy(&v, &b, sizeof v);
+    return v;
+  }
+};
 
 #if defined(__CUDA_ARCH__)
 template <int Scope> struct in_scope;

@@ -233,7 +233,7 @@ impl<'a> Cx<'a> {
             watch: env.observer.map(|o| o.worker()),
             hold: false,
             extents: vec![Extent::default(); env.program.slots as usize],
-            recent: Recent::new(),
+            recent: Recent::new(env.memory.epoch()),
             epoch: env.memory.epoch(),
             changes: 0,
             polls: 0,

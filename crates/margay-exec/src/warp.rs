@@ -720,12 +720,13 @@ impl Warp {
             // What a lane reads of one that does not run is the same, too.
             block.pool.take(bytes)
         } else {
-            block.pool.take_as_left(bytes)
+            let regs = block.pool.take_as_left(bytes);
+            for &(plane, bytes) in &callee.unset {
+                // SAFETY: the plane lies in the new frame.
+                unsafe { regs.as_ptr().add(plane as usize).write_bytes(0, bytes as usize) };
+            }
+            regs
         };
-        for &(plane, bytes) in &callee.unset {
-            // SAFETY: the plane lies in the new frame.
-            unsafe { regs.as_ptr().add(plane as usize).write_bytes(0, bytes as usize) };
-        }
         let caller_regs = cx.bases[0];
         let limit = cx.env.local_size as u64;
         for l in active(mask) {

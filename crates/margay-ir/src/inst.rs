@@ -4,7 +4,7 @@
 use smallvec::SmallVec;
 
 use crate::builtin::Builtin;
-use crate::module::{FuncId, GlobalId};
+use crate::module::{FuncId, GlobalId, Param};
 use crate::ops::Op;
 use crate::texture::TextureAttr;
 use crate::types::{Cache, Round, Scope, Sem, Space, Ty};
@@ -310,6 +310,22 @@ pub enum CallArg {
     Value(Value, Ty),
     /// Bytes of the function's local frame.
     Frame { offset: u32, size: u32 },
+}
+
+impl CallArg {
+    /// Bytes that it passes.
+    pub fn size(&self) -> u32 {
+        match self {
+            CallArg::Value(_, ty) => ty.bits().div_ceil(8),
+            CallArg::Frame { size, .. } => *size,
+        }
+    }
+
+    /// Whether these are what a function declares.
+    pub fn agree(passed: &[CallArg], declared: &[Param]) -> bool {
+        passed.len() == declared.len()
+            && passed.iter().zip(declared).all(|(arg, param)| arg.size() == param.size)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -168,7 +168,7 @@ impl Verifier<'_> {
             None => ensure(f.blocks.is_empty(), || "no place".into()),
             Some(CallArg::Value(Value::Imm(_), _)) => Err("a constant as its place".into()),
             Some(place) => {
-                ensure(arg_size(place) == p.size, || "its place has another size".into())?;
+                ensure(place.size() == p.size, || "its place has another size".into())?;
                 self.call_arg(f, place)
             }
         }
@@ -350,21 +350,12 @@ impl Verifier<'_> {
             return Err("there is no such function".into());
         };
         ensure(!callee.is_entry, || "an entry cannot be called".into())?;
-        let agree = |passed: &[CallArg], declared: &[Param]| {
-            passed.len() == declared.len()
-                && passed.iter().zip(declared).all(|(p, d)| arg_size(p) == d.size)
-        };
-        ensure(agree(&call.args, &callee.params), || {
+        ensure(CallArg::agree(&call.args, &callee.params), || {
             "the arguments are not those declared".into()
         })?;
-        ensure(agree(&call.rets, &callee.rets), || "the results are not those declared".into())
-    }
-}
-
-fn arg_size(arg: &CallArg) -> u32 {
-    match arg {
-        CallArg::Value(_, ty) => ty.bits().div_ceil(8),
-        CallArg::Frame { size, .. } => *size,
+        ensure(CallArg::agree(&call.rets, &callee.rets), || {
+            "the results are not those declared".into()
+        })
     }
 }
 

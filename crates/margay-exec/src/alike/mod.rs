@@ -104,11 +104,14 @@ impl Known {
         took == 0 || blocks as f64 * each >= took as f64 || ALWAYS.load(Ordering::Relaxed)
     }
 
-    /// Whether it is for some part. Now and then it is found out anew: the first rehearsal of all takes longer than others.
+    /// Whether it is for some part.
     fn may_pay(&self, blocks: u64) -> bool {
-        if self.pays(blocks, 0.0) || self.pays(blocks, 1.0) {
-            return true;
-        }
+        self.pays(blocks, 0.0) || self.pays(blocks, 1.0) || self.refuses()
+    }
+
+    /// Counts a launch in which it is not likely. Now and then it is found out anew, as this tells: the first rehearsal of all takes
+    /// longer than others.
+    fn refuses(&self) -> bool {
         let renews = self.refused.fetch_add(1, Ordering::Relaxed) % RENEWED == RENEWED - 1;
         if renews {
             self.took.store(0, Ordering::Relaxed);
@@ -260,7 +263,8 @@ fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
     let mut share = known.share();
     while classes.len() + failures < REHEARSALS && failures < FAILURES && instructions < PATIENCE {
         let left = of.iter().filter(|class| **class == 0).count();
-        if left < WORTH || !known.pays((left as f64 * share) as u64, followed) {
+        let pays = known.pays((left as f64 * share) as u64, followed);
+        if left < WORTH || !pays && (!classes.is_empty() || failures > 0 || !known.refuses()) {
             break;
         }
         // Somewhere in the middle, and in no row of its own.

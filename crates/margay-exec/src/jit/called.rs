@@ -71,6 +71,7 @@ impl Lazy {
 
 /// Code of the functions that a kernel calls.
 pub(super) struct Called {
+    /// All but the first, which is the kernel.
     functions: Vec<Function>,
     /// For all lanes of a warp, and for some.
     options: [Options; 2],
@@ -90,14 +91,14 @@ impl Called {
             code: Default::default(),
         };
         Called {
-            functions: program.functions.iter().map(function).collect(),
+            functions: program.functions.iter().skip(1).map(function).collect(),
             options: [true, false].map(|full| Options { full, ..options.clone() }),
         }
     }
 
     /// Code of a function for the lanes that called it; `others` of the warp may stand elsewhere.
     pub fn get(&self, env: &Env<'_>, function: u32, mask: u32, others: bool) -> Option<&Kernel> {
-        let of = self.functions.get(function as usize)?;
+        let of = self.functions.get((function as usize).checked_sub(1)?)?;
         // Code takes those that did not enter with it for ended.
         if others && of.meets {
             return None;

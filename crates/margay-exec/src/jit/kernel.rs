@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiled functions of a program, made when they are first wanted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::num::Wrapping;
 use std::ops::{Add, Mul, Sub};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -35,10 +35,10 @@ pub struct Kernel {
     pub private: bool,
     pub groups: Vec<RoomGroup>,
     pub rooms: Vec<RoomSite>,
-    /// Accesses that are reported by their number.
-    pub watched: Vec<WatchedAccess>,
     /// Which of them are of each group.
     rooms_of: Vec<Vec<u32>>,
+    /// Accesses that are reported by their number.
+    pub watched: Vec<WatchedAccess>,
     /// Address, group and extent of each access, by the first.
     groups_at: Vec<(u32, (u32, u32))>,
 }
@@ -49,16 +49,12 @@ impl Kernel {
         // SAFETY: the object's function of this name has this type: the code was made so.
         let function = unsafe { std::mem::transmute::<u64, Function>(at) };
         let Outline { entries, exits, private, groups, rooms, watched } = outline;
-        let mut entry_at: Vec<_> = entries
-            .iter()
-            .enumerate()
+        // Of several at one address the last is the one.
+        let entry_at: BTreeMap<u32, u32> = (0..)
+            .zip(&entries)
             .filter(|(n, e)| !(is_entry && *n == 0 || e.apart))
-            .map(|(n, e)| (e.pc, n as u32))
+            .map(|(n, e)| (e.pc, n))
             .collect();
-        // Of several the last is the one.
-        entry_at.reverse();
-        entry_at.sort_by_key(|e| e.0);
-        entry_at.dedup_by_key(|e| e.0);
         let mut groups_at: Vec<_> = groups
             .iter()
             .enumerate()
@@ -76,7 +72,7 @@ impl Kernel {
             function,
             exits,
             entries,
-            entry_at,
+            entry_at: entry_at.into_iter().collect(),
             private,
             groups,
             rooms,

@@ -14,8 +14,9 @@ pub struct Recent {
 }
 
 impl Recent {
-    pub fn new() -> Recent {
-        Recent { epoch: 0, extents: Box::new([Extent::default(); RECENT]) }
+    /// Nothing was found yet in an address space of this epoch.
+    pub fn new(epoch: u64) -> Recent {
+        Recent { epoch, extents: Box::new([Extent::default(); RECENT]) }
     }
 
     /// The table, where it is as long as the worker lives.

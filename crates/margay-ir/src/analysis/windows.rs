@@ -30,6 +30,13 @@ fn solve(f: &Function, given: impl Iterator<Item = Origin<Space>>) -> Vec<Origin
 /// For each register that holds generic addresses of shared or of local memory, which of the two; parameters of a device function
 /// hold what [`note`] said of them.
 pub fn windows(f: &Function) -> Vec<Option<Space>> {
+    let generic = |inst: &Inst| match &inst.attr {
+        Attr::Mem(mem) | Attr::Atom { mem, .. } => mem.space == Space::Generic,
+        _ => false,
+    };
+    if !f.blocks.iter().flat_map(|b| &b.insts).any(generic) {
+        return vec![None; f.regs.len()];
+    }
     let given = f.params.iter().map(|p| match p.pointee {
         Some(space) if !f.is_entry => Origin::One(space),
         Some(_) | None => Origin::None,

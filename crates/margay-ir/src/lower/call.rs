@@ -355,10 +355,7 @@ fn agree(passed: &[CallArg], declared: Option<&[u32]>, what: &str, span: Span) -
         return Err(Stop::error(span, format!("{passed} {what}s are passed, {declared} declared")));
     }
     for (i, (passed, size)) in passed.iter().zip(declared).enumerate() {
-        let bytes = match passed {
-            CallArg::Value(_, ty) => ty.bits().div_ceil(8),
-            CallArg::Frame { size, .. } => *size,
-        };
+        let bytes = passed.size();
         if bytes != *size {
             let message = format!("{what} {} has {bytes} bytes, {size} are declared", i + 1);
             return Err(Stop::error(span, message));

@@ -80,16 +80,5 @@ impl Inliner<'_> {
 
 /// Whether a function takes what a call passes, and returns what it wants.
 fn takes(f: &Function, call: &CallAttr) -> bool {
-    let agree = |passed: &[CallArg], declared: &[Param]| {
-        passed.len() == declared.len()
-            && passed.iter().zip(declared).all(|(arg, param)| size(*arg) == param.size)
-    };
-    agree(&call.args, &f.params) && agree(&call.rets, &f.rets)
-}
-
-fn size(arg: CallArg) -> u32 {
-    match arg {
-        CallArg::Value(_, ty) => ty.bits().div_ceil(8),
-        CallArg::Frame { size, .. } => size,
-    }
+    CallArg::agree(&call.args, &f.params) && CallArg::agree(&call.rets, &f.rets)
 }
