@@ -210,13 +210,12 @@ mod wide {
     #[target_feature(enable = "avx2")]
     fn most_at_one(places: __m256i, lanes: __m256i) -> u32 {
         // No other lane is at that of one that does not count.
-        let all = [_mm256_set1_epi8(-1), _mm256_blendv_epi8(_mm256_set1_epi8(-1), places, lanes)];
+        let nowhere = _mm256_set1_epi8(-1);
+        let others = _mm256_blendv_epi8(nowhere, places, lanes);
         let own = _mm256_blendv_epi8(_mm256_set1_epi8(-2), places, lanes);
         let mut before_it = _mm256_setzero_si256();
-        for distance in 1..32 {
-            // SAFETY: 32 bytes from there on are within the 64.
-            let before = unsafe { before(&all, 32 - distance) };
-            before_it = _mm256_sub_epi8(before_it, _mm256_cmpeq_epi8(own, before));
+        for before in &bytes_before(nowhere, others)[1..] {
+            before_it = _mm256_sub_epi8(before_it, _mm256_cmpeq_epi8(own, *before));
         }
         let (low, high) =
             (_mm256_castsi256_si128(before_it), _mm256_extracti128_si256::<1>(before_it));
@@ -360,13 +359,9 @@ mod wide {
         let low = _mm256_and_si256(narrow(own[0], own[1]), byte);
         let high = _mm256_and_si256(narrow(own[2], own[3]), byte);
         let own = _mm256_permute4x64_epi64::<0xd8>(_mm256_packus_epi16(low, high));
-        let mut all = [_mm256_setzero_si256(); 2];
-        all[1] = own;
         let mut any = _mm256_setzero_si256();
-        for distance in 1..32 {
-            // SAFETY: 32 bytes from there on are within the 64.
-            let before = unsafe { before(&all, 32 - distance) };
-            any = _mm256_or_si256(any, _mm256_cmpeq_epi8(own, before));
+        for before in &bytes_before(any, own)[1..] {
+            any = _mm256_or_si256(any, _mm256_cmpeq_epi8(own, *before));
         }
         _mm256_movemask_epi8(any) as u32
     }
@@ -377,15 +372,14 @@ mod wide {
     fn halves(own: [__m256i; 4]) -> u32 {
         let own = [narrow(own[0], own[1]), narrow(own[2], own[3])];
         let zero = _mm256_setzero_si256();
-        let all = [zero, own[0], own[1]];
-        let mut any = [zero; 2];
-        for (n, any) in any.iter_mut().enumerate() {
-            for distance in 1..16 * (n + 1) {
-                // SAFETY: the 32 bytes end before the vector's own do, and begin in the zeros at the earliest.
-                let before = unsafe { before(&all, 32 * (n + 1) - 2 * distance) };
-                *any = _mm256_or_si256(*any, _mm256_cmpeq_epi16(own[n], before));
-            }
-        }
+        let before = [halves_before(zero, own[0]), halves_before(own[0], own[1])];
+        let same = |any, own, all: &[__m256i]| {
+            let like = |any, before: &__m256i| _mm256_or_si256(any, _mm256_cmpeq_epi16(own, *before));
+            all.iter().fold(any, like)
+        };
+        let low = same(zero, own[0], &before[0][1..]);
+        let high = same(same(zero, own[1], &before[1][1..]), own[1], &before[0]);
+        let any = [low, high];
         let both = _mm256_packs_epi16(any[0], any[1]);
         _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0xd8>(both)) as u32
     }
@@ -394,15 +388,18 @@ mod wide {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn words(own: [__m256i; 4]) -> u32 {
-        let all = [_mm256_setzero_si256(), own[0], own[1], own[2], own[3]];
+        let zero = _mm256_setzero_si256();
+        let before = [
+            words_before(zero, own[0]),
+            words_before(own[0], own[1]),
+            words_before(own[1], own[2]),
+            words_before(own[2], own[3]),
+        ];
         let mut mask = 0;
         for (n, own) in own.into_iter().enumerate() {
-            let mut any = _mm256_setzero_si256();
-            for distance in 1..8 * (n + 1) {
-                // SAFETY: as for `halves`.
-                let before = unsafe { before(&all, 32 * (n + 1) - 4 * distance) };
-                any = _mm256_or_si256(any, _mm256_cmpeq_epi32(own, before));
-            }
+            let all = before[n][1..].iter().chain(before[..n].as_flattened());
+            let like = |any, before: &__m256i| _mm256_or_si256(any, _mm256_cmpeq_epi32(own, *before));
+            let any = all.fold(zero, like);
             mask |= (_mm256_movemask_ps(_mm256_castsi256_ps(any)) as u32) << (8 * n);
         }
         mask
@@ -433,16 +430,27 @@ mod wide {
         repeats(low) | (repeats(high) | again) << 16
     }
 
-    /// The vector that begins at a byte of `all`.
-    ///
-    /// # Safety
-    /// Its 32 bytes lie within.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn before<const N: usize>(all: &[__m256i; N], byte: usize) -> __m256i {
-        // SAFETY: by the contract.
-        unsafe { _mm256_loadu_si256(all.as_ptr().cast::<u8>().add(byte).cast()) }
+    /// A function that gives the vectors that begin each one element more before `own`, from that itself on, where `other` is before
+    /// it. None goes by way of memory, where a vector that was stored in two parts has to be waited for.
+    macro_rules! before {
+        ($name:ident, $count:literal of $bytes:literal: $($near:literal)*, $($far:literal)*) => {
+            #[inline]
+            #[target_feature(enable = "avx2")]
+            fn $name(other: __m256i, own: __m256i) -> [__m256i; $count] {
+                let half = _mm256_permute2x128_si256::<0x21>(other, own);
+                [
+                    own,
+                    $(_mm256_alignr_epi8::<{ 16 - $near * $bytes }>(own, half),)*
+                    half,
+                    $(_mm256_alignr_epi8::<{ 32 - $far * $bytes }>(half, other),)*
+                ]
+            }
+        };
     }
+    before!(bytes_before, 32 of 1: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15,
+        17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
+    before!(halves_before, 16 of 2: 1 2 3 4 5 6 7, 9 10 11 12 13 14 15);
+    before!(words_before, 8 of 4: 1 2 3, 5 6 7);
 }
 
 #[cfg(test)]
