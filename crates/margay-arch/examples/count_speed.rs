@@ -32,19 +32,19 @@ fn main() {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (state >> 33) % n
     };
-    let mut random = |bytes: u64| -> Vec<[u64; 32]> {
-        let mut access = || std::array::from_fn(|_| 0x7f00_0000_0000 + 4 * below(bytes / 4));
+    let mut random = |from: u64, bytes: u64| -> Vec<[u64; 32]> {
+        let mut access = || std::array::from_fn(|_| from + 4 * below(bytes / 4));
         (0..ACCESSES).map(|_| access()).collect()
     };
     for (name, bytes) in
         [("4 KiB", 4 << 10), ("64 KiB", 64 << 10), ("512 KiB", 512 << 10), ("4 GiB", 4 << 30)]
     {
-        let accesses = random(bytes);
+        let accesses = random(0x7f00_0000_0000, bytes);
         let each = nanoseconds(&accesses, |a| first_of(u32::MAX, a, 5));
         println!("sectors of global memory, words anywhere in {name}: {each:.1} ns");
     }
     for (name, bytes) in [("1 KiB", 1 << 10), ("8 KiB", 8 << 10), ("48 KiB", 48 << 10)] {
-        let accesses = random(bytes);
+        let accesses = random(0, bytes);
         let each =
             nanoseconds(&accesses, |a| passes(Kind::Load, 4, u32::MAX, a).unwrap_or_default());
         println!("banks of shared memory, words anywhere in {name}: {each:.1} ns");

@@ -112,6 +112,13 @@ mod wide {
         {
             return most;
         }
+        let near = match mask {
+            u32::MAX => deepest_near::<true>(mask, values, shift, places),
+            _ => deepest_near::<false>(mask, values, shift, places),
+        };
+        if let Some(most) = near {
+            return most;
+        }
         let Some((own, bits)) = from_lead(mask, values, shift) else {
             return super::deepest_of_plain(mask, values, shift, places);
         };
@@ -122,6 +129,60 @@ mod wide {
         let places = _mm256_permute4x64_epi64::<0xd8>(halves);
         // No other lane is at that of one that is not a first.
         most_at_one(places, bytes_of(firsts(mask, own, bits)))
+    }
+
+    /// [`super::deepest_of`] for a mask that is not empty, `FULL` if that is all lanes; none where values are large. Which lane is where
+    /// does not matter, so halves of vectors need not be put in order.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn deepest_near<const FULL: bool>(
+        mask: u32,
+        values: &[u64; 32],
+        shift: u32,
+        places: u32,
+    ) -> Option<u32> {
+        let shift_by = _mm_cvtsi32_si128(shift as i32);
+        let lead = _mm256_set1_epi64x(values[(mask.trailing_zeros() & 31) as usize] as i64);
+        let mut all = _mm256_setzero_si256();
+        let mut four = |n: usize| {
+            // SAFETY: four values from there on are within the 32.
+            let mut v = unsafe { _mm256_loadu_si256(values.as_ptr().add(4 * n).cast()) };
+            if !FULL {
+                // Once more what is there already changes nothing.
+                v = _mm256_blendv_epi8(lead, v, lanes(mask >> (4 * n)));
+            }
+            let v = _mm256_srl_epi64(v, shift_by);
+            all = _mm256_or_si256(all, v);
+            _mm256_castsi256_ps(v)
+        };
+        let mut eight = |n: usize| {
+            _mm256_castps_si256(_mm256_shuffle_ps::<0x88>(four(2 * n), four(2 * n + 1)))
+        };
+        let mut sixteen = |n: usize| _mm256_packus_epi32(eight(2 * n), eight(2 * n + 1));
+        let own = [sixteen(0), sixteen(1)];
+        if _mm256_testz_si256(all, _mm256_set1_epi64x(!0x7fff)) == 0 {
+            return None;
+        }
+        let [low, high] = repeats(own, _mm256_set1_epi16(-1));
+        let below = _mm256_set1_epi16(places as i16 - 1);
+        let place = own.map(|own| _mm256_and_si256(own, below));
+        let firsts = _mm256_xor_si256(_mm256_packs_epi16(low, high), _mm256_set1_epi8(-1));
+        Some(most_at_one(_mm256_packus_epi16(place[0], place[1]), firsts))
+    }
+
+    /// All ones in those of two vectors of 16 bits that have a value of one before them, or that of `nowhere` before them all.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn repeats(own: [__m256i; 2], nowhere: __m256i) -> [__m256i; 2] {
+        let before = [halves_before(nowhere, own[0]), halves_before(own[0], own[1])];
+        let same = |any, own, all: &[__m256i]| {
+            let like =
+                |any, before: &__m256i| _mm256_or_si256(any, _mm256_cmpeq_epi16(own, *before));
+            all.iter().fold(any, like)
+        };
+        let zero = _mm256_setzero_si256();
+        let high = same(zero, own[1], &before[1][1..]);
+        [same(zero, own[0], &before[0][1..]), same(high, own[1], &before[0])]
     }
 
     /// [`super::deepest_of`] for a mask that is not empty, by vectors of 16; none where values are far apart.
@@ -371,15 +432,7 @@ mod wide {
     #[target_feature(enable = "avx2")]
     fn halves(own: [__m256i; 4]) -> u32 {
         let own = [narrow(own[0], own[1]), narrow(own[2], own[3])];
-        let zero = _mm256_setzero_si256();
-        let before = [halves_before(zero, own[0]), halves_before(own[0], own[1])];
-        let same = |any, own, all: &[__m256i]| {
-            let like = |any, before: &__m256i| _mm256_or_si256(any, _mm256_cmpeq_epi16(own, *before));
-            all.iter().fold(any, like)
-        };
-        let low = same(zero, own[0], &before[0][1..]);
-        let high = same(same(zero, own[1], &before[1][1..]), own[1], &before[0]);
-        let any = [low, high];
+        let any = repeats(own, _mm256_setzero_si256());
         let both = _mm256_packs_epi16(any[0], any[1]);
         _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0xd8>(both)) as u32
     }
@@ -473,7 +526,11 @@ mod tests {
                 _ => next() as u32,
             };
             let (range, apart, shift) = (1 + next() % 60, next() % 48, (n / 4) % 7);
-            let base = (next() & !0xff).wrapping_sub(if n % 8 < 4 { 0 } else { 1 << 46 });
+            // Anywhere, or small as in shared memory.
+            let base = match n % 3 {
+                0 => 0,
+                _ => (next() & !0xff).wrapping_sub(if n % 8 < 4 { 0 } else { 1 << 46 }),
+            };
             let values: [u64; 32] =
                 std::array::from_fn(|_| base.wrapping_add((next() % range) << apart));
             let of = |lane: usize| values[lane] >> shift;
