@@ -156,9 +156,9 @@ impl Worker<'_, '_> {
         let NotedAccess { pc, mask, warp, .. } = *access;
         let generation = self.room.generation;
         let Some(memo) = &mut self.room.memos[pc as usize] else { return false };
-        let place = memo.place(base, mask);
+        let Some(place) = memo.find(generation, site, mask, (base, u)) else { return false };
         let known = &mut memo.known[place];
-        if !known.is(generation, site, mask, (base, u)) || known.times == u32::MAX {
+        if known.times == u32::MAX {
             return false;
         }
         let lead = base.wrapping_add_signed(known.lead);
@@ -298,10 +298,13 @@ impl Worker<'_, '_> {
             }
             return same;
         }
-        let (lanes, sectors) = (mask.count_ones(), spread.touched(mask).count() as u32);
+        let (lanes, sectors) = (mask.count_ones(), spread.sectors(mask));
         entry.simple.add_sectors(entry.width, (lanes, spread.places(mask)), sectors);
         let first = (base - low) >> SECTOR.trailing_zeros();
-        caches.look_below(spread.touched(mask).map(|at| first.wrapping_add_signed(at.into())));
+        // Hardly any line is of the sample: that is asked before what data decide.
+        for (at, of) in spread.all() {
+            caches.look_below(first.wrapping_add_signed(at.into()), || of & mask != 0);
+        }
         true
     }
 

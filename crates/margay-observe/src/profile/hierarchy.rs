@@ -330,11 +330,11 @@ impl LaunchCaches<'_> {
         }
     }
 
-    /// [`LaunchCaches::look_by_lane`] for sectors, by their numbers.
+    /// [`LaunchCaches::look_by_lane`] for a sector, by its number, if it is `touched`.
     #[inline(always)]
-    pub fn look_below(&self, sectors: impl Iterator<Item = u64>) {
+    pub fn look_below(&self, sector: u64, touched: impl FnOnce() -> bool) {
         let each = u64::from(LINE / SECTOR);
-        for sector in sectors.filter(|&sector| sampled(sector / each)) {
+        if sampled(sector / each) && touched() {
             self.hierarchy.l2.lock().read_line(sector / each, 1 << (sector % each));
         }
     }

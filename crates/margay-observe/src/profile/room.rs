@@ -301,17 +301,30 @@ impl Memo {
     /// Remembers a form.
     pub fn renew(&mut self, known: Known, entries: &mut [Entry]) {
         let generation = known.generation;
-        let mut place = self.place(known.low.into(), known.mask);
-        if self.known[place].generation == generation {
+        if self.known[self.place_for(&known)].generation == generation {
             self.driven += 1;
             if self.driven as usize > self.known.len() / 2 && self.known.len() < MEMO[1] {
                 self.grow(generation, entries);
-                place = self.place(known.low.into(), known.mask);
             }
         }
+        self.put(known, entries);
+    }
+
+    fn put(&mut self, known: Known, entries: &mut [Entry]) {
+        let place = self.place_for(&known);
         self.known[place].settle(entries);
         self.known[place] = known;
         self.used.push(place as u16);
+    }
+
+    /// Of the two places that it may have the one that is of no use any more, or else of less.
+    fn place_for(&self, known: &Known) -> usize {
+        let first = self.place(known.low.into(), known.mask);
+        let used = |&at: &usize| match &self.known[at] {
+            other if other.generation == known.generation => u64::from(other.times) + 1,
+            _ => 0,
+        };
+        [first, first ^ 1].into_iter().min_by_key(used).unwrap_or(first)
     }
 
     /// Makes room for more.
@@ -322,10 +335,7 @@ impl Memo {
         self.used.clear();
         self.driven = 0;
         for known in before.into_iter().filter(|known| known.generation == generation) {
-            let place = self.place(known.low.into(), known.mask);
-            self.known[place].settle(entries);
-            self.known[place] = known;
-            self.used.push(place as u16);
+            self.put(known, entries);
         }
     }
 
@@ -334,9 +344,23 @@ impl Memo {
         self.known.len() * size_of::<Known>() + self.used.capacity() * size_of::<u16>()
     }
 
-    /// The place of accesses like this one.
+    /// Where what is known of accesses of a form is, if it is.
     #[inline(always)]
-    pub fn place(&self, base: u64, mask: u32) -> usize {
+    pub fn find(
+        &self,
+        generation: u32,
+        site: u64,
+        mask: u32,
+        (base, u): (u64, u64),
+    ) -> Option<usize> {
+        let first = self.place(base, mask);
+        let is = |&at: &usize| self.known[at].is(generation, site, mask, (base, u));
+        [first, first ^ 1].into_iter().find(is)
+    }
+
+    /// The first of the two places of accesses like this one, which are neighbours.
+    #[inline(always)]
+    fn place(&self, base: u64, mask: u32) -> usize {
         let low = base % PERIOD;
         // Most bases are multiples of four, and most masks are full.
         let mixed = low >> 2 | low << 6;

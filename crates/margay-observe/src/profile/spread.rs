@@ -49,11 +49,16 @@ impl Spread {
         if self.same { 1 } else { mask.count_ones() }
     }
 
-    /// The sectors that lanes of a mask touch, in the order of the lanes.
+    /// How many sectors lanes of a mask touch.
     #[inline(always)]
-    pub fn touched(&self, mask: u32) -> impl Iterator<Item = i16> {
-        let all = self.lanes.iter().zip(&self.sectors).take(self.len.into());
-        all.filter(move |(lanes, _)| *lanes & mask != 0).map(|(_, sector)| *sector)
+    pub fn sectors(&self, mask: u32) -> u32 {
+        self.lanes.iter().map(|lanes| u32::from(lanes & mask != 0)).sum()
+    }
+
+    /// Each sector, with its lanes, in the order of the lanes.
+    #[inline(always)]
+    pub fn all(&self) -> impl Iterator<Item = (i16, u32)> {
+        self.sectors.iter().copied().zip(self.lanes.iter().copied()).take(self.len.into())
     }
 }
 
@@ -71,16 +76,22 @@ mod tests {
 
     #[test]
     fn a_mask_tells_what_is_touched() {
+        let touched = |spread: &Spread, mask| -> Vec<i16> {
+            let touched = spread.all().filter(|(_, lanes)| lanes & mask != 0);
+            let touched: Vec<i16> = touched.map(|(sector, _)| sector).collect();
+            assert_eq!(spread.sectors(mask) as usize, touched.len());
+            touched
+        };
         let bytes = Spread::of(&std::array::from_fn(|l| 250 + l as i64)).unwrap();
-        assert_eq!(bytes.touched(!0).collect::<Vec<_>>(), [7, 8]);
-        assert_eq!(bytes.touched(0x3f).collect::<Vec<_>>(), [7]);
-        assert_eq!(bytes.touched(1 << 31).collect::<Vec<_>>(), [8]);
+        assert_eq!(touched(&bytes, !0), [7, 8]);
+        assert_eq!(touched(&bytes, 0x3f), [7]);
+        assert_eq!(touched(&bytes, 1 << 31), [8]);
         let words = Spread::of(&std::array::from_fn(|l| 4 * l as i64 - 32)).unwrap();
-        assert_eq!(words.touched(0xff00_00ff).collect::<Vec<_>>(), [-1, 2]);
+        assert_eq!(touched(&words, 0xff00_00ff), [-1, 2]);
         assert!(Spread::of(&std::array::from_fn(|l| 32 * l as i64)).is_none(), "too many");
         assert_eq!((bytes.places(7), words.places(!0)), (3, 32));
         let same = Spread::of(&[-1; 32]).unwrap();
-        assert_eq!((same.places(6), same.touched(6).collect::<Vec<_>>()), (1, vec![-1]));
+        assert_eq!((same.places(6), touched(&same, 6)), (1, vec![-1]));
         assert!(Spread::of(&std::array::from_fn(|l| i64::from(l > 3))).is_none(), "some at one");
         assert!(Spread::of(&std::array::from_fn(|l| -(l as i64))).is_none());
         assert!(Spread::of(&std::array::from_fn(|l| (l as i64) << 40)).is_none());

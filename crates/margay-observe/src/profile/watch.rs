@@ -421,8 +421,8 @@ impl Worker<'_, '_> {
         let PatternedEvent { at, mask, site, .. } = *e;
         let generation = self.room.generation;
         if let Some(memo) = &self.room.memos[at.pc as usize]
-            && let known = &memo.known[memo.place(e.base, mask)]
-            && known.is(generation, site, mask, (e.base, second(e)))
+            && let Some(place) = memo.find(generation, site, mask, (e.base, second(e)))
+            && let known = &memo.known[place]
             && let number = known.seen as usize
             && let lead = e.base.wrapping_add_signed(known.lead)
             && let Some(entry) = self.room.sites[at.pc as usize].get_mut(known.entry as usize)
@@ -540,9 +540,8 @@ impl Watch for Worker<'_, '_> {
     fn counts_more(&self, e: &PatternedEvent<'_>) -> Option<Range<u64>> {
         let PatternedEvent { at, mask, base, site, .. } = *e;
         let memo = self.room.memos[at.pc as usize].as_ref()?;
-        let known = &memo.known[memo.place(base, mask)];
-        let is = known.is(self.room.generation, site, mask, (base, second(e)));
-        let entry = self.room.sites[at.pc as usize].get(usize::from(known.entry)).filter(|_| is)?;
+        let known = &memo.known[memo.find(self.room.generation, site, mask, (base, second(e)))?];
+        let entry = self.room.sites[at.pc as usize].get(usize::from(known.entry))?;
         let lead = base.wrapping_add_signed(known.lead);
         let held = (entry.lo..entry.hi).contains(&lead) && self.sums(entry.route, at.smid);
         held.then_some(entry.lo..entry.hi)
