@@ -405,3 +405,20 @@ impl Alike {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_rehearsal_takes_is_found_out_anew_now_and_then() {
+        let known = Known::default();
+        assert!(known.may_pay(128), "the first tells");
+        known.took([10.0, 0.0], Duration::from_nanos(2_000));
+        assert!(known.may_pay(1_000) && !known.pays(199, 0.0) && !known.pays(1_000, 1.0));
+        // Some launch has more blocks, and finds that too few of them would be told of.
+        assert_eq!((1..RENEWED).filter(|_| known.refuses()).count(), 0);
+        assert!(!known.pays(1, 0.0) && known.refuses());
+        assert!(known.pays(1, 0.0), "nothing is known any more");
+    }
+}

@@ -69,11 +69,13 @@ impl<'a> Before<'a> {
         find: impl FnOnce() -> Option<u32>,
     ) -> Option<u32> {
         let lead = mask.trailing_zeros() as usize & 31;
+        let last = mask.checked_ilog2().unwrap_or(0) as usize;
         for found in &self.all {
             let away = addresses[lead].wrapping_sub(found.addresses[lead]);
             let like = |any, (a, b): (&u64, &u64)| any | (a.wrapping_add(away) ^ b);
             if found.mask == mask
                 && away.is_multiple_of(SECTOR.into())
+                && addresses[last].wrapping_sub(found.addresses[last]) == away
                 && found.what == what
                 && found.addresses.iter().zip(addresses).fold(0, like) == 0
             {
