@@ -155,9 +155,8 @@ mod wide {
             all = _mm256_or_si256(all, v);
             _mm256_castsi256_ps(v)
         };
-        let mut eight = |n: usize| {
-            _mm256_castps_si256(_mm256_shuffle_ps::<0x88>(four(2 * n), four(2 * n + 1)))
-        };
+        let mut eight =
+            |n: usize| _mm256_castps_si256(_mm256_shuffle_ps::<0x88>(four(2 * n), four(2 * n + 1)));
         let mut sixteen = |n: usize| _mm256_packus_epi32(eight(2 * n), eight(2 * n + 1));
         let own = [sixteen(0), sixteen(1)];
         if _mm256_testz_si256(all, _mm256_set1_epi64x(!0x7fff)) == 0 {
@@ -451,7 +450,8 @@ mod wide {
         let mut mask = 0;
         for (n, own) in own.into_iter().enumerate() {
             let all = before[n][1..].iter().chain(before[..n].as_flattened());
-            let like = |any, before: &__m256i| _mm256_or_si256(any, _mm256_cmpeq_epi32(own, *before));
+            let like =
+                |any, before: &__m256i| _mm256_or_si256(any, _mm256_cmpeq_epi32(own, *before));
             let any = all.fold(zero, like);
             mask |= (_mm256_movemask_ps(_mm256_castsi256_ps(any)) as u32) << (8 * n);
         }
