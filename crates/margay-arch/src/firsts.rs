@@ -330,6 +330,26 @@ mod wide {
         mask & !repeated | 1 << (mask.trailing_zeros() & 31)
     }
 
+    /// [`super::first_of`] and [`super::deepest_of`] as processors without AVX-512 find them, where values are near.
+    #[cfg(test)]
+    #[target_feature(enable = "avx2")]
+    pub fn without_more(
+        mask: u32,
+        values: &[u64; 32],
+        shift: u32,
+        places: u32,
+    ) -> (Option<u32>, Option<u32>) {
+        let firsts = from_lead(mask, values, shift).map(|(own, bits)| {
+            let repeated = match bits {
+                Bits::Byte => bytes(own),
+                Bits::Half => halves(own),
+                Bits::Word => words(own),
+            };
+            mask & !repeated | 1 << (mask.trailing_zeros() & 31)
+        });
+        (firsts, deepest_near::<false>(mask, values, shift, places))
+    }
+
     /// How far values are from the first active one's, which inactive lanes have too, without the `shift` lowest bits; none if
     /// that takes more than 32 bits.
     #[inline]
@@ -554,6 +574,15 @@ mod tests {
                 };
                 let deepest = (0..places.into()).map(depth).max();
                 assert_eq!(Some(deepest_of(mask, &values, shift, places)), deepest);
+                #[cfg(target_arch = "x86_64")]
+                if mask != 0 && is_x86_feature_detected!("avx2") {
+                    // SAFETY: the processor has AVX2.
+                    let found = unsafe { wide::without_more(mask, &values, shift, places) };
+                    assert!(found.0.is_none_or(|firsts| firsts == expected));
+                    assert!(found.1.is_none_or(|most| Some(most) == deepest));
+                    let small = lanes(mask).all(|lane| of(lane) < 1 << 15);
+                    assert_eq!(found.1.is_some(), small, "{mask:#x} {values:x?} {shift}");
+                }
                 assert_eq!(Some(deepest_of_plain(mask, &values, shift, places)), deepest);
                 let fullest = fullest_of_plain(mask, &values, shift, places);
                 assert_eq!(fullest_of(mask, &values, shift, places), fullest);

@@ -151,7 +151,8 @@ impl Wanted {
         let (cpu, features) = (&target.cpu, &target.features);
         let source = codegen::Source::new(ir, ask.layout.clone(), &ask.options, cpu, features)
             .map_err(|codegen::Refused(why)| why.to_owned())?;
-        let key = cache::key(&[&source.key(), PASSES.as_bytes(), FEW_PASSES.as_bytes()]);
+        let levels = [LEVEL, STRIPS_LEVEL].map(|level| level as u8);
+        let key = cache::key(&[&source.key(), PASSES.as_bytes(), FEW_PASSES.as_bytes(), &levels]);
         let (full, is_entry) = (ask.options.full, ir.is_entry);
         Ok(Wanted { source, key, name: ask.name.clone(), full, is_entry, started })
     }

@@ -312,17 +312,21 @@ impl Memo {
 
     fn put(&mut self, known: Known, entries: &mut [Entry]) {
         let place = self.place_for(&known);
-        self.known[place].settle(entries);
+        // Its neighbour has to come again to stay.
+        [place, place ^ 1].into_iter().for_each(|at| self.known[at].settle(entries));
         self.known[place] = known;
         self.used.push(place as u16);
     }
 
-    /// Of the two places that it may have the one that is of no use any more, or else of less.
+    /// Of the two places that it may have the one where the same form is, of another variable; or one that is of no use any more, or
+    /// of less.
     fn place_for(&self, known: &Known) -> usize {
-        let first = self.place(known.low.into(), known.mask);
+        let Known { generation, site, mask, low, u, .. } = *known;
+        let first = self.place(low.into(), mask);
         let used = |&at: &usize| match &self.known[at] {
-            other if other.generation == known.generation => u64::from(other.times) + 1,
-            _ => 0,
+            other if other.is(generation, site, mask, (low.into(), u)) => 0,
+            other if other.generation != generation => 1,
+            other => u64::from(other.times) + 2,
         };
         [first, first ^ 1].into_iter().min_by_key(used).unwrap_or(first)
     }
@@ -366,5 +370,49 @@ impl Memo {
         let mixed = low >> 2 | low << 6;
         (mixed ^ u64::from((!mask).wrapping_mul(0x9e37_79b9) >> 21)) as usize
             & (self.known.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A form of this second scalar: all have the same two places.
+    fn known(u: u64, entry: u16) -> Known {
+        Known { site: 1, u, generation: 7, mask: 3, low: 12, entry, ..Known::default() }
+    }
+
+    fn find(memo: &Memo, u: u64) -> Option<usize> {
+        memo.find(7, 1, 3, (256 + 12, u))
+    }
+
+    #[test]
+    fn a_form_is_known_of_one_variable_at_a_time() {
+        let mut memo = Memo::default();
+        for entry in [0, 1, 0] {
+            memo.renew(known(5, entry), &mut []);
+            let place = find(&memo, 5).expect("it came");
+            assert_eq!(memo.known[place].entry, entry);
+            memo.known[place].times = 100;
+        }
+        assert_eq!(memo.known.iter().filter(|known| known.generation == 7).count(), 1);
+    }
+
+    #[test]
+    fn what_does_not_come_again_makes_room() {
+        let mut memo = Memo::default();
+        memo.renew(known(1, 0), &mut []);
+        let once = find(&memo, 1).expect("it came");
+        memo.known[once].times = 1_000_000;
+        memo.renew(known(2, 0), &mut []);
+        assert!(find(&memo, 1).is_some() && find(&memo, 2).is_some(), "there are two places");
+        for u in [3, 2, 3, 2] {
+            if find(&memo, u).is_none() {
+                memo.renew(known(u, 0), &mut []);
+            }
+            let place = find(&memo, u).expect("it came");
+            memo.known[place].times += 1;
+        }
+        assert!(find(&memo, 2).is_some() && find(&memo, 3).is_some(), "these two come in turns");
     }
 }
