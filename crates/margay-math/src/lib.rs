@@ -16,8 +16,8 @@
 //!    active) hold nothing of use: code that is rarely reached tests whether there are any, and has
 //!    [`planes::slow`] compute them from the arguments.
 //!
-//! `Function::by_name` is `None` for functions that have no formula here: integer functions, and
-//! those computed lane by lane on the host (gamma, Bessel and inverse functions, for example).
+//! `Function::by_name` is `None` for functions that have no formula here: integer functions that are an
+//! operation or a few, and those computed lane by lane on the host.
 //!
 //! # What results are
 //!
@@ -39,7 +39,10 @@ pub mod double;
 pub mod ops;
 pub mod planes;
 mod reduce;
+pub mod remainder;
+pub mod rounded;
 mod scalar;
+pub mod simd;
 pub mod single;
 mod table;
 pub mod units;

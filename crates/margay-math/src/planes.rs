@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use crate::scalar::Scalar;
 use crate::table::{Checked, Function, table};
 use crate::value::{F32, F64, I32, I64};
-use crate::{approx, double, single, units};
+use crate::{approx, double, remainder, rounded, simd, single, units};
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;
@@ -168,6 +168,12 @@ impl<A: HostArgs, B: HostArgs> HostArgs for (A, B) {
     }
 }
 
+impl<A: HostArgs, B: HostArgs, C: HostArgs> HostArgs for (A, B, C) {
+    fn load(args: &[Plane], lane: usize) -> Self {
+        (A::load(args, lane), B::load(&args[1..], lane), C::load(&args[2..], lane))
+    }
+}
+
 /// What the function of a slow lane returns.
 trait HostResults {
     fn store(self, rets: &mut [Plane], lane: usize);
@@ -199,16 +205,10 @@ impl<T: LaneResults> LaneResults for Checked<T, Scalar> {
     }
 }
 
-impl HostResults for (f32, f32) {
+impl<A: HostResults, B: HostResults> HostResults for (A, B) {
     fn store(self, rets: &mut [Plane], lane: usize) {
-        rets[0][lane] = self.0.to_bits().into();
-        rets[1][lane] = self.1.to_bits().into();
-    }
-}
-impl HostResults for (f64, f64) {
-    fn store(self, rets: &mut [Plane], lane: usize) {
-        rets[0][lane] = self.0.to_bits();
-        rets[1][lane] = self.1.to_bits();
+        self.0.store(rets, lane);
+        self.1.store(&mut rets[1..], lane);
     }
 }
 

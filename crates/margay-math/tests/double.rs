@@ -49,6 +49,9 @@ const DOCUMENTED: &[(&str, f64)] = &[
     ("erfc", 5.0),
     ("erfcx", 4.0),
     ("normcdf", 5.0),
+    ("erfinv", 5.0),
+    ("erfcinv", 6.0),
+    ("normcdfinv", 8.0),
 ];
 
 #[test]

@@ -92,7 +92,7 @@ impl Gen<'_> {
     }
 
     /// A subnormal f32 becomes zero of its sign; on bits.
-    fn flush_bits(&mut self, x: &str, wide: bool) -> String {
+    pub(super) fn flush_bits(&mut self, x: &str, wide: bool) -> String {
         let t = typed("i32", wide);
         let k = |v: i64| constant("i32", v, wide);
         let size = self.ins(format!("and {t} {x}, {}", k(0x7fff_ffff)));

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use margay_ir::{Attr, Class, Inst, Op, Ty};
+use margay_ir::{Attr, Class, Inst, Op, Round, Ty};
 use margay_math::{Function, Ops, Type, Value, emit};
 
 use super::Gen;
@@ -380,6 +380,9 @@ fn function_of(inst: &Inst) -> Option<Function> {
     if a.sat || a.relu {
         return None;
     }
+    if let Round::Zero | Round::Down | Round::Up = a.round {
+        return directed(inst, a.round);
+    }
     let op = match inst.op {
         Op::FRcpApprox => "rcp.approx",
         Op::FDivApprox => "div.approx",
@@ -402,6 +405,47 @@ fn function_of(inst: &Inst) -> Option<Function> {
     };
     let ftz = if a.ftz { ".ftz" } else { "" };
     Function::by_name(&format!("{op}{ftz}.{ty}"))
+}
+
+/// The formula of an operation in a direction other than to nearest: by the device library's name.
+fn directed(inst: &Inst, round: Round) -> Option<Function> {
+    let stem = match (inst.op, inst.ty, inst.from) {
+        (Op::FAdd, Ty::F32, _) => "fadd",
+        (Op::FSub, Ty::F32, _) => "fsub",
+        (Op::FMul, Ty::F32, _) => "fmul",
+        (Op::FDiv, Ty::F32, _) => "fdiv",
+        (Op::FRcp, Ty::F32, _) => "frcp",
+        (Op::FSqrt, Ty::F32, _) => "fsqrt",
+        (Op::FFma, Ty::F32, _) => "fmaf",
+        (Op::FAdd, Ty::F64, _) => "dadd",
+        (Op::FSub, Ty::F64, _) => "dsub",
+        (Op::FMul, Ty::F64, _) => "dmul",
+        (Op::FDiv, Ty::F64, _) => "ddiv",
+        (Op::FRcp, Ty::F64, _) => "drcp",
+        (Op::FSqrt, Ty::F64, _) => "dsqrt",
+        (Op::FFma, Ty::F64, _) => "fma",
+        (Op::FToF, Ty::F32, Ty::F64) => "double2float",
+        (Op::SToF, Ty::F32, Ty::I32) => "int2float",
+        (Op::UToF, Ty::F32, Ty::I32) => "uint2float",
+        (Op::SToF, Ty::F32, Ty::I64) => "ll2float",
+        (Op::UToF, Ty::F32, Ty::I64) => "ull2float",
+        (Op::SToF, Ty::F64, Ty::I64) => "ll2double",
+        (Op::UToF, Ty::F64, Ty::I64) => "ull2double",
+        _ => return None,
+    };
+    let suffix = match round {
+        Round::Zero => "rz",
+        Round::Down => "rd",
+        Round::Up => "ru",
+        _ => return None,
+    };
+    Function::by_name(&format!("__nv_{stem}_{suffix}"))
+}
+
+/// Whether subnormal floats among an operation's operands and results are to become zeros: of those that
+/// approximate, the formula does that.
+fn flushes(inst: &Inst) -> bool {
+    matches!(inst.attr, Attr::Float(a) if a.ftz && a.round != Round::Nearest)
 }
 
 /// Whether an instruction has a formula.
@@ -427,10 +471,15 @@ impl Gen<'_> {
         if inst.dsts.iter().zip(function.rets()).any(wrong) {
             return false;
         }
+        let flush = flushes(inst);
         let mut args = Vec::new();
         for (&v, &t) in inst.srcs.iter().zip(function.args()) {
             let v = self.bits(v, class(t));
-            args.push((self.spread(&v, class(t)), t));
+            let mut v = self.spread(&v, class(t));
+            if flush && t == Type::F32 {
+                v = self.flush_bits(&v, true);
+            }
+            args.push((v, t));
         }
         self.save_for_handler(n, inst);
         let text = RefCell::new(Text {
@@ -454,7 +503,7 @@ impl Gen<'_> {
             })
             .collect();
         let emitted = emit(lanes, function, &values);
-        let (results, slow) = match emitted {
+        let (mut results, slow) = match emitted {
             Some(e) => {
                 let bits: Vec<String> = e
                     .results
@@ -477,6 +526,11 @@ impl Gen<'_> {
         }
         self.out.push_str(&text.out);
         self.declares.extend(text.declares);
+        for (r, &t) in results.iter_mut().zip(function.rets()) {
+            if flush && t == Type::F32 {
+                *r = self.flush_bits(r, true);
+            }
+        }
         let Some(slow) = slow else {
             self.put_formula(inst, results);
             return true;

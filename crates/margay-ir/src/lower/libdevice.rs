@@ -4,6 +4,7 @@
 
 use super::arith::integer::{distance, low24};
 use super::function::Lower;
+use crate::builtin::Builtin;
 use crate::inst::{Attr, FloatAttr, IntCmp, MinMaxAttr, Value};
 use crate::ops::Op;
 use crate::types::{Class, Round, Ty};
@@ -86,6 +87,14 @@ pub(super) fn by_name(name: &str) -> Option<Plain> {
         "trunc" => plain(Op::FRound, D, &[D], D, float(Round::Zero)),
         "rintf" | "nearbyintf" => plain(Op::FRound, F, &[F], F, nearest),
         "rint" | "nearbyint" => plain(Op::FRound, D, &[D], D, nearest),
+        "llrintf" => Plain { op: Op::FToS, ty: L, from: F, args: &[F], ret: L, attr: nearest },
+        "llrint" => Plain { op: Op::FToS, ty: L, from: D, args: &[D], ret: L, attr: nearest },
+        "float2half_rn" => {
+            Plain { op: Op::FToF, ty: Ty::F16, from: F, args: &[F], ret: Ty::I16, attr: nearest }
+        }
+        "half2float" => {
+            Plain { op: Op::FToF, ty: F, from: Ty::F16, args: &[Ty::I16], ret: F, attr: nearest }
+        }
         _ => return None,
     })
 }
@@ -102,6 +111,20 @@ pub(super) fn composed(name: &str) -> Option<Composed> {
     let name = name.strip_prefix("__nv_")?;
     let of = |args, write| Composed { args, ret: I, write };
     Some(match name {
+        "double2hiint" => of(&[D], |l, a| {
+            let high = l.value(Op::ShrU, L, &[a[0], Value::Imm(32)], Attr::None);
+            l.value_from(Op::Trunc, I, L, &[high], Attr::None)
+        }),
+        "double2loint" => of(&[D], |l, a| l.value_from(Op::Trunc, I, L, a, Attr::None)),
+        "hiloint2double" => Composed { args: &[I, I], ret: D, write: double_of_words },
+        "llround" => {
+            Composed { args: &[D], ret: L, write: |l, a| away_from_0(l, D, Builtin::Round, a) }
+        }
+        "llroundf" => {
+            Composed { args: &[F], ret: L, write: |l, a| away_from_0(l, F, Builtin::Roundf, a) }
+        }
+        "nan" => Composed { args: &[L], ret: D, write: |_, _| Value::Imm(0x7ff8_0000_0000_0000) },
+        "nanf" => Composed { args: &[L], ret: F, write: |_, _| Value::Imm(0x7fff_ffff) },
         "ffs" => of(&[I], |l, a| first_set(l, I, a[0])),
         "ffsll" => of(&[L], |l, a| first_set(l, L, a[0])),
         "mul24" => of(&[I, I], |l, a| product24(l, Op::BfeS, a)),
@@ -115,6 +138,19 @@ pub(super) fn composed(name: &str) -> Option<Composed> {
         "byte_perm" => of(&[I, I, I], |l, a| l.value(Op::Prmt, I, a, Attr::None)),
         _ => return None,
     })
+}
+
+/// The double of an upper and a lower word.
+fn double_of_words(l: &mut Lower<'_, '_>, words: &[Value]) -> Value {
+    let [high, low] = [0, 1].map(|i| l.value_from(Op::ZExt, L, I, &words[i..=i], Attr::None));
+    let high = l.value(Op::Shl, L, &[high, Value::Imm(32)], Attr::None);
+    l.value(Op::Or, L, &[high, low], Attr::None)
+}
+
+/// The nearest integer, of two the one that is farther from 0.
+fn away_from_0(l: &mut Lower<'_, '_>, ty: Ty, round: Builtin, x: &[Value]) -> Value {
+    let whole = l.value(Op::Builtin, ty, x, Attr::Builtin(round));
+    l.value_from(Op::FToS, L, ty, &[whole], float(Round::Zero))
 }
 
 /// One more than the number of the lowest bit that is set, 0 of 0.
@@ -165,7 +201,7 @@ fn rounded(name: &str) -> Option<Plain> {
         "fdiv" => plain(Op::FDiv, F, &[F, F], F, attr),
         "frcp" => plain(Op::FRcp, F, &[F], F, attr),
         "fsqrt" => plain(Op::FSqrt, F, &[F], F, attr),
-        "fmaf" => plain(Op::FFma, F, &[F, F, F], F, attr),
+        "fmaf" | "fmaf_ieee" => plain(Op::FFma, F, &[F, F, F], F, attr),
         "dadd" => plain(Op::FAdd, D, &[D, D], D, attr),
         "dsub" => plain(Op::FSub, D, &[D, D], D, attr),
         "dmul" => plain(Op::FMul, D, &[D, D], D, attr),
@@ -197,7 +233,6 @@ fn rounded(name: &str) -> Option<Plain> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::builtin::Builtin;
 
     #[test]
     fn the_table_and_the_builtins_agree_on_signatures() {

@@ -30,7 +30,7 @@ fn erf_near_0<O: Ops>(x: F64<O>) -> F64<O> {
 /// erfcx(a) for a of 0 and above: up to 50 a polynomial in (a - 4) / (a + 4) over ½ + a, from
 /// there on the asymptotic series.
 #[inline(always)]
-fn erfcx_kernel<O: Ops>(a: F64<O>) -> F64<O> {
+pub(crate) fn erfcx_kernel<O: Ops>(a: F64<O>) -> F64<O> {
     let bounded = a.min(50.0);
     let t = (bounded - 4.0) / (bounded + 4.0);
     let p = t.poly([

@@ -3,6 +3,7 @@
 //! cannot where the bounds ask for it.
 
 pub mod error;
+pub mod error_inverse;
 pub mod exponential;
 pub mod hyperbolic;
 pub mod inverse;

@@ -167,10 +167,10 @@ pub const SUBJECTS: &[Subject] = subjects! {
     Erfcf [x] => pxfm::f_erfc(*x), Ulps(4.0), twin Erfc;
     // The reference gives NaN where the result overflows in double precision.
     Erfcxf [x] => if *x < -26.0 { f64::INFINITY } else { pxfm::f_erfcx(*x) }, Ulps(4.0), twin Erfcx;
-    Erfinvf [x] => if *x == 0.0 { *x } else { pxfm::f_erfinv(*x) }, Ulps(2.0);
-    Erfcinvf [x] => erfcinv(*x), Ulps(4.0);
+    Erfinvf [x] => if *x == 0.0 { *x } else { pxfm::f_erfinv(*x) }, Ulps(2.0), twin Erfinv;
+    Erfcinvf [x] => erfcinv(*x), Ulps(4.0), twin Erfcinv;
     Normcdff [x] => normcdf(*x), Ulps(5.0), twin Normcdf;
-    Normcdfinvf [x] => 0.0 - std::f64::consts::SQRT_2 * erfcinv(2.0 * x), Ulps(5.0);
+    Normcdfinvf [x] => 0.0 - std::f64::consts::SQRT_2 * erfcinv(2.0 * x), Ulps(5.0), twin Normcdfinv;
     FastExpf [x] => pxfm::f_exp(*x), Growing(2.0, 1.173), twin Exp;
     FastExp10f [x] => pxfm::f_exp10(*x), Growing(2.0, 2.97), twin Exp10;
     FastLogf [x] => pxfm::f_log(*x), UlpsOrAbsolute(3.0, 3.59e-7), twin Log;

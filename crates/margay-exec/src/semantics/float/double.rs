@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! f64 operations on bit patterns.
 //!
-//! To nearest they are the host's own. The other directions go through `rustc_apfloat`, a port of
-//! LLVM's exact arithmetic: slow, and rarely used outside interval arithmetic.
+//! To nearest they are the host's own. The other directions are exact arithmetic: slow, and rarely used
+//! outside interval arithmetic. (Compiled code has formulas for them: `margay_math::rounded`.)
 
-use rustc_apfloat::ieee::Double;
-use rustc_apfloat::{Float, Round as ApRound};
+use margay_math::rounded::{Toward, exact};
 
-use crate::semantics::rounding::{RM, RN, RP, RZ};
+use crate::semantics::rounding::{RM, RN, RP};
 
 /// The NaN that an invalid operation generates, as recorded on an H200.
 pub const GENERATED_NAN: u64 = 0xfff8_0000_0000_0000;
@@ -38,85 +37,43 @@ fn output(r: f64, operands: [u64; 3]) -> u64 {
     if r.is_nan() { quiet(operands) } else { r.to_bits() }
 }
 
-fn direction(r: u8) -> ApRound {
+/// Any direction but to nearest, which callers do themselves. Not inlined, as what follows is rare and large.
+#[cold]
+#[inline(never)]
+fn directed(operation: fn(f64, f64, Toward) -> f64, a: u64, b: u64, r: u8) -> f64 {
+    operation(f64::from_bits(a), f64::from_bits(b), toward(r))
+}
+
+fn toward(r: u8) -> Toward {
     match r {
-        RZ => ApRound::TowardZero,
-        RM => ApRound::TowardNegative,
-        RP => ApRound::TowardPositive,
-        _ => ApRound::NearestTiesToEven,
+        RM => Toward::Negative,
+        RP => Toward::Positive,
+        _ => Toward::Zero,
     }
-}
-
-fn exact(a: u64) -> Double {
-    Double::from_bits(a as u128)
-}
-
-/// Not inlined: a call here is rare, and its code is large.
-#[cold]
-#[inline(never)]
-fn directed_add(a: u64, b: u64, r: u8) -> f64 {
-    f64::from_bits(exact(a).add_r(exact(b), direction(r)).value.to_bits() as u64)
-}
-#[cold]
-#[inline(never)]
-fn directed_mul(a: u64, b: u64, r: u8) -> f64 {
-    f64::from_bits(exact(a).mul_r(exact(b), direction(r)).value.to_bits() as u64)
-}
-#[cold]
-#[inline(never)]
-fn directed_fma(a: u64, b: u64, c: u64, r: u8) -> f64 {
-    f64::from_bits(exact(a).mul_add_r(exact(b), exact(c), direction(r)).value.to_bits() as u64)
-}
-#[cold]
-#[inline(never)]
-fn directed_div(a: u64, b: u64, r: u8) -> f64 {
-    f64::from_bits(exact(a).div_r(exact(b), direction(r)).value.to_bits() as u64)
-}
-/// A square root is never subnormal and never overflows; only the remainder could, for which the
-/// operand is scaled by an even power of two.
-#[cold]
-#[inline(never)]
-fn directed_sqrt(a: u64, r: u8) -> f64 {
-    let x = f64::from_bits(a);
-    let near = x.sqrt();
-    // Also for NaN: there is nothing to adjust.
-    if near.is_nan() || near == 0.0 || near.is_infinite() {
-        return near;
-    }
-    let small = x < f64::from_bits(0x2000_0000_0000_0000);
-    let (up, half_up) = if small {
-        // 2^600 and 2^300
-        (f64::from_bits((1023 + 600) << 52), f64::from_bits((1023 + 300) << 52))
-    } else {
-        (1.0, 1.0)
-    };
-    let s = near * half_up;
-    let rest = (-s).mul_add(s, x * up);
-    let bits = near.to_bits();
-    f64::from_bits(match r {
-        RZ | RM if rest < 0.0 => bits - 1,
-        RP if rest > 0.0 => bits + 1,
-        _ => bits,
-    })
 }
 
 #[inline(always)]
 pub fn add<const R: u8>(a: u64, b: u64) -> u64 {
-    let r = if R == RN { f64::from_bits(a) + f64::from_bits(b) } else { directed_add(a, b, R) };
+    let r =
+        if R == RN { f64::from_bits(a) + f64::from_bits(b) } else { directed(exact::add, a, b, R) };
     output(r, [b, a, 0])
 }
 
 #[inline(always)]
 pub fn sub<const R: u8>(a: u64, b: u64) -> u64 {
     let negated = b ^ SIGN;
-    let r =
-        if R == RN { f64::from_bits(a) - f64::from_bits(b) } else { directed_add(a, negated, R) };
+    let r = if R == RN {
+        f64::from_bits(a) - f64::from_bits(b)
+    } else {
+        directed(exact::add, a, negated, R)
+    };
     output(r, [b, a, 0])
 }
 
 #[inline(always)]
 pub fn mul<const R: u8>(a: u64, b: u64) -> u64 {
-    let r = if R == RN { f64::from_bits(a) * f64::from_bits(b) } else { directed_mul(a, b, R) };
+    let r =
+        if R == RN { f64::from_bits(a) * f64::from_bits(b) } else { directed(exact::mul, a, b, R) };
     output(r, [b, a, 0])
 }
 
@@ -125,26 +82,29 @@ pub fn fma<const R: u8>(a: u64, b: u64, c: u64) -> u64 {
     let r = if R == RN {
         f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c))
     } else {
-        directed_fma(a, b, c, R)
+        exact::fma(f64::from_bits(a), f64::from_bits(b), f64::from_bits(c), toward(R))
     };
     output(r, [b, c, a])
 }
 
 #[inline(always)]
 pub fn div<const R: u8>(a: u64, b: u64) -> u64 {
-    let r = if R == RN { f64::from_bits(a) / f64::from_bits(b) } else { directed_div(a, b, R) };
+    let r =
+        if R == RN { f64::from_bits(a) / f64::from_bits(b) } else { directed(exact::div, a, b, R) };
     output(r, [a, b, 0])
 }
 
 #[inline(always)]
 pub fn rcp<const R: u8>(a: u64) -> u64 {
-    let r = if R == RN { 1.0 / f64::from_bits(a) } else { directed_div(1f64.to_bits(), a, R) };
+    let r =
+        if R == RN { 1.0 / f64::from_bits(a) } else { directed(exact::div, 1f64.to_bits(), a, R) };
     output(r, [a, 0, 0])
 }
 
 #[inline(always)]
 pub fn sqrt<const R: u8>(a: u64) -> u64 {
-    let r = if R == RN { f64::from_bits(a).sqrt() } else { directed_sqrt(a, R) };
+    let r =
+        if R == RN { f64::from_bits(a).sqrt() } else { exact::sqrt(f64::from_bits(a), toward(R)) };
     output(r, [a, 0, 0])
 }
 

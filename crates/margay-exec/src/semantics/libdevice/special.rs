@@ -1,33 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Gamma and Bessel functions, and inverses of error functions.
+//! Gamma and Bessel functions.
 
-use std::f64::consts::{FRAC_2_PI, FRAC_2_SQRT_PI, FRAC_PI_4, SQRT_2};
+use std::f64::consts::{FRAC_2_PI, FRAC_PI_4};
 
 use super::lane::lane_functions;
-
-/// The upper half is the lower one mirrored, exactly. Small arguments are refined by one step of
-/// Halley's iteration, on the logarithm where `erfc` itself would be subnormal.
-fn erfc_inverse(p: f64) -> f64 {
-    if p > 1.0 {
-        return -erfc_inverse(2.0 - p);
-    }
-    let x = pxfm::f_erfcinv(p);
-    if p <= 0.0 || p.is_nan() || p > 1e-5 {
-        x
-    } else if p > 1e-290 {
-        let newton = (pxfm::f_erfc(x) - p) / (FRAC_2_SQRT_PI * pxfm::f_exp(-x * x));
-        x + newton / (1.0 - x * newton)
-    } else {
-        let scaled = pxfm::f_erfcx(x);
-        let difference = pxfm::f_log(scaled) - x * x - pxfm::f_log(p);
-        x + difference * scaled / FRAC_2_SQRT_PI
-    }
-}
-
-/// Φ⁻¹(p) = -√2 erfcinv(2p); doubling is exact.
-fn normal_cdf_inverse(p: f64) -> f64 {
-    0.0 - SQRT_2 * erfc_inverse(2.0 * p)
-}
 
 /// Orders from here on go by the leading term of Debye's expansions: a recurrence takes time in
 /// proportion to the order, and the term's error falls with it. CUDA bounds errors up to order 128.
@@ -87,9 +63,6 @@ fn tgamma_of(x: f64) -> f64 {
 }
 
 lane_functions! {
-    erfinv(x: f64) -> f64 { if x == 0.0 { x } else { pxfm::f_erfinv(x) } }
-    erfcinv(p: f64) -> f64 { erfc_inverse(p) }
-    normcdfinv(p: f64) -> f64 { normal_cdf_inverse(p) }
     tgamma(x: f64) -> f64 { tgamma_of(x) }
     tgammaf(x: f32) -> f32 { tgamma_of(f64::from(x)) as f32 }
     lgamma(x: f64) -> f64 { pxfm::f_lgamma(x) }
