@@ -322,6 +322,13 @@ mod wide {
             let repeated = unsafe { words_at_once(own) };
             return mask & !repeated | 1 << (mask.trailing_zeros() & 31);
         }
+        narrow_firsts(mask, own, bits)
+    }
+
+    /// [`firsts`] without AVX-512.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn narrow_firsts(mask: u32, own: [__m256i; 4], bits: Bits) -> u32 {
         let repeated = match bits {
             Bits::Byte => bytes(own),
             Bits::Half => halves(own),
@@ -339,14 +346,8 @@ mod wide {
         shift: u32,
         places: u32,
     ) -> (Option<u32>, Option<u32>) {
-        let firsts = from_lead(mask, values, shift).map(|(own, bits)| {
-            let repeated = match bits {
-                Bits::Byte => bytes(own),
-                Bits::Half => halves(own),
-                Bits::Word => words(own),
-            };
-            mask & !repeated | 1 << (mask.trailing_zeros() & 31)
-        });
+        let firsts =
+            from_lead(mask, values, shift).map(|(own, bits)| narrow_firsts(mask, own, bits));
         (firsts, deepest_near::<false>(mask, values, shift, places))
     }
 

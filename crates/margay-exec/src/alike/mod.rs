@@ -260,11 +260,14 @@ fn find(env: &Env<'_>, plan: &Plan) -> Option<Alike> {
     let (mut classes, mut failures) = (Vec::new(), 0);
     let mut instructions = 0;
     let known = &env.program.kernels.alike;
+    let pays = |left, share| known.pays((left as f64 * share) as u64, followed);
+    if !pays(blocks, known.share()) && !known.refuses() {
+        return None;
+    }
     let mut share = known.share();
     while classes.len() + failures < REHEARSALS && failures < FAILURES && instructions < PATIENCE {
         let left = of.iter().filter(|class| **class == 0).count();
-        let pays = known.pays((left as f64 * share) as u64, followed);
-        if left < WORTH || !pays && (!classes.is_empty() || failures > 0 || !known.refuses()) {
+        if left < WORTH || !pays(left as u64, share) {
             break;
         }
         // Somewhere in the middle, and in no row of its own.

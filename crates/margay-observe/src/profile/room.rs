@@ -301,17 +301,19 @@ impl Memo {
     /// Remembers a form.
     pub fn renew(&mut self, known: Known, entries: &mut [Entry]) {
         let generation = known.generation;
-        if self.known[self.place_for(&known)].generation == generation {
+        let mut place = self.place_for(&known);
+        if self.known[place].generation == generation {
             self.driven += 1;
             if self.driven as usize > self.known.len() / 2 && self.known.len() < MEMO[1] {
                 self.grow(generation, entries);
+                place = self.place_for(&known);
             }
         }
-        self.put(known, entries);
+        self.put(place, known, entries);
     }
 
-    fn put(&mut self, known: Known, entries: &mut [Entry]) {
-        let place = self.place_for(&known);
+    /// Remembers a form at one of its two places.
+    fn put(&mut self, place: usize, known: Known, entries: &mut [Entry]) {
         // Its neighbour has to come again to stay.
         [place, place ^ 1].into_iter().for_each(|at| self.known[at].settle(entries));
         self.known[place] = known;
@@ -339,7 +341,7 @@ impl Memo {
         self.used.clear();
         self.driven = 0;
         for known in before.into_iter().filter(|known| known.generation == generation) {
-            self.put(known, entries);
+            self.put(self.place_for(&known), known, entries);
         }
     }
 
