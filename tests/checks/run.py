@@ -4,7 +4,8 @@
 
 `//~ code code` on a line: a finding with one of these codes has a place there.
 `//~? code`: there may be one. `//~ near code`: within two lines, where a device function of a header
-is the statement's end and clang does not say where it was inlined. `//~api code …`: findings without a place. `// check: race,sync` near the top of a file: only these checks. A finding without any place on such a line is a false accusation.
+is the statement's end and clang does not say where it was inlined. `//~api code …`: findings without a place. `// check: race,sync` near the top of a file: only these checks; `// gpu: sm_60`:
+on this GPU. A finding without any place on such a line is a false accusation.
 Exit code 1 if anything differs, or nothing was checked.
 """
 import argparse, collections, json, os, pathlib, re, subprocess, sys, tempfile
@@ -35,12 +36,14 @@ def check(margay, path, arguments, limited):
         report = pathlib.Path(folder, "findings.json")
         header = re.search(r"^// check: (\S+)$", path.read_text(), re.M)
         checks = header[1] if header else "all"
+        gpu = re.search(r"^// gpu: (\S+)$", path.read_text(), re.M)
         if limited:
             wanted_checks = [c for c in limited if checks == "all" or c in checks.split(",")]
             if not wanted_checks:
                 return [], 0
             checks = ",".join(wanted_checks)
         command = [margay, "run", "--check", checks, "--check-format", "json", "--check-output", str(report)]
+        command += ["--gpu", gpu[1]] if gpu else []
         run = subprocess.run(command + arguments + program, capture_output=True, text=True, timeout=300)
         if "opencl_host: skipped" in run.stderr:
             print(f"skipped: {path.name}: {run.stderr.strip().splitlines()[-1]}")

@@ -2,7 +2,7 @@
 //! What a program's code says of the order of its threads.
 
 use margay_exec::program::Program;
-use margay_ir::{Attr, BarOrder, Inst, Scope, Sem, Space};
+use margay_ir::{AtomOp, Attr, BarOrder, Inst, Scope, Sem, Space};
 
 /// What an instruction at an address of the code does to the order.
 #[derive(Clone, Copy, Debug)]
@@ -10,16 +10,25 @@ pub struct Role {
     pub sem: Sem,
     pub scope: Scope,
     pub atomic: bool,
+    /// An atomic that puts a value in a variable's place: if it is the one that is expected, or in any case. So locks are taken.
+    pub compares: bool,
+    pub exchanges: bool,
 }
 
 impl Role {
     fn of(inst: &Inst) -> Option<Role> {
-        let (mem, atomic) = match &inst.attr {
-            Attr::Mem(mem) => (mem, false),
-            Attr::Atom { mem, .. } => (mem, true),
+        let (mem, op) = match &inst.attr {
+            Attr::Mem(mem) => (mem, None),
+            Attr::Atom { mem, op, .. } => (mem, Some(*op)),
             _ => return None,
         };
-        Some(Role { sem: mem.sem, scope: mem.scope, atomic })
+        Some(Role {
+            sem: mem.sem,
+            scope: mem.scope,
+            atomic: op.is_some(),
+            compares: op == Some(AtomOp::Cas),
+            exchanges: op == Some(AtomOp::Exch),
+        })
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Look<'e, 'w, 'a> {
     pub looker: Looker,
     pub quick: Quick,
     pub before_model: bool,
+    /// An atomic, before compute capability 7.0.
+    pub atomic: bool,
     /// Lanes that access a flag.
     pub flags: u32,
     /// What each lane stores, as a [`hash`].
@@ -89,6 +91,7 @@ impl Look<'_, '_, '_> {
             mark = mark.with_value(values[lane]);
         }
         let volatile = match (self.before_model, self.flags >> lane & 1 != 0) {
+            (false, _) if self.atomic => Volatile::Atomic,
             (false, _) => Volatile::No,
             (true, true) => Volatile::Flag,
             (true, false) => Volatile::Data,

@@ -31,6 +31,7 @@ mod report;
 mod round;
 mod row;
 mod scattered;
+mod section;
 mod seen;
 pub mod shadow;
 mod short;

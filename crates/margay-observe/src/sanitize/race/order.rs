@@ -130,6 +130,8 @@ struct Acquiring {
     known: Knowledge,
     /// All of it was released within the reader's block.
     same_block: bool,
+    /// What was read of it by accesses that are no lock's.
+    followed: Knowledge,
 }
 
 /// The clock of a warp.
@@ -303,6 +305,8 @@ pub struct Strong {
     pub scope: Scope,
     pub reads: bool,
     pub writes: bool,
+    /// It may be that of a lock, behind which a fence is asked for.
+    pub locks: bool,
 }
 
 fn acquires(sem: Sem) -> bool {
@@ -456,6 +460,12 @@ impl Block {
     pub fn has_read_of(&self, me: Thread, other: Thread, stamp: Tick) -> bool {
         let acquiring = &self.warps[me.warp as usize].acquiring;
         acquiring.iter().any(|(l, what)| *l == me.lane && what.known.covers(other, stamp))
+    }
+
+    /// The same, by an access that is no lock's.
+    pub fn has_followed(&self, me: Thread, other: Thread, stamp: Tick) -> bool {
+        let acquiring = &self.warps[me.warp as usize].acquiring;
+        acquiring.iter().any(|(l, what)| *l == me.lane && what.followed.covers(other, stamp))
     }
 
     /// As [`Block::knows`], for all lanes of a warp of this block and what they used up to `last`.
@@ -716,12 +726,14 @@ impl Block {
                 }
                 let same_block = variable.only == Some(id);
                 let own = &mut self.warps[warp as usize];
+                let followed = if access.locks { Knowledge::default() } else { known.clone() };
                 match own.acquiring.iter_mut().find(|(l, _)| *l == lane) {
                     Some((_, what)) => {
                         what.known.join(&known);
                         what.same_block &= same_block;
+                        what.followed.join(&followed);
                     }
-                    None => own.acquiring.push((lane, Acquiring { known, same_block })),
+                    None => own.acquiring.push((lane, Acquiring { known, same_block, followed })),
                 }
             }
         }

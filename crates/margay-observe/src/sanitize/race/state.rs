@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use super::order::{Block, Tick, Time, UsedStamps};
 use super::page::Page;
 use super::round::Round;
+use super::section::Sections;
 use super::shadow;
 use super::unordered::Unordered;
 
@@ -23,6 +24,8 @@ pub struct State {
     pub round: Round,
     pub used: Used,
     pub unordered: Unordered,
+    /// Before compute capability 7.0.
+    pub sections: Sections,
     /// What the clock of the other memory is, where barriers order one kind of memory alone; and which that is.
     other: Option<Box<Other>>,
     of_shared: bool,
@@ -73,6 +76,7 @@ impl State {
             round,
             used,
             unordered: Unordered::default(),
+            sections: Sections::default(),
             other,
             of_shared: false,
             learns,
@@ -140,6 +144,7 @@ impl State {
             self.used = Used::default();
         }
         self.unordered = Unordered::default();
+        self.sections.clear();
         self.floors.version = None;
     }
 

@@ -36,15 +36,24 @@ use super::unordered::Looker;
 use crate::sanitize::form::{Forms, extent, place};
 use crate::sanitize::view::View;
 
-/// What a volatile access is to programs for compute capabilities before 7.0, which have no memory model.
+/// What a volatile or atomic access is to programs for compute capabilities before 7.0, which have no memory model.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Volatile {
     No,
+    /// An atomic: as for a volatile write, see [`Volatile::Data`].
+    Atomic,
     /// One side of a flag by which threads synchronise: it races with none of its other side.
     Flag,
     /// A read of it is ordered by a flag that was read before, without a fence between: volatile reads keep their
-    /// order.
+    /// order. So is a write, if the flag is no lock: nothing is written before it is known that it will be.
     Data,
+}
+
+impl Volatile {
+    /// Whether a write of it is ordered by a flag that was read before.
+    fn follows(self) -> bool {
+        matches!(self, Volatile::Atomic | Volatile::Data)
+    }
 }
 
 const SYNC_SHARDS: usize = 64;
@@ -256,21 +265,29 @@ impl<'a> RaceObserver<'a> {
         let mut found = None;
         let kind = mark.kind();
         let (write, read) = (cell.write, cell.read);
-        let after_write = write.is_empty() || self.ordered(state, looker, write);
+        // What is written, before 7.0, once a flag was read comes after what the flag stands for.
+        let follows = volatile.follows() && kind.writes();
+        let before = |this: &Self, state: &mut State, other: Mark| {
+            other.is_empty()
+                || this.ordered(state, looker, other)
+                || follows
+                    && other.width() == Width::Thread
+                    && state.clock.has_followed(looker.me, other.thread(), other.stamp)
+        };
+        let after_write = before(self, state, write);
         let excused = match (volatile, kind) {
             (Volatile::Flag, Kind::Read) => true,
             (Volatile::Data, Kind::Read) => {
                 write.width() == Width::Thread
                     && state.clock.has_read_of(looker.me, write.thread(), write.stamp)
             }
-            (Volatile::Flag | Volatile::Data, Kind::Write | Kind::Atomic) | (Volatile::No, _) => {
-                false
-            }
+            (Volatile::Flag | Volatile::Data, Kind::Write | Kind::Atomic)
+            | (Volatile::Atomic | Volatile::No, _) => false,
         };
         if !after_write && !write.morally_strong(mark) && !excused {
             found = Some(write);
         }
-        let after_read = read.is_empty() || self.ordered(state, looker, read);
+        let after_read = before(self, state, read);
         // The mark may be that of a weak write that strong ones followed.
         let races = kind.writes() || read.kind().writes();
         if !after_read
@@ -481,6 +498,7 @@ impl RaceWatch<'_, '_> {
             scope: role.scope,
             reads: event.access != Access::Write,
             writes: event.access != Access::Read,
+            locks: role.compares || role.exchanges,
         };
         let key = match event.space {
             Space::Shared => {
@@ -540,7 +558,13 @@ impl RaceWatch<'_, '_> {
             .filter(|_| !(before_model && kind == Kind::Write))
             .map(|r| if r.sem == Sem::Volatile { Scope::Sys } else { r.scope });
         let stored = event.values.map(look::hashes);
-        let mut flags = 0u32;
+        let (mut flags, mut behind) = (0u32, 0);
+        if let Some(role) = strong
+            && !all.independent
+            && then.is_none()
+        {
+            behind = state.sections.note(event, role);
+        }
         let lanes = (0..32usize).filter(|l| event.mask >> l & 1 != 0);
         if shared && then.is_none() {
             state.round.pass(kind.writes());
@@ -552,7 +576,7 @@ impl RaceWatch<'_, '_> {
             && (all.synchronises.load(Ordering::Relaxed)
                 || event.access != Access::Read && state.clock.any_may_release(warp, role.sem))
         {
-            for lane in lanes.clone() {
+            for lane in lanes.clone().filter(|lane| behind >> lane & 1 == 0) {
                 let me = Thread { block, warp, lane: lane as u8 };
                 if self.synchronise(state, event, role, me) && before_model {
                     flags |= 1 << lane;
@@ -579,6 +603,7 @@ impl RaceWatch<'_, '_> {
                 ..Quick::new(block, stamp, floor, all.independent)
             },
             before_model,
+            atomic: !all.independent && kind == Kind::Atomic,
             flags,
             values: stored.as_ref().or(then.and_then(|then| then.values)),
             last: None,
@@ -828,6 +853,7 @@ impl Watch for RaceWatch<'_, '_> {
         let Attr::Fence { scope, .. } = inst.attr else { return };
         let state = self.state(self.all.view.linear(at.ctaid));
         let state = &mut *state.lock();
+        state.sections.fenced(at.warp as u16, mask);
         // Barriers of OpenCL C are fences too, by which nobody learns anything.
         if state.clock_of(true).learns_by_fence(at.warp as u16) {
             self.look_back(state);
