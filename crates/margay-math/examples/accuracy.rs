@@ -24,6 +24,8 @@ fn bound(b: Bound) -> String {
         Bound::UlpsOrAbsolute(n, error) => format!("{n} ulp or {error:.3e}"),
         Bound::Growing(n, slope) => format!("{n} + ⌊{slope} \\|x\\|⌋ ulp"),
         Bound::Relative(error) => format!("{error:.3e} relative"),
+        Bound::Below8(n, error) => format!("{n} ulp up to 8, {error:.1e} beyond"),
+        Bound::Outside { ulps, from, to } => format!("{ulps} ulp outside ({from}, {to})"),
     }
 }
 
@@ -105,9 +107,9 @@ prints the table.
 
 ## Without a formula
 
-Gamma, Bessel and inverse error functions in double precision, `tgammaf`, `lgammaf` and the Bessel functions
-in single precision, remainders, and arithmetic in a given rounding direction are computed lane by lane
-(`margay-exec/src/semantics/libdevice`).
+Inverse error functions in double precision, remainders, and arithmetic in a given rounding direction are computed
+lane by lane (`margay-exec/src/semantics/libdevice`). Bessel functions of orders above 8, and those of arguments above 10^9,
+are computed by lanes too, where they occur.
 
 ## All functions of the guide's tables
 

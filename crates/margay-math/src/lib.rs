@@ -28,8 +28,8 @@
 //!
 //! # Limits
 //!
-//! Coefficients are minimax polynomials of our own (`coefficients.py`, by Sollya's `fpminimax`).
-//! Last bits differ from a card's.
+//! Coefficients are polynomials of our own (`coefficients.py`: minimax ones by Sollya's `fpminimax`, or
+//! through Chebyshev's nodes). Last bits differ from a card's.
 
 // Fitted coefficients lie near mathematical constants and are not those.
 #![allow(clippy::approx_constant)]

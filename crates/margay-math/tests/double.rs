@@ -52,6 +52,14 @@ const DOCUMENTED: &[(&str, f64)] = &[
     ("erfinv", 5.0),
     ("erfcinv", 6.0),
     ("normcdfinv", 8.0),
+    ("tgamma", 10.0),
+    ("lgamma", 4.0),
+    ("cyl_bessel_i0", 6.0),
+    ("cyl_bessel_i1", 6.0),
+    ("j0", 7.0),
+    ("j1", 7.0),
+    ("y0", 7.0),
+    ("y1", 7.0),
 ];
 
 #[test]
@@ -71,7 +79,11 @@ fn double_precision_is_within_the_documented_bounds() {
         let result = f64::from_bits(rets[0][9]);
         let [value, lacks] = [arity, arity + 1].map(|i| f64::from_bits(numbers[i]));
         let exponent = (value.abs().to_bits() >> 52) as i32 - 1023;
-        let unit = f64::powi(2.0, exponent.max(-1022) - 52);
+        let mut unit = f64::powi(2.0, exponent.max(-1022) - 52);
+        // There the bound is an absolute one: 7 of these.
+        if ["j0", "j1", "y0", "y1"].contains(name) && f64::from_bits(numbers[0]).abs() >= 8.0 {
+            unit = 5e-12 / 7.0;
+        }
         let error = ((result - value) - lacks).abs() / unit;
         let entry = worst.entry(name).or_default();
         entry.1 += 1;

@@ -127,7 +127,7 @@ fn standard(base: &str, narrow: bool) -> Reference {
             x => Some(vec![plain(pxfm::f_erfcx(x))]),
         }));
     }
-    if SHARED.contains(&base) || narrow && !["tgamma", "lgamma"].contains(&base) {
+    if SHARED.contains(&base) || narrow {
         let known = SUBJECTS.iter().find(|s| s.function.name() == format!("__nv_{base}f"));
         if let Some(known) = known {
             let f = known.reference;
@@ -135,16 +135,6 @@ fn standard(base: &str, narrow: bool) -> Reference {
         }
     }
     match base {
-        // Bessel functions of order 0 and 1 and gamma, in double precision: the samples in many
-        // digits vouch for them.
-        "j0" if narrow => one(|x| pxfm::f_j0(x[0])),
-        "j1" if narrow => one(|x| pxfm::f_j1(x[0])),
-        "y0" if narrow => one(|x| pxfm::f_y0(x[0])),
-        "y1" if narrow => one(|x| pxfm::f_y1(x[0])),
-        "cyl_bessel_i0" if narrow => one(|x| pxfm::f_i0(x[0])),
-        "cyl_bessel_i1" if narrow => one(|x| pxfm::f_i1(x[0])),
-        "tgamma" if narrow => one(|x| if x[0] == 0.0 { 1.0 / x[0] } else { pxfm::f_tgamma(x[0]) }),
-        "lgamma" if narrow => one(|x| pxfm::f_lgamma(x[0])),
         "sincos" => {
             Some(Box::new(|x| Some([pxfm::f_sin(x[0]), pxfm::f_cos(x[0])].map(plain).into())))
         }

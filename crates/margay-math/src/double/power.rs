@@ -8,7 +8,7 @@ use crate::value::{F64, I32};
 
 /// ln of a positive finite number as a sum of two doubles.
 #[inline(always)]
-fn log_in_two<O: Ops>(x: F64<O>) -> (F64<O>, F64<O>) {
+pub(crate) fn log_in_two<O: Ops>(x: F64<O>) -> (F64<O>, F64<O>) {
     let (e, f) = split(x);
     // s = f / (2 + f), in two parts.
     let d = f + 2.0;

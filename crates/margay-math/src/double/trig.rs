@@ -30,7 +30,7 @@ fn quadrant<O: Ops>(x: F64<O>) -> (I64<O>, F64<O>, F64<O>) {
 
 /// Finite lanes that [`quadrant`] is not good enough for.
 #[inline(always)]
-fn slow<O: Ops>(x: F64<O>) -> Mask<O> {
+pub(crate) fn slow<O: Ops>(x: F64<O>) -> Mask<O> {
     x.abs().gt(LIMIT) & x.abs().lt(f64::INFINITY)
 }
 
@@ -75,12 +75,19 @@ fn sincos_kernel<O: Ops>(quadrant: I64<O>, r: F64<O>, low: F64<O>) -> (F64<O>, F
 
 /// Sine and cosine of an angle from those of its part in the first quadrant.
 #[inline(always)]
-fn rotate<O: Ops>(quadrant: I64<O>, s: F64<O>, c: F64<O>) -> (F64<O>, F64<O>) {
+pub(crate) fn rotate<O: Ops>(quadrant: I64<O>, s: F64<O>, c: F64<O>) -> (F64<O>, F64<O>) {
     let swap = (quadrant & 1i64).equals(1i64);
     let (sin, cos) = (swap.select(c, s), swap.select(s, c));
     let sin = (sin.bits() ^ ((quadrant & 2i64) << 62i64)).as_float();
     let cos = (cos.bits() ^ (((quadrant + 1i64) & 2i64) << 62i64)).as_float();
     (sin, cos)
+}
+
+/// Sine and cosine of lanes that are not [`slow`].
+#[inline(always)]
+pub(crate) fn sincos_of<O: Ops>(x: F64<O>) -> (F64<O>, F64<O>) {
+    let (quadrant, r, low) = quadrant(x);
+    sincos_kernel(quadrant, r, low)
 }
 
 #[inline(always)]

@@ -2,8 +2,7 @@
 //! The device library: what each `__nv_*` function computes.
 //!
 //! Most functions of floating point are formulas of the crate `margay-math`, which every engine
-//! shares. Here are the others, lane by lane: integer functions and conversions, and gamma and Bessel
-//! functions.
+//! shares. Here are the others, lane by lane: integer functions, conversions and constants.
 //!
 //! Accuracy is at least what the CUDA Programming Guide's appendix on mathematical functions
 //! grants (`tests/math_tables.rs` measures it). Results do not depend on the host's C library.
@@ -15,7 +14,6 @@ mod integer;
 mod lane;
 mod parts;
 mod rounded;
-mod special;
 
 use margay_ir::Builtin;
 use margay_math::Function;
@@ -75,30 +73,12 @@ pub fn lookup(builtin: Builtin) -> PlaneFn {
         | Vsadu4 | Vseteq2 | Vseteq4 | Vsetges2 | Vsetges4 | Vsetgeu2 | Vsetgeu4 | Vsetgts2
         | Vsetgts4 | Vsetgtu2 | Vsetgtu4 | Vsetles2 | Vsetles4 | Vsetleu2 | Vsetleu4 | Vsetlts2
         | Vsetlts4 | Vsetltu2 | Vsetltu4 | Vsetne2 | Vsetne4 | Vsub2 | Vsub4 | Vsubss2
-        | Vsubss4 | Vsubus2 | Vsubus4 | Rcp64h => formula(builtin),
+        | Vsubss4 | Vsubus2 | Vsubus4 | Rcp64h | CylBesselI0 | CylBesselI0f | CylBesselI1
+        | CylBesselI1f | J0 | J0f | J1 | J1f | Jn | Jnf | Lgamma | Lgammaf | Tgamma | Tgammaf
+        | Y0 | Y0f | Y1 | Y1f | Yn | Ynf => formula(builtin),
         FmafIeeeRd => formula(Builtin::FmafRd),
         FmafIeeeRu => formula(Builtin::FmafRu),
         FmafIeeeRz => formula(Builtin::FmafRz),
-        CylBesselI0 => special::cyl_bessel_i0,
-        CylBesselI0f => special::cyl_bessel_i0f,
-        CylBesselI1 => special::cyl_bessel_i1,
-        CylBesselI1f => special::cyl_bessel_i1f,
-        J0 => special::j0,
-        J0f => special::j0f,
-        J1 => special::j1,
-        J1f => special::j1f,
-        Jn => special::jn,
-        Jnf => special::jnf,
-        Lgamma => special::lgamma,
-        Lgammaf => special::lgammaf,
-        Tgamma => special::tgamma,
-        Tgammaf => special::tgammaf,
-        Y0 => special::y0,
-        Y0f => special::y0f,
-        Y1 => special::y1,
-        Y1f => special::y1f,
-        Yn => special::yn,
-        Ynf => special::ynf,
         Nan => parts::nan,
         Nanf => parts::nanf,
         DaddRn => rounded::dadd_rn,
