@@ -283,9 +283,8 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             ),
             LARGE as u32 / 128,
             LARGE / 128,
-            16.0,
+            8.0,
         ),
-        // Cells as they are.
         (
             "an eighth of the memory, by bytes anywhere, again and again between 300 barriers",
             format!(
@@ -295,7 +294,45 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             ),
             BYTES as u32 / 8,
             BYTES / 8,
-            32.0,
+            8.0,
+        ),
+        // Cells as they are: others may know of a part of what was done since the fence.
+        (
+            "bytes anywhere, again and again between 300 barriers after a fence, then counted",
+            format!(
+                "fence.acq_rel.gpu; {} mov.u32 %r8, 0; LOOP: bar.sync 0; st.global.u8 [%rd5], %r8; add.u32 %r8, %r8, 1; \
+                 setp.lt.u32 %p1, %r8, 300; @%p1 bra LOOP; setp.eq.u32 %p1, %r1, 0; \
+                 @%p1 red.global.add.u32 [%rd2], 1;",
+                any(BYTES as u32 / 4)
+            ),
+            BYTES as u32 / 4,
+            BYTES / 4,
+            40.0,
+        ),
+        // By threads that may learn of other blocks: there is an atomic.
+        (
+            "bytes anywhere, again and again between 300 barriers, then counted",
+            format!(
+                "{} mov.u32 %r8, 0; LOOP: bar.sync 0; st.global.u8 [%rd5], %r8; add.u32 %r8, %r8, 1; \
+                 setp.lt.u32 %p1, %r8, 300; @%p1 bra LOOP; setp.eq.u32 %p1, %r1, 0; @%p1 red.global.add.u32 [%rd2], 1;",
+                any(BYTES as u32 / 4)
+            ),
+            BYTES as u32 / 4,
+            BYTES / 4,
+            8.0,
+        ),
+        (
+            "bytes anywhere, again and again between 300 barriers by one thread and by another",
+            format!(
+                "mov.u32 %r9, %r3; mov.u32 %r8, 0; LOOP: bar.sync 0; xor.b32 %r3, %r9, 33; {} st.global.u8 [%rd5], %r8; \
+                 bar.sync 0; mov.u32 %r3, %r9; {} ld.global.u8 %r6, [%rd5]; add.u32 %r8, %r8, 1; \
+                 setp.lt.u32 %p1, %r8, 300; @%p1 bra LOOP;",
+                any(BYTES as u32 / 4),
+                any(BYTES as u32 / 4)
+            ),
+            BYTES as u32 / 4,
+            BYTES / 4,
+            8.0,
         ),
         (
             "sparse: a 32nd of the bytes, anywhere, by one lane of each warp",
@@ -314,7 +351,7 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             ),
             LARGE as u32 / 8,
             LARGE / 8,
-            9.0,
+            8.0,
         ),
         pattern(
             "sparse: a 64th of the bytes, anywhere, counted up",
@@ -745,7 +782,7 @@ fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             format!("bar.sync 0; {} {} {a1} st.global.u8 [%rd5], %r3;", one_of(32), any(BYTES / 2)),
             all / 2 * 32,
             BYTES / 2,
-            9.5,
+            8.0,
         ),
         (
             "bytes anywhere after barriers, written and read",

@@ -50,6 +50,11 @@ impl Acts {
         self.count.load(Ordering::Acquire)
     }
 
+    /// Entries that there is room for in all.
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
     #[inline]
     pub fn get(&self, number: usize) -> Cell {
         let chunk = self.chunks[(number - 1) / CHUNK].get();

@@ -4,6 +4,7 @@
 use super::acts::Acts;
 use super::order::Thread;
 use super::shadow::Cell;
+use super::stamped::THREAD;
 
 /// Nobody's thread, in place of what is not part of an act.
 pub const NOBODY: Thread = Thread { block: 0, warp: 0, lane: 0 };
@@ -36,6 +37,11 @@ impl Grid {
         is_there.then_some((thread << 5 | u32::from(lane)) << self.bits | act as u32)
     }
 
+    /// Of a block, in whole warps.
+    pub fn threads(self) -> u32 {
+        32 * self.warps
+    }
+
     /// A name in 24 bits, if that is enough.
     pub fn narrow(self, name: u32) -> Option<u32> {
         let act_bits = self.bits.checked_sub(8)?;
@@ -47,6 +53,30 @@ impl Grid {
     pub fn widen(self, narrow: u32) -> u32 {
         let act_bits = self.bits.saturating_sub(8);
         (narrow >> act_bits) << self.bits | narrow & ((1 << act_bits) - 1)
+    }
+
+    /// The name of a pair ([`super::stamped`]) in 32 bits, if that is enough: with fewer for the reader and for the act.
+    pub fn narrow_pair(self, pair: u64) -> Option<u32> {
+        let reader_bits = self.reader_bits();
+        let act_bits = self.bits.checked_sub(reader_bits)?;
+        let (name, reader) = ((pair >> THREAD) as u32, pair as u32 & ((1 << THREAD) - 1));
+        let (thread, act) = (name >> self.bits, name & ((1 << self.bits) - 1));
+        let fits = act >> act_bits == 0 && reader >> reader_bits == 0;
+        fits.then_some((thread << reader_bits | reader) << act_bits | act)
+    }
+
+    /// The name of which [`Grid::narrow_pair`] made this.
+    pub fn widen_pair(self, narrow: u32) -> u64 {
+        let reader_bits = self.reader_bits();
+        let act_bits = self.bits.saturating_sub(reader_bits);
+        let (both, act) = (narrow >> act_bits, narrow & ((1 << act_bits) - 1));
+        let (thread, reader) = (both >> reader_bits, both & ((1 << reader_bits) - 1));
+        u64::from(thread << self.bits | act) << THREAD | u64::from(reader)
+    }
+
+    /// Bits of the number of a thread in its block.
+    fn reader_bits(self) -> u32 {
+        32 - self.threads().saturating_sub(1).leading_zeros()
     }
 
     /// The thread of a name, and the number of what it did.
@@ -101,6 +131,31 @@ mod tests {
                 }
             }
             assert_eq!(narrow > 0, some);
+        }
+    }
+
+    #[test]
+    fn pairs_of_small_grids_are_narrow() {
+        for (blocks, warps, acts) in
+            [(1u64, 1, 255), (1 << 12, 4, 63), (1 << 10, 32, 3), (1 << 15, 32, 0), (1 << 18, 32, 0)]
+        {
+            let grid = Grid::new(blocks, warps);
+            let last = Thread { block: blocks as u32 - 1, warp: warps as u16 - 1, lane: 31 };
+            let mut narrow = 0;
+            for act in 1..(1usize << grid.bits).min(5000) {
+                let name = u64::from(grid.name(last, act).unwrap());
+                for reader in [0, 1, 32 * warps - 1] {
+                    let pair = name << THREAD | u64::from(reader);
+                    let own = grid.narrow_pair(pair);
+                    assert!(own.is_none_or(|own| grid.widen_pair(own) == pair));
+                    narrow += usize::from(own.is_some());
+                }
+            }
+            assert!(narrow >= 3 * acts && (acts > 0 || narrow == 0), "{blocks} {warps}: {narrow}");
+            assert_eq!(
+                (grid.narrow_pair(0), grid.widen_pair(0)),
+                (grid.bits.checked_sub(grid.reader_bits()).map(|_| 0), 0)
+            );
         }
     }
 

@@ -5,9 +5,10 @@
 use std::ops::Range;
 
 use super::byte_value::Values;
-use super::ledger::{Both, Form, Ledger, is_apart};
+use super::ledger::{Book, Both, Form, is_apart};
 use super::page::BYTES;
 use super::shadow::{Cell, Mark};
+use super::stamped::Freed;
 
 /// Who has read what another thread wrote: names, of few bytes as a rule, as whoever writes ends it.
 #[derive(Debug)]
@@ -75,20 +76,27 @@ pub fn are_apart(cells: &[Cell; BYTES]) -> bool {
 }
 
 /// The names of a cell, but for the value that was written.
-fn names(ledger: &Ledger, form: Form, cell: Cell) -> Option<Both> {
-    ledger.bare_names(form, Cell { write: Values::bare(cell.write), ..cell })
+fn names(book: Book<'_>, form: Form, cell: Cell) -> Option<Both> {
+    book.bare_names(form, Cell { write: Values::bare(cell.write), ..cell })
 }
 
 impl Far {
     /// `None` if there is no room in the ledger.
-    pub fn new(ledger: &Ledger, cells: &[Cell; BYTES]) -> Option<Box<Far>> {
-        ledger.enter();
+    pub fn new(book: Book<'_>, cells: &[Cell; BYTES]) -> Option<Box<Far>> {
+        book.enter();
         let many = are_apart(cells);
         let forms = [Form::Direct, Form::Stamped, Form::Listed];
-        let mut with_room = forms.into_iter().filter(|form| ledger.has(*form));
-        let far = with_room.find_map(|form| Far::of(ledger, form, many, |n| cells[n]));
+        let with_room = forms.into_iter().filter(|form| book.has(*form));
+        let mut far = None;
+        for form in with_room {
+            far = Far::of(book, form, many, |n| cells[n]);
+            // An old book has no room where there is some.
+            if far.is_some() || book.is_old() {
+                break;
+            }
+        }
         if far.is_none() {
-            ledger.leave();
+            book.leave();
         }
         far
     }
@@ -99,7 +107,7 @@ impl Far {
 
     /// Cells by names of this form; `many`: with room for all readers.
     fn of(
-        ledger: &Ledger,
+        book: Book<'_>,
         form: Form,
         many: bool,
         cell: impl Fn(usize) -> Cell,
@@ -110,20 +118,20 @@ impl Far {
         }
         let all = (0..BYTES).all(|n| {
             let cell = cell(n);
-            names(ledger, form, cell).is_some_and(|both| far.set(n, both, cell.write))
+            names(book, form, cell).is_some_and(|both| far.set(n, both, cell.write))
         });
         all.then_some(far)
     }
 
-    fn cell(&self, ledger: &Ledger, n: usize) -> Cell {
+    fn cell(&self, book: Book<'_>, n: usize) -> Cell {
         let reader = self.readers.as_ref().map_or(0, |readers| readers.of(n));
-        let cell = ledger.bare_cell(self.form, Both { name: self.names[n], reader });
+        let cell = book.bare_cell(self.form, Both { name: self.names[n], reader });
         Cell { write: self.values.mark(n, cell.write), ..cell }
     }
 
     /// The cells as they are.
-    pub fn cells(&self, ledger: &Ledger) -> [Cell; BYTES] {
-        std::array::from_fn(|n| self.cell(ledger, n))
+    pub fn cells(&self, book: Book<'_>) -> [Cell; BYTES] {
+        std::array::from_fn(|n| self.cell(book, n))
     }
 
     /// False, with nothing done, if there is no room for the reader.
@@ -151,16 +159,43 @@ impl Far {
         self.readers.get_or_insert_default().make_room();
     }
 
-    /// False, with nothing done, if there is no room in the ledger, or for a reader.
-    pub fn put(&mut self, ledger: &Ledger, n: usize, cell: Cell) -> bool {
-        if let Some(both) = names(ledger, self.form, cell) {
+    /// Gives what has a name that may mean something else by now the one that it has in a new book. False if some have none:
+    /// the cells are still those that the old one tells.
+    pub fn turn(&mut self, (old, new): (Book<'_>, Book<'_>), freed: &Freed) -> bool {
+        if self.form != Form::Stamped {
+            return true;
+        }
+        let all = |readers: &Readers| match readers {
+            Readers::Few(list) => list.iter().any(|own| freed.has(own.1)),
+            Readers::Many(all) => all.iter().any(|own| freed.has(*own)),
+        };
+        let reads = self.readers.as_deref().is_some_and(all);
+        if !reads && !self.names.iter().fold(false, |any, name| any | freed.has(*name)) {
+            return true;
+        }
+        (0..BYTES).all(|n| {
+            let reader = self.readers.as_ref().map_or(0, |readers| readers.of(n));
+            if !freed.has(self.names[n]) && !freed.has(reader) {
+                return true;
+            }
+            let cell = self.cell(old, n);
+            names(new, self.form, cell).is_some_and(|both| self.set(n, both, cell.write))
+        })
+    }
+
+    /// False, with nothing done, if there is no room in the ledger, or for a reader, or if the book is old.
+    pub fn put(&mut self, book: Book<'_>, n: usize, cell: Cell) -> bool {
+        if let Some(both) = names(book, self.form, cell) {
             return self.set(n, both, cell.write);
         }
         let many = self.readers.as_deref().is_some_and(|own| matches!(own, Readers::Many(_)));
         let mut next = self.form.next();
         while let Some(form) = next {
-            if let Some(both) = names(ledger, form, cell)
-                && let Some(other) = Far::of(ledger, form, many, |n| self.cell(ledger, n))
+            if book.is_old() {
+                return false;
+            }
+            if let Some(both) = names(book, form, cell)
+                && let Some(other) = Far::of(book, form, many, |n| self.cell(book, n))
             {
                 *self = *other;
                 return self.set(n, both, cell.write);
@@ -174,15 +209,15 @@ impl Far {
     /// is not looked at.
     pub fn visit(
         &mut self,
-        ledger: &Ledger,
+        book: Book<'_>,
         cells: Range<usize>,
         each: &mut impl FnMut(&mut Cell),
     ) -> Option<(usize, Cell)> {
         for n in cells {
-            let old = self.cell(ledger, n);
+            let old = self.cell(book, n);
             let mut cell = old;
             each(&mut cell);
-            if cell != old && !self.put(ledger, n, cell) {
+            if cell != old && !self.put(book, n, cell) {
                 return Some((n, cell));
             }
         }
@@ -192,8 +227,10 @@ impl Far {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ledger::Ledger;
     use super::super::order::Thread;
     use super::super::shadow::Kind;
+    use super::super::stamped::Learns;
     use super::*;
 
     fn mark(block: u32, lane: u8, kind: Kind) -> Mark {
@@ -203,7 +240,7 @@ mod tests {
     #[test]
     fn cells_come_back_as_they_went_in() {
         for (ledger, form) in
-            [(Ledger::new(128, 4), Form::Direct), (Ledger::default(), Form::Listed)]
+            [(Ledger::new(128, 4, Learns::Untold), Form::Direct), (Ledger::default(), Form::Listed)]
         {
             for (readers, own) in [(0, false), (12, false), (128, false), (128, true)] {
                 let cells = std::array::from_fn(|n| {
@@ -216,37 +253,37 @@ mod tests {
                     let write = mark(n as u32 / 4, lane, Kind::Write).with_value(n as u16 + 1);
                     Cell { write, read }
                 });
-                let mut far = Far::new(&ledger, &cells).unwrap();
+                let mut far = Far::new(ledger.book(0), &cells).unwrap();
                 assert_eq!(far.form, form);
                 assert_eq!(far.readers.is_some(), readers > 0 && !own);
-                assert_eq!(far.cells(&ledger), cells);
+                assert_eq!(far.cells(ledger.book(0)), cells);
                 let clear = |cell: &mut Cell| cell.read = Mark::default();
-                assert!(far.visit(&ledger, 0..BYTES, &mut { clear }).is_none());
+                assert!(far.visit(ledger.book(0), 0..BYTES, &mut { clear }).is_none());
                 let cleared = cells.map(|cell| Cell { read: Mark::default(), ..cell });
-                assert_eq!(far.cells(&ledger), cleared);
+                assert_eq!(far.cells(ledger.book(0)), cleared);
             }
         }
     }
 
     #[test]
     fn what_has_no_direct_name_has_another() {
-        let ledger = Ledger::new(2, 4);
+        let ledger = Ledger::new(2, 4, Learns::Untold);
         let cell = |block, stamp| {
             let write = mark(block, 5, Kind::Write).at(stamp);
             Cell { write, read: Mark::default() }
         };
-        let mut far = Far::new(&ledger, &[cell(1, 9); BYTES]).unwrap();
+        let mut far = Far::new(ledger.book(0), &[cell(1, 9); BYTES]).unwrap();
         assert_eq!(far.form, Form::Direct);
         // Ever later.
         let mut stamps = 10..;
         while far.form == Form::Direct {
-            assert!(far.put(&ledger, 8, cell(1, stamps.next().unwrap())));
+            assert!(far.put(ledger.book(0), 8, cell(1, stamps.next().unwrap())));
         }
         assert_eq!(far.form, Form::Stamped);
         // There is no such block.
-        assert!(far.put(&ledger, 7, cell(2, 9)));
+        assert!(far.put(ledger.book(0), 7, cell(2, 9)));
         assert_eq!(far.form, Form::Listed);
-        let cells = far.cells(&ledger);
+        let cells = far.cells(ledger.book(0));
         let last = cell(1, stamps.start - 1);
         let of = |n| if n == 7 { cell(2, 9) } else { cell(1, 9) };
         assert!((0..BYTES).all(|n| cells[n] == if n == 8 { last } else { of(n) }));
@@ -255,16 +292,16 @@ mod tests {
     #[test]
     fn the_ledger_does_not_outgrow_the_cells() {
         let ledger = Ledger::default();
-        let mut far = Far::new(&ledger, &[Cell::default(); BYTES]).unwrap();
+        let mut far = Far::new(ledger.book(0), &[Cell::default(); BYTES]).unwrap();
         let cell = |block| Cell { write: mark(block, 5, Kind::Write), read: Mark::default() };
-        let full = (0..).find(|&block| !far.put(&ledger, 0, cell(block))).unwrap();
+        let full = (0..).find(|&block| !far.put(ledger.book(0), 0, cell(block))).unwrap();
         assert_eq!(full as usize, ((1 << 16) + 2 * BYTES) / size_of::<Mark>());
-        let left = far.visit(&ledger, 0..2, &mut |c: &mut Cell| *c = cell(full));
+        let left = far.visit(ledger.book(0), 0..2, &mut |c: &mut Cell| *c = cell(full));
         assert_eq!(left, Some((0, cell(full))));
-        assert_eq!(far.cells(&ledger)[0], cell(full - 1));
+        assert_eq!(far.cells(ledger.book(0))[0], cell(full - 1));
         ledger.leave();
         let other = [cell(full); BYTES];
-        assert!(Far::new(&ledger, &other).is_none());
-        assert!(far.put(&ledger, 1, cell(full - 1)), "what has a number has room");
+        assert!(Far::new(ledger.book(0), &other).is_none());
+        assert!(far.put(ledger.book(0), 1, cell(full - 1)), "what has a number has room");
     }
 }

@@ -7,10 +7,11 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::ledger::{Both, Form, Ledger};
+use super::ledger::{Book, Both, Form};
 use super::packed::{Marks, Uses, renumber};
 use super::page::WORDS;
 use super::shadow::Cell;
+use super::stamped::Freed;
 
 /// Which bytes of a word: a bit for each.
 pub type Part = u8;
@@ -200,14 +201,14 @@ impl Few {
     }
 
     #[inline]
-    pub fn cell(&self, marks: &Marks, ledger: Option<&Ledger>, at: usize) -> Cell {
+    pub fn cell(&self, marks: &Marks, book: Option<Book<'_>>, at: usize) -> Cell {
         let Entry { write, value, .. } = self.list[at];
         let read = self.reads.get(at).copied().unwrap_or(0);
-        match (self.form, ledger) {
-            (Some(form), Some(ledger)) => {
+        match (self.form, book) {
+            (Some(form), Some(book)) => {
                 let name = u32::from(read) << 16 | u32::from(write);
                 let reader = self.readers.get(at).copied().unwrap_or(0);
-                ledger.cell(form, Both { name, reader }, value)
+                book.cell(form, Both { name, reader }, value)
             }
             _ => marks.cell(write, read, value),
         }
@@ -218,12 +219,12 @@ impl Few {
     pub fn put(
         &mut self,
         marks: &mut Marks,
-        ledger: Option<&Ledger>,
+        book: Option<Book<'_>>,
         at: usize,
         cell: Cell,
     ) -> bool {
-        if let (Some(form), Some(ledger)) = (self.form, ledger) {
-            return self.put_name(ledger, form, at, cell);
+        if let (Some(form), Some(book)) = (self.form, book) {
+            return self.put_name(book, form, at, cell);
         }
         let Some((write, read)) = marks.pack_both(cell) else { return false };
         self.set(at, write, read, cell.write.value());
@@ -238,8 +239,8 @@ impl Few {
         set(&mut self.reads, at, read, size);
     }
 
-    fn put_name(&mut self, ledger: &Ledger, form: Form, at: usize, cell: Cell) -> bool {
-        let Some(Both { name, reader }) = ledger.names(form, cell) else { return false };
+    fn put_name(&mut self, book: Book<'_>, form: Form, at: usize, cell: Cell) -> bool {
+        let Some(Both { name, reader }) = book.names(form, cell) else { return false };
         self.set(at, name as u16, (name >> 16) as u16, cell.write.value());
         let size = (self.list.len(), self.list.capacity());
         set(&mut self.readers, at, reader, size);
@@ -254,16 +255,16 @@ impl Few {
     }
 
     /// Gives the cells names, or others than they had. False, with nothing done, if there are none for them.
-    pub fn rename(&mut self, marks: &Marks, ledger: &Ledger) -> bool {
+    pub fn rename(&mut self, marks: &Marks, book: Book<'_>) -> bool {
         let cells: Vec<Cell> =
-            (0..self.list.len()).map(|at| self.cell(marks, Some(ledger), at)).collect();
+            (0..self.list.len()).map(|at| self.cell(marks, Some(book), at)).collect();
         let mut next = self.form.map_or(Some(Form::Direct), Form::next);
         // Listed ones would be too many.
         while let Some(form) = next.filter(|form| *form != Form::Listed) {
             let list = self.list.clone();
             let mut other = Few { list, form: Some(form), ..Few::default() };
-            if ledger.has(form)
-                && (0..cells.len()).all(|at| other.put_name(ledger, form, at, cells[at]))
+            if book.has(form)
+                && (0..cells.len()).all(|at| other.put_name(book, form, at, cells[at]))
             {
                 *self = other;
                 return true;
@@ -273,10 +274,27 @@ impl Few {
         false
     }
 
+    /// As [`super::far::Far::turn`].
+    pub fn turn(&mut self, (old, new): (Book<'_>, Book<'_>), freed: &Freed) -> bool {
+        if self.form != Some(Form::Stamped) {
+            return true;
+        }
+        (0..self.list.len()).all(|at| {
+            let high = self.reads.get(at).copied().unwrap_or(0);
+            let name = u32::from(high) << 16 | u32::from(self.list[at].write);
+            let reader = self.readers.get(at).copied().unwrap_or(0);
+            if !freed.has(name) && !freed.has(reader) {
+                return true;
+            }
+            let cell = self.cell(&Marks::default(), Some(old), at);
+            self.put_name(new, Form::Stamped, at, cell)
+        })
+    }
+
     /// The places, with no marks and no names, and the cells that they had.
-    pub fn unname(&mut self, marks: &Marks, ledger: Option<&Ledger>) -> Vec<Left> {
+    pub fn unname(&mut self, marks: &Marks, book: Option<Book<'_>>) -> Vec<Left> {
         let cells =
-            (0..self.list.len()).map(|at| (self.list[at].place, self.cell(marks, ledger, at)));
+            (0..self.list.len()).map(|at| (self.list[at].place, self.cell(marks, book, at)));
         let cells = cells.collect();
         self.list.iter_mut().for_each(|entry| (entry.write, entry.value) = (0, 0));
         (self.reads, self.readers, self.form) = (Vec::new(), Vec::new(), None);
@@ -287,10 +305,10 @@ impl Few {
     pub fn left(
         &self,
         marks: &Marks,
-        ledger: Option<&Ledger>,
+        book: Option<Book<'_>>,
         line: usize,
     ) -> SmallVec<[Left; MOST_WORDS]> {
-        let cell = |at: usize| (self.list[at].place, self.cell(marks, ledger, at));
+        let cell = |at: usize| (self.list[at].place, self.cell(marks, book, at));
         self.of_line(line).map(cell).collect()
     }
 
@@ -298,10 +316,10 @@ impl Few {
     pub fn take(
         &mut self,
         marks: &Marks,
-        ledger: Option<&Ledger>,
+        book: Option<Book<'_>>,
         line: usize,
     ) -> SmallVec<[Left; MOST_WORDS]> {
-        let cells = self.left(marks, ledger, line);
+        let cells = self.left(marks, book, line);
         let here = self.of_line(line);
         remove(&mut self.reads, here.clone());
         remove(&mut self.readers, here.clone());

@@ -2,20 +2,17 @@
 //! Cells of a run of places that lie far apart, by place: each with how far it is from where the run begins, and what was
 //! done to it in as few bytes as do for all of the run.
 //!
-//! That is a name of the launch ([`super::ledger`]) and the value, 7 bytes with the place if bytes are stored, and one less
-//! in small grids; where two threads did it, a pair's name or two of them; and where threads meet so often that
-//! names run out, a name and when that was. What has no name is kept as it is.
+//! That is as a rule a name of the launch and the value ([`super::layout`]): 7 bytes with the place if bytes are stored, and one
+//! less in small grids; and where two threads did it, 7 in grids that are not too large.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::byte_value::{joined, split};
 use super::few::{Part, WHOLE};
-use super::ledger::{Both, Form, Ledger};
-use super::order::Tick;
-use super::plain::Tight;
-use super::shadow::{Cell, Mark};
-use super::stamped::THREAD as PAIRED;
+use super::layout::{CELL, KINDS, Kind, Layout, NARROW};
+use super::ledger::{Book, Ledger};
+use super::shadow::Cell;
+use super::slots::Epoch;
 
 /// Places of a run, at most.
 pub const MOST: usize = 512;
@@ -27,235 +24,14 @@ const NEAR: u32 = 1 << 16;
 /// Bits of a place that are the part of a word.
 pub const PART_BITS: u32 = 3;
 
-/// How a cell is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// By one name.
-    Named(Form),
-    Pair,
-    /// By a name, and that of another thread which read it since.
-    Apart(Form),
-    Tight,
-    Whole,
-}
-
-/// From what is to be tried first. A listed name takes more than it looks.
-const KINDS: [Kind; 11] = [
-    Kind::Named(Form::Direct),
-    Kind::Named(Form::Stamped),
-    Kind::Pair,
-    Kind::Apart(Form::Direct),
-    Kind::Apart(Form::Stamped),
-    Kind::Named(Form::Listed),
-    Kind::Apart(Form::Listed),
-    Kind::Named(Form::Timeless),
-    Kind::Apart(Form::Timeless),
-    Kind::Tight,
-    Kind::Whole,
-];
-
-/// Bytes of a stamp beside a name.
-const STAMP: usize = 4;
-
-/// Bytes of a cell, at most.
-const CELL: usize = 32;
-
-/// What the bytes of an entry are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Layout {
-    /// Of [`KINDS`].
-    kind: u8,
-    /// Bytes of the place, and if the cell has a name, of that and of the value.
-    place: u8,
-    name: u8,
-    value: u8,
-}
-
-/// In place of the value of a read, which a write has that strong accesses followed, where it is kept as the cell's.
-const OF_READ: u16 = 1;
-
-/// The cell with these stamps of the marks that it has.
-fn with_stamps(Cell { write, read }: Cell, stamps: [Tick; 2]) -> Cell {
-    let at = |mark: Mark, stamp| if mark.is_empty() { mark } else { mark.at(stamp) };
-    Cell { write: at(write, stamps[0]), read: at(read, stamps[1]) }
-}
-
-impl Layout {
-    fn kind(self) -> Kind {
-        KINDS[usize::from(self.kind)]
-    }
-
-    /// Bytes of the stamps beside the names of a cell.
-    fn stamps_bytes(self) -> usize {
-        match self.kind() {
-            Kind::Named(Form::Timeless) => STAMP,
-            Kind::Apart(Form::Timeless) => 2 * STAMP,
-            _ => 0,
-        }
-    }
-
-    /// Bytes of the names of a cell.
-    fn names_bytes(self) -> usize {
-        let name = usize::from(self.name);
-        match self.kind() {
-            Kind::Named(_) => name,
-            // A pair's is longer by a thread of a block.
-            Kind::Pair => name + 2,
-            Kind::Apart(_) => 2 * name,
-            Kind::Tight | Kind::Whole => 0,
-        }
-    }
-
-    fn cell_bytes(self) -> usize {
-        match self.kind() {
-            Kind::Named(_) | Kind::Pair | Kind::Apart(_) => {
-                self.names_bytes() + self.stamps_bytes() + usize::from(self.value)
-            }
-            Kind::Tight => size_of::<Tight>(),
-            Kind::Whole => CELL,
-        }
-    }
-
-    fn bytes(self) -> usize {
-        usize::from(self.place) + self.cell_bytes()
-    }
-
-    /// What is to have a name of a cell, and the code of the value; `None` if both its marks have one.
-    fn bare(self, cell: Cell) -> Option<(Cell, u16)> {
-        let Cell { write, read } = cell;
-        let code = |mark: Mark| match self.value {
-            1 => split(mark).map(|(bare, code)| (bare, u16::from(code))),
-            _ => Some((mark.with_value(0), mark.value())),
-        };
-        match (write.value(), read.value()) {
-            (_, 0) => code(write).map(|(write, code)| (Cell { write, read }, code)),
-            (0, _) => {
-                let (_, code) = code(read)?;
-                Some((Cell { write, read: read.with_value(OF_READ) }, code))
-            }
-            _ => None,
-        }
-    }
-
-    /// The cell of which [`Layout::bare`] made two.
-    fn valued(self, Cell { write, read }: Cell, code: u16) -> Cell {
-        let with = |mark: Mark| match self.value {
-            1 => joined(mark, code as u8),
-            _ => mark.with_value(code),
-        };
-        match (read.value(), write.is_empty()) {
-            (OF_READ, _) => Cell { write, read: with(read) },
-            (_, true) => Cell { write, read },
-            (_, false) => Cell { write: with(write), read },
-        }
-    }
-
-    /// A name in as many bytes as there are for one.
-    fn cut(self, ledger: &Ledger, form: Form, name: u32) -> Option<u32> {
-        if self.name == 4 { Some(name) } else { ledger.narrow(form, name) }
-    }
-
-    fn uncut(self, ledger: &Ledger, form: Form, name: u32) -> u32 {
-        if self.name == 4 { name } else { ledger.widen(form, name) }
-    }
-
-    /// The bytes of a cell; `None` if it has none of this kind.
-    fn encode(self, ledger: &Ledger, cell: Cell) -> Option<[u8; CELL]> {
-        let mut all = [0; CELL];
-        let (mut own, code) = match self.kind() {
-            Kind::Tight => {
-                all[..size_of::<Tight>()].copy_from_slice(&Tight::of(cell)?.to_bytes());
-                return Some(all);
-            }
-            Kind::Whole => {
-                let Cell { write, read } = cell;
-                let words = [write, read].map(|m| [m.block, m.stamp, m.pc, m.bits()]);
-                for (own, word) in all.chunks_exact_mut(4).zip(words.as_flattened()) {
-                    own.copy_from_slice(&word.to_le_bytes());
-                }
-                return Some(all);
-            }
-            Kind::Named(_) | Kind::Pair | Kind::Apart(_) => self.bare(cell)?,
-        };
-        let (name, value) = (usize::from(self.name), usize::from(self.value));
-        let stamps = [own.write.stamp, own.read.stamp];
-        match self.stamps_bytes() {
-            0 => {}
-            // One for both.
-            STAMP if !stamps.contains(&0) && stamps[0] != stamps[1] => return None,
-            _ => own = with_stamps(own, [1, 1]),
-        }
-        let names = match self.kind() {
-            Kind::Pair => {
-                let pair = ledger.bare_pair(own)?;
-                let first = self.cut(ledger, Form::Stamped, (pair >> PAIRED) as u32)?;
-                u64::from(first) << PAIRED | pair & ((1 << PAIRED) - 1)
-            }
-            Kind::Named(form) | Kind::Apart(form) => {
-                let Both { name: first, reader } = ledger.bare_names(form, own)?;
-                if reader != 0 && matches!(self.kind(), Kind::Named(_)) {
-                    return None;
-                }
-                let cut = |name| self.cut(ledger, form, name).map(u64::from);
-                cut(first)? | cut(reader)? << (8 * name)
-            }
-            Kind::Tight | Kind::Whole => 0,
-        };
-        all[..8].copy_from_slice(&names.to_le_bytes());
-        let mut end = self.names_bytes();
-        match self.stamps_bytes() {
-            0 => {}
-            STAMP => all[end..end + STAMP].copy_from_slice(&stamps[0].max(stamps[1]).to_le_bytes()),
-            _ => all[end..end + 2 * STAMP]
-                .copy_from_slice(stamps.map(u32::to_le_bytes).as_flattened()),
-        }
-        end += self.stamps_bytes();
-        all[end..end + 2].copy_from_slice(&code.to_le_bytes());
-        all[end + value..].fill(0);
-        Some(all)
-    }
-
-    fn decode(self, ledger: &Ledger, bytes: &[u8]) -> Cell {
-        let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
-        let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|n| byte(at + n)));
-        let end = self.names_bytes();
-        let names = u64::from_le_bytes(std::array::from_fn(|n| if n < end { byte(n) } else { 0 }));
-        let bits = 8 * u32::from(self.name);
-        let cell = match self.kind() {
-            Kind::Named(form) | Kind::Apart(form) => {
-                let uncut = |name: u64| self.uncut(ledger, form, name as u32);
-                let name = uncut(names & ((1 << bits) - 1));
-                ledger.bare_cell(form, Both { name, reader: uncut(names >> bits) })
-            }
-            Kind::Pair => {
-                let first = self.uncut(ledger, Form::Stamped, (names >> PAIRED) as u32);
-                let pair = u64::from(first) << PAIRED | names & ((1 << PAIRED) - 1);
-                ledger.bare_cell_of_pair(pair)
-            }
-            Kind::Tight => return Tight::from_bytes(bytes).cell(),
-            Kind::Whole => {
-                let mark =
-                    |at| Mark::from_bits(word(at), word(at + 4), word(at + 8), word(at + 12));
-                return Cell { write: mark(0), read: mark(16) };
-            }
-        };
-        let (stamps, end) = (end, end + self.stamps_bytes());
-        let cell = match end - stamps {
-            0 => cell,
-            STAMP => with_stamps(cell, [word(stamps); 2]),
-            _ => with_stamps(cell, [word(stamps), word(stamps + STAMP)]),
-        };
-        let code = u16::from_le_bytes([byte(end), if self.value == 1 { 0 } else { byte(end + 1) }]);
-        self.valued(cell, code)
-    }
-}
-
 /// A run of places, by how far they are from where it begins: of the word, in units of which there are as many in each as
 /// it has parts, and which part.
 #[derive(Debug)]
 pub struct Leaf {
     entries: Vec<u8>,
     layout: Layout,
+    /// Up to when names were gone through.
+    seen: Epoch,
 }
 
 /// Numbers of parts of a word.
@@ -270,7 +46,8 @@ pub fn part_number(part: Part) -> Option<u32> {
 impl Leaf {
     /// A run of no places.
     pub fn new() -> Leaf {
-        Leaf { entries: Vec::new(), layout: Layout { kind: 0, place: 2, name: 3, value: 1 } }
+        let layout = Layout { kind: 0, place: 2, name: 3, value: 1 };
+        Leaf { entries: Vec::new(), layout, seen: 0 }
     }
 
     pub fn len(&self) -> usize {
@@ -314,46 +91,94 @@ impl Leaf {
     }
 
     pub fn cell(&self, ledger: &Ledger, at: usize) -> Cell {
-        self.layout.decode(ledger, &self.entry(at)[usize::from(self.layout.place)..])
+        self.read(ledger.book(self.seen), at)
+    }
+
+    fn read(&self, book: Book<'_>, at: usize) -> Cell {
+        self.layout.decode(book, &self.entry(at)[usize::from(self.layout.place)..])
     }
 
     pub fn put(&mut self, ledger: &Ledger, at: usize, cell: Cell) {
-        let encoded = self.layout.encode(ledger, cell);
-        let encoded = encoded.unwrap_or_else(|| self.change(ledger, cell));
+        let encoded = loop {
+            let book = ledger.book(self.seen);
+            let encoded = self.layout.encode(book, cell).or_else(|| self.change(book, cell));
+            match encoded {
+                Some(encoded) => break encoded,
+                None => self.turn(book),
+            }
+        };
+        self.set(at, &encoded);
+    }
+
+    fn set(&mut self, at: usize, encoded: &[u8; CELL]) {
         let (bytes, place) = (self.layout.bytes(), usize::from(self.layout.place));
         let own = &mut self.entries[at * bytes..][place..bytes];
         own.copy_from_slice(&encoded[..self.layout.cell_bytes()]);
     }
 
-    /// Tells all cells in a way in which this one can be told, too. Returns how that is.
+    /// Tells all cells in a way in which this one can be told, too. Returns how that is; `None`, with nothing done, if the
+    /// book is old.
     #[cold]
-    fn change(&mut self, ledger: &Ledger, cell: Cell) -> [u8; CELL] {
+    fn change(&mut self, book: Book<'_>, cell: Cell) -> Option<[u8; CELL]> {
         let own = self.layout;
         let kinds = usize::from(own.kind)..KINDS.len();
         let layouts = kinds.flat_map(|kind| {
-            let sizes = [(3, 1), (3, 2), (4, 1), (4, 2)];
-            let sizes = sizes.into_iter().filter(|(_, value)| *value >= own.value);
+            let sizes = [(NARROW, 1), (NARROW, 2), (3, 1), (3, 2), (4, 1), (4, 2)];
+            let may = move |(name, value)| {
+                value >= own.value && (name != NARROW || KINDS[kind] == Kind::Pair)
+            };
+            let sizes = sizes.into_iter().filter(move |&size| may(size));
             sizes.map(move |(name, value)| Layout { kind: kind as u8, name, value, ..own })
         });
         for layout in layouts.filter(|layout| *layout != own) {
-            let Some(encoded) = layout.encode(ledger, cell) else { continue };
-            let mut entries = Vec::new();
-            let room = self.entries.capacity() / own.bytes();
-            entries.reserve_exact(room * layout.bytes());
-            let done = (0..self.len()).all(|at| {
-                let encoded = layout.encode(ledger, self.cell(ledger, at));
-                entries.extend_from_slice(&self.entry(at)[..usize::from(own.place)]);
-                encoded
-                    .inspect(|own| entries.extend_from_slice(&own[..layout.cell_bytes()]))
-                    .is_some()
-            });
-            if done {
-                (self.entries, self.layout) = (entries, layout);
-                return encoded;
+            if book.is_old() {
+                return None;
+            }
+            if let Some(encoded) = layout.encode(book, cell)
+                && self.tell(book, layout)
+            {
+                return Some(encoded);
             }
         }
-        // Any cell can be told as it is.
-        [0; CELL]
+        // Any cell can be told as it is, but by an old book.
+        None
+    }
+
+    /// Tells all cells in this way. False, with nothing done, if some cannot be told so.
+    fn tell(&mut self, book: Book<'_>, layout: Layout) -> bool {
+        let mut entries = Vec::new();
+        let room = self.entries.capacity() / self.layout.bytes();
+        entries.reserve_exact(room * layout.bytes());
+        let done = (0..self.len()).all(|at| {
+            let encoded = layout.encode(book, self.read(book, at));
+            entries.extend_from_slice(&self.entry(at)[..usize::from(self.layout.place)]);
+            encoded.inspect(|own| entries.extend_from_slice(&own[..layout.cell_bytes()])).is_some()
+        });
+        if done {
+            (self.entries, self.layout) = (entries, layout);
+        }
+        done
+    }
+
+    /// Goes through all names, where some may mean something else by now.
+    #[cold]
+    fn turn(&mut self, book: Book<'_>) {
+        let Some((freed, new)) = book.turn() else { return };
+        let done = (0..self.len()).all(|at| {
+            let bytes = &self.entry(at)[usize::from(self.layout.place)..];
+            if !self.layout.is_freed(book, bytes, &freed) {
+                return true;
+            }
+            let encoded = self.layout.encode(new, self.read(book, at));
+            encoded.inspect(|encoded| self.set(at, encoded)).is_some()
+        });
+        if !done {
+            // What there is no room for has a place as it is.
+            let kinds = [Kind::Tight, Kind::Whole];
+            let kinds = kinds.map(|kind| KINDS.iter().position(|own| *own == kind).unwrap_or(0));
+            kinds.iter().any(|&kind| self.tell(book, Layout { kind: kind as u8, ..self.layout }));
+        }
+        self.seen = new.seen();
     }
 
     /// Puts in a place, with a cell that nobody has accessed.
@@ -413,7 +238,7 @@ impl Leaf {
         }
         let begin = if half < self.len() { word(self.place(half)) << PART_BITS } else { 0 };
         let entries = self.entries.split_off(half * self.layout.bytes());
-        let mut other = Leaf { entries, layout: self.layout };
+        let mut other = Leaf { entries, ..*self };
         other.begin_before(-i64::from(begin));
         self.entries.shrink_to_fit();
         self.begin_before(0);
@@ -432,8 +257,10 @@ impl Leaf {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ledger::Form;
     use super::super::order::Thread;
-    use super::super::shadow::Kind as Act;
+    use super::super::shadow::{Kind as Act, Mark};
+    use super::super::stamped::Learns;
     use super::*;
 
     fn mark(block: u32, lane: u8, stamp: u32, kind: Act) -> Mark {
@@ -446,7 +273,7 @@ mod tests {
         let none = Mark::default();
         let write = |block, stamp| mark(block, 3, stamp, Act::Write);
         let of = |write, read| Cell { write, read };
-        let ledger = Ledger::new(1 << 14, 2);
+        let ledger = Ledger::new(1 << 14, 2, Learns::Untold);
         ledger.add(MOST);
         let (mut leaf, mut cells) = (Leaf::new(), Vec::new());
         let mut kinds = vec![leaf.layout];
@@ -475,7 +302,7 @@ mod tests {
         // No thread of the grid's, of which there are marks in a list at most.
         add(&mut leaf, &mut cells, of(write(1 << 20, 9), mark(9, 4, 9, Act::Read)));
         for n in 0..10_000 {
-            ledger.bare_names(Form::Listed, of(write(1 << 21, n + 10), none));
+            ledger.book(0).bare_names(Form::Listed, of(write(1 << 21, n + 10), none));
         }
         // Ever later.
         leaf = Leaf::new();
@@ -499,7 +326,7 @@ mod tests {
                 (Kind::Named(Form::Direct), 3, 2),
                 (Kind::Named(Form::Direct), 4, 2),
                 (Kind::Named(Form::Stamped), 3, 2),
-                (Kind::Pair, 3, 2),
+                (Kind::Pair, 2, 2),
                 (Kind::Apart(Form::Stamped), 3, 2),
                 (Kind::Apart(Form::Listed), 3, 2),
                 // Another run.

@@ -4,28 +4,30 @@
 //! - A *direct* name is the thread's number in the grid, and in the bits that are left a number in a table of what threads
 //!   did: by which instructions, with which stamps ([`super::direct`]). The table is short as long as threads do not
 //!   synchronise, however few of a warp take part in an access.
-//! - Of a *stamped* name the stamps are in a list of each block: for threads that meet at barriers ([`super::stamped`]).
+//! - Of a *stamped* name the stamps have numbers of each block: for threads that meet at barriers ([`super::stamped`]). These
+//!   come to mean others in time, so whatever has such names goes through them then: it reads and makes all names by
+//!   a [`Book`], which says when that was.
 //! - A *listed* name is a number in a list of marks, and the lane. The lanes of one access share a number, so the list takes
 //!   a 32nd of what the marks would, as long as most lanes take part. It only grows, and what has not come for a while gets
 //!   another number; where it would outgrow the cells, there are no more names.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
 use super::direct::{Direct, Grid};
+use super::listed::{ENTRY, List};
 use super::page::BYTES;
 use super::shadow::{Cell, Mark};
-use super::stamped::Stamped;
+use super::slots::{Epoch, Past};
+use super::stamped::{Freed, Learns, Stamped};
 
 /// Bytes of the list for each byte that is named, at most, and how many it may have anyway; and the same of stamps.
 const SHARE: usize = 2;
 const STAMPS_SHARE: usize = 4;
 const START: usize = 1 << 16;
-/// What a mark takes in the list.
-const ENTRY: usize = size_of::<Mark>();
-/// 5 of 32 bits are the lane.
-const NUMBERS: usize = 1 << 27;
 
 /// How a name is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +66,8 @@ pub struct Ledger {
     names: Mutex<Names>,
     /// Bytes that have names.
     named: AtomicUsize,
+    /// That of the stamped names.
+    epoch: AtomicU32,
 }
 
 #[derive(Debug)]
@@ -74,12 +78,33 @@ struct Names {
 
 impl Ledger {
     /// For a grid of so many blocks, each of so many warps.
-    pub fn new(blocks: u64, warps: u32) -> Ledger {
+    pub fn new(blocks: u64, warps: u32, learns: Learns) -> Ledger {
         let grid = Grid::new(blocks, warps);
-        let names = Names { stamped: Stamped::new(grid), list: List::default() };
-        let named = AtomicUsize::new(0);
+        let names = Names { stamped: Stamped::new(grid, learns), list: List::default() };
+        let (named, epoch) = (AtomicUsize::new(0), AtomicU32::new(0));
         let [direct, timeless] = [Direct::new(grid), Direct::new(grid)];
-        Ledger { direct, timeless, grid, names: Mutex::new(names), named }
+        Ledger { direct, timeless, grid, names: Mutex::new(names), named, epoch }
+    }
+
+    /// A block begins, of which this says what is past.
+    pub fn begin(&self, block: u32, past: Arc<Past>) {
+        self.names.lock().stamped.begin(block, past);
+    }
+
+    /// A block has ended; `released`: others may have acquired something of it.
+    pub fn end(&self, block: u32, released: bool) {
+        self.names.lock().stamped.end(block, released);
+    }
+
+    /// How often stamped names came to mean something else.
+    #[cfg(test)]
+    pub fn epoch(&self) -> Epoch {
+        self.epoch.load(Ordering::Relaxed)
+    }
+
+    /// The ledger for whoever has gone through its names up to `seen`.
+    pub fn book(&self, seen: Epoch) -> Book<'_> {
+        Book { ledger: self, seen }
     }
 
     /// One more line has names.
@@ -117,73 +142,22 @@ impl Ledger {
         }
     }
 
-    fn one(&self, form: Form, name: u32) -> Cell {
-        match (name, form) {
-            (0, _) => Cell::default(),
-            (_, Form::Direct) => self.direct.cell(name),
-            (_, Form::Stamped) => self.names.lock().stamped.cell(name),
-            (_, Form::Listed) => self.names.lock().list.cell(name),
-            (_, Form::Timeless) => self.timeless.cell(name),
-        }
-    }
-
-    /// The cell of what [`Ledger::names`] gave, and a value.
-    pub fn cell(&self, form: Form, both: Both, value: u16) -> Cell {
-        let Cell { write, read } = self.bare_cell(form, both);
-        Cell { write: if write.is_empty() { write } else { write.with_value(value) }, read }
-    }
-
-    /// The cell of what [`Ledger::bare_names`] gave.
-    pub fn bare_cell(&self, form: Form, Both { name, reader }: Both) -> Cell {
-        let Cell { write, read } = self.one(form, name);
-        Cell { write, read: if reader == 0 { read } else { self.one(form, reader).read } }
-    }
-
-    /// The name of a cell whose write and read are the same thread's, if there are both. `None` if
-    /// there is no room.
-    fn name(&self, form: Form, cell: Cell) -> Option<u32> {
-        if cell == Cell::default() {
-            return Some(0);
-        }
-        let names = || self.names.lock();
-        match form {
-            Form::Direct => self.direct.name(cell),
-            Form::Timeless => self.timeless.name(cell),
-            Form::Stamped => names().stamped.name(cell, self.room(STAMPS_SHARE)),
-            Form::Listed => names().list.name(cell, self.room(SHARE) / ENTRY),
-        }
-    }
-
-    /// The names of a cell, but for the value that was written; `None` if there is no room.
-    pub fn names(&self, form: Form, cell: Cell) -> Option<Both> {
-        self.bare_names(form, Cell { write: cell.write.with_value(0), ..cell })
-    }
-
-    /// The names of a cell with the value that its write has: there are to be few. `None` if there is no room.
-    pub fn bare_names(&self, form: Form, cell: Cell) -> Option<Both> {
-        let (Cell { write, read }, none) = (cell, Mark::default());
-        if is_apart(cell) {
-            let name = self.name(form, Cell { write, read: none })?;
-            return Some(Both { name, reader: self.name(form, Cell { write: none, read })? });
-        }
-        Some(Both { name: self.name(form, cell)?, reader: 0 })
-    }
-
-    /// A name of the write and the read together, which may be two threads', with the value that the write has, as
-    /// [`Ledger::bare_names`]. `None` if there is no room.
-    pub fn bare_pair(&self, cell: Cell) -> Option<u64> {
-        if cell == Cell::default() {
-            return Some(0);
-        }
-        self.names.lock().stamped.pair(cell, self.room(STAMPS_SHARE))
-    }
-
     /// A name in 24 bits, if that is enough: 0 as 0.
     pub fn narrow(&self, form: Form, name: u32) -> Option<u32> {
         match form {
             Form::Direct | Form::Stamped | Form::Timeless => self.grid.narrow(name),
             Form::Listed => (name < 1 << 24).then_some(name),
         }
+    }
+
+    /// The name of a pair in 32 bits, if that is enough: 0 as 0.
+    pub fn narrow_pair(&self, pair: u64) -> Option<u32> {
+        self.grid.narrow_pair(pair)
+    }
+
+    /// The name of which [`Ledger::narrow_pair`] made this.
+    pub fn widen_pair(&self, narrow: u32) -> u64 {
+        self.grid.widen_pair(narrow)
     }
 
     /// The name of which [`Ledger::narrow`] made this.
@@ -193,108 +167,130 @@ impl Ledger {
             Form::Listed => narrow,
         }
     }
+}
 
-    /// The cell of what [`Ledger::bare_pair`] gave.
-    pub fn bare_cell_of_pair(&self, pair: u64) -> Cell {
-        if pair == 0 { Cell::default() } else { self.names.lock().stamped.cell_of_pair(pair) }
+/// The ledger, as whoever keeps names reads it that has gone through them up to some time.
+#[derive(Clone, Copy, Debug)]
+pub struct Book<'l> {
+    ledger: &'l Ledger,
+    seen: Epoch,
+}
+
+impl Deref for Book<'_> {
+    type Target = Ledger;
+
+    fn deref(&self) -> &Ledger {
+        self.ledger
+    }
+}
+
+impl<'l> Book<'l> {
+    /// Whether names may mean something else by now, and have to be gone through before there are others.
+    pub fn is_old(self) -> bool {
+        self.epoch.load(Ordering::Relaxed) != self.seen
+    }
+
+    /// If so, which those are, and the book that tells what they mean once each of them was read by this one, and made by that
+    /// one.
+    pub fn turn(self) -> Option<(Freed, Book<'l>)> {
+        if !self.is_old() {
+            return None;
+        }
+        let (freed, seen) = self.names.lock().stamped.freed(self.seen);
+        Some((freed, Book { seen, ..self }))
+    }
+
+    pub fn seen(self) -> Epoch {
+        self.seen
+    }
+
+    /// Makes a stamped name.
+    fn stamped<T>(self, make: impl FnOnce(&mut Stamped, (usize, Epoch)) -> T) -> T {
+        let mut names = self.names.lock();
+        let made = make(&mut names.stamped, (self.room(STAMPS_SHARE), self.seen));
+        self.epoch.store(names.stamped.epoch(), Ordering::Relaxed);
+        made
+    }
+
+    fn one(self, form: Form, name: u32) -> Cell {
+        match (name, form) {
+            (0, _) => Cell::default(),
+            (_, Form::Direct) => self.direct.cell(name),
+            (_, Form::Stamped) => self.names.lock().stamped.cell(name, self.seen),
+            (_, Form::Listed) => self.names.lock().list.cell(name),
+            (_, Form::Timeless) => self.timeless.cell(name),
+        }
+    }
+
+    /// The cell of what [`Book::names`] gave, and a value.
+    pub fn cell(self, form: Form, both: Both, value: u16) -> Cell {
+        let Cell { write, read } = self.bare_cell(form, both);
+        Cell { write: if write.is_empty() { write } else { write.with_value(value) }, read }
+    }
+
+    /// The cell of what [`Book::bare_names`] gave.
+    pub fn bare_cell(self, form: Form, Both { name, reader }: Both) -> Cell {
+        let Cell { write, read } = self.one(form, name);
+        Cell { write, read: if reader == 0 { read } else { self.one(form, reader).read } }
+    }
+
+    /// The name of a cell whose write and read are the same thread's, if there are both. `None` if
+    /// there is no room.
+    fn name(self, form: Form, cell: Cell) -> Option<u32> {
+        if cell == Cell::default() {
+            return Some(0);
+        }
+        match form {
+            Form::Direct => self.direct.name(cell),
+            Form::Timeless => self.timeless.name(cell),
+            Form::Stamped => self.stamped(|names, room| names.name(cell, room)),
+            Form::Listed => self.names.lock().list.name(cell, self.room(SHARE) / ENTRY),
+        }
+    }
+
+    /// The names of a cell, but for the value that was written; `None` if there is no room.
+    pub fn names(self, form: Form, cell: Cell) -> Option<Both> {
+        self.bare_names(form, Cell { write: cell.write.with_value(0), ..cell })
+    }
+
+    /// The names of a cell with the value that its write has: there are to be few. `None` if there is no room.
+    pub fn bare_names(self, form: Form, cell: Cell) -> Option<Both> {
+        let (Cell { write, read }, none) = (cell, Mark::default());
+        if is_apart(cell) {
+            let name = self.name(form, Cell { write, read: none })?;
+            return Some(Both { name, reader: self.name(form, Cell { write: none, read })? });
+        }
+        Some(Both { name: self.name(form, cell)?, reader: 0 })
+    }
+
+    /// A name of the write and the read together, which may be two threads', with the value that the write has, as
+    /// [`Book::bare_names`]. `None` if there is no room.
+    pub fn bare_pair(self, cell: Cell) -> Option<u64> {
+        if cell == Cell::default() {
+            return Some(0);
+        }
+        self.stamped(|names, room| names.pair(cell, room))
+    }
+
+    /// The cell of what [`Book::bare_pair`] gave.
+    pub fn bare_cell_of_pair(self, pair: u64) -> Cell {
+        match pair {
+            0 => Cell::default(),
+            _ => self.names.lock().stamped.cell_of_pair(pair, self.seen),
+        }
     }
 }
 
 impl Default for Ledger {
     /// Of listed names alone.
     fn default() -> Ledger {
-        Ledger::new(0, 0)
+        Ledger::new(0, 0, Learns::default())
     }
 }
 
 /// Whether one thread wrote a cell, and another has read it since.
 pub fn is_apart(Cell { write, read }: Cell) -> bool {
     !write.is_empty() && !read.is_empty() && !write.names_thread_of(read)
-}
-
-/// Marks by number. In place of the lane they have what the number stands for.
-#[derive(Debug, Default)]
-struct List {
-    /// From 1, and not one list, which would be twice as long at times.
-    chunks: Vec<Vec<Mark>>,
-    count: usize,
-    /// Numbers of marks that came lately, by hash.
-    recent: Vec<u32>,
-    /// Of each kind the one that came last, as the next byte's nearly always is.
-    last: [u32; 3],
-}
-
-const CHUNK: usize = 512;
-const RECENT: usize = 4096;
-
-/// What a number stands for: a write, a read, or a read beside a write of the same thread, whose number is in place of the
-/// block.
-const WRITE: u8 = 0;
-const READ: u8 = 1;
-const BOTH: u8 = 2;
-
-impl List {
-    fn entry(&self, number: u32) -> Mark {
-        let at = number as usize - 1;
-        self.chunks[at / CHUNK][at % CHUNK]
-    }
-
-    fn cell(&self, name: u32) -> Cell {
-        let (entry, lane) = (self.entry(name >> 5), (name & 31) as u8);
-        let (mark, none) = (entry.of_lane(lane), Mark::default());
-        match entry.thread().lane {
-            WRITE => Cell { write: mark, read: none },
-            READ => Cell { write: none, read: mark },
-            _ => {
-                let write = self.entry(entry.block).of_lane(lane);
-                Cell { write, read: mark.of_block(write.block) }
-            }
-        }
-    }
-
-    fn name(&mut self, cell: Cell, room: usize) -> Option<u32> {
-        let Cell { write, read } = cell;
-        let of = |mark: Mark, kind: u8| mark.of_lane(kind);
-        let (number, lane) = match (write.is_empty(), read.is_empty()) {
-            (_, true) => (self.number(of(write, WRITE), room)?, write.thread().lane),
-            (true, false) => (self.number(of(read, READ), room)?, read.thread().lane),
-            (false, false) => {
-                let block = self.number(of(write, WRITE), room)?;
-                let both = of(read, BOTH).of_block(block);
-                (self.number(both, room)?, write.thread().lane)
-            }
-        };
-        Some(number << 5 | u32::from(lane))
-    }
-
-    fn number(&mut self, entry: Mark, room: usize) -> Option<u32> {
-        let kind = usize::from(entry.thread().lane);
-        let near = self.last[kind];
-        if near != 0 && self.entry(near) == entry {
-            return Some(near);
-        }
-        let at = entry.hash() as usize % RECENT;
-        self.recent.resize(RECENT, 0);
-        let is_there = |at: &usize| self.recent[*at] != 0 && self.entry(self.recent[*at]) == entry;
-        let number = match [at, at ^ 1].into_iter().find(is_there) {
-            Some(at) => self.recent[at],
-            None => {
-                if self.count >= room.min(NUMBERS - 1) {
-                    return None;
-                }
-                if self.count.is_multiple_of(CHUNK) {
-                    self.chunks.push(Vec::with_capacity(CHUNK));
-                }
-                self.chunks[self.count / CHUNK].push(entry);
-                self.count += 1;
-                self.recent[at ^ 1] = self.recent[at];
-                self.recent[at] = self.count as u32;
-                self.count as u32
-            }
-        };
-        self.last[kind] = number;
-        Some(number)
-    }
 }
 
 #[cfg(test)]
@@ -315,30 +311,30 @@ mod tests {
     #[test]
     fn a_name_stands_for_its_cell() {
         for (ledger, form) in [
-            (Ledger::new(1 << 20, 3), Form::Direct),
-            (Ledger::new(1 << 20, 3), Form::Stamped),
+            (Ledger::new(1 << 20, 3, Learns::Untold), Form::Direct),
+            (Ledger::new(1 << 20, 3, Learns::Untold), Form::Stamped),
             (Ledger::default(), Form::Listed),
-            (Ledger::new(1 << 20, 3), Form::Timeless),
+            (Ledger::new(1 << 20, 3, Learns::Untold), Form::Timeless),
         ] {
             ledger.enter();
             assert!(ledger.has(form));
             for (writes, reads) in [(false, false), (true, false), (false, true), (true, true)] {
                 for block in [0, 1, 77, (1 << 20) - 1] {
                     let own = cell(block, writes, reads);
-                    let both = ledger.names(form, own).unwrap();
+                    let both = ledger.book(0).names(form, own).unwrap();
                     assert_eq!(both == Both::default(), own == Cell::default());
-                    assert_eq!(ledger.cell(form, both, 0), own);
+                    assert_eq!(ledger.book(0).cell(form, both, 0), own);
                     // Another thread reads it.
                     let thread = Thread { block, warp: 1, lane: 9 };
                     let read = cell(block, false, true).read.of(thread);
                     let other = Cell { read, ..own };
-                    let both = ledger.names(form, other).unwrap();
+                    let both = ledger.book(0).names(form, other).unwrap();
                     assert_eq!(both.reader != 0, writes);
-                    assert_eq!(ledger.cell(form, both, 0), other);
+                    assert_eq!(ledger.book(0).cell(form, both, 0), other);
                     let valued = Cell { write: own.write.with_value(5), ..own };
                     if writes {
-                        let both = ledger.names(form, valued).unwrap();
-                        assert_eq!(ledger.cell(form, both, 5), valued);
+                        let both = ledger.book(0).names(form, valued).unwrap();
+                        assert_eq!(ledger.book(0).cell(form, both, 5), valued);
                     }
                 }
             }

@@ -248,6 +248,8 @@ pub struct Block {
     waits: SmallVec<[(u16, usize); 4]>,
     /// Counts what its threads learnt: while it stands, what is not known is not known.
     version: u64,
+    /// Up to where each thread knew of all others when the first of them released anything, or may have.
+    released: Option<Tick>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -348,6 +350,7 @@ impl Block {
             foreign: Knowledge::default(),
             waits: SmallVec::new(),
             version: 0,
+            released: None,
         }
     }
 
@@ -372,6 +375,7 @@ impl Block {
         self.waits.clear();
         // Never one that was seen before.
         self.version += 1;
+        self.released = None;
     }
 
     pub fn warps(&self) -> usize {
@@ -397,6 +401,22 @@ impl Block {
         }
         let others = own.known.iter().enumerate().filter(|(w, _)| *w != warp as usize);
         others.map(|(_, &tick)| tick).min().unwrap_or(Tick::MAX).min(own.lanes_all)
+    }
+
+    /// Up to where others know either nothing of what the block did, or all, if they may learn of other blocks (`learns`); of that
+    /// which each of its own threads knows, all up to `known`.
+    pub fn past(&self, known: Tick, learns: bool) -> Tick {
+        self.released.filter(|_| learns).map_or(known, |released| known.min(released))
+    }
+
+    /// Every thread of the block knows whatever its block did up to here.
+    fn known(&self) -> Tick {
+        (0..self.warps.len()).map(|w| self.floor(w as u16)).min().unwrap_or(0)
+    }
+
+    /// Whether another block may have acquired anything of this one.
+    pub fn has_released(&self) -> bool {
+        self.released.is_some()
     }
 
     /// Every lane of `warp` knows whatever the warp `other` did up to here.
@@ -496,8 +516,11 @@ impl Block {
         })
     }
 
-    /// What lane `lane` of `warp` knows now, with its own accesses so far.
-    fn knowledge(&self, warp: u16, lane: u8) -> Knowledge {
+    /// What lane `lane` of `warp` knows now, with its own accesses so far: others may come to know that.
+    fn knowledge(&mut self, warp: u16, lane: u8) -> Knowledge {
+        if self.released.is_none() {
+            self.released = Some(self.known());
+        }
         let own = &self.warps[warp as usize];
         let mut known = self.foreign.clone();
         if !own.foreign.is_empty() {

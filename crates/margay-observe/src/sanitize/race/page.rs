@@ -19,13 +19,15 @@ use std::sync::Arc;
 
 use super::far::{self, Far};
 use super::few::{Few, Left, Part, Place, WHOLE};
-use super::ledger::Ledger;
+use super::ledger::{Book, Ledger};
 use super::lines::Lines;
 use super::packed::{FAR_MARKS, FAR_MARKS_APART, MOST_MARKS, Marks, Packed, Uses};
 use super::paired::Paired;
 use super::plain::Plain;
 use super::row::Row;
 use super::shadow::{Cell, PAGE};
+use super::slots::Epoch;
+use super::stamped::Freed;
 
 /// Bytes of a line.
 pub const LINE: u64 = 128;
@@ -51,27 +53,48 @@ pub(super) enum Line {
 
 impl Line {
     /// Cells of bytes by names of the launch; `None` if there is no room in the ledger.
-    fn far(ledger: &Ledger, cells: &[Cell; BYTES]) -> Option<Line> {
-        let pairs = far::are_apart(cells).then(|| Paired::new(ledger, cells)).flatten();
-        let far = || Far::new(ledger, cells).map(Line::FarBytes);
+    fn far(book: Book<'_>, cells: &[Cell; BYTES]) -> Option<Line> {
+        let pairs = far::are_apart(cells).then(|| Paired::new(book, cells)).flatten();
+        let far = || Far::new(book, cells).map(Line::FarBytes);
         pairs.map(Line::PairBytes).or_else(far)
     }
 
+    /// Gives what has a name that may mean something else by now the one that it has in a new book.
+    fn turn(&mut self, books: (Book<'_>, Book<'_>), freed: &Freed) {
+        let left = match self {
+            Line::FarBytes(far) => (!far.turn(books, freed)).then(|| far.cells(books.0)),
+            Line::PairBytes(pairs) => (!pairs.turn(books, freed)).then(|| pairs.cells(books.0)),
+            Line::Few
+            | Line::Row(_)
+            | Line::Words(..)
+            | Line::Bytes(_)
+            | Line::PlainWords(..)
+            | Line::PlainBytes(_) => None,
+        };
+        if let Some(cells) = left {
+            books.0.leave();
+            *self = Line::PlainBytes(Plain::of(|n| cells[n]));
+        }
+    }
+
     /// Keeps cells that have names of the launch in a way that has more room. False if they have none.
-    fn make_room(&mut self, ledger: &Ledger) -> bool {
+    fn make_room(&mut self, book: Book<'_>) -> bool {
         let (cells, paired) = match self {
             Line::FarBytes(far) if far.is_full() => {
-                let cells = far.cells(ledger);
-                let Some(pairs) = Paired::new(ledger, &cells) else {
-                    far.make_room();
+                let cells = far.cells(book);
+                let Some(pairs) = Paired::new(book, &cells) else {
+                    // An old book has no room where there is some.
+                    if !book.is_old() {
+                        far.make_room();
+                    }
                     return true;
                 };
                 *self = Line::PairBytes(pairs);
-                ledger.leave();
+                book.leave();
                 return true;
             }
-            Line::FarBytes(far) => (far.cells(ledger), false),
-            Line::PairBytes(pairs) => (pairs.cells(ledger), true),
+            Line::FarBytes(far) => (far.cells(book), false),
+            Line::PairBytes(pairs) => (pairs.cells(book), true),
             Line::Few
             | Line::Row(_)
             | Line::Words(..)
@@ -79,8 +102,11 @@ impl Line {
             | Line::PlainWords(..)
             | Line::PlainBytes(_) => return false,
         };
-        let listed = paired.then(|| Far::new(ledger, &cells)).flatten();
-        ledger.leave();
+        let listed = paired.then(|| Far::new(book, &cells)).flatten();
+        if listed.is_none() && book.is_old() {
+            return true;
+        }
+        book.leave();
         *self = match listed {
             Some(far) => Line::FarBytes(far),
             None => Line::PlainBytes(Plain::of(|n| cells[n])),
@@ -117,6 +143,14 @@ pub struct Page {
     bytes: u64,
     /// Of the launch; none of shared memory.
     ledger: Option<Arc<Ledger>>,
+    /// Up to when names were gone through.
+    seen: Epoch,
+}
+
+/// The launch's ledger, as a page reads it that has gone through its names up to `seen`.
+#[inline]
+fn book(ledger: &Option<Arc<Ledger>>, seen: Epoch) -> Option<Book<'_>> {
+    ledger.as_ref().map(|ledger| ledger.book(seen))
 }
 
 /// The words that bytes of a line are in, and which part of each they are; 0 if that is not the same of all.
@@ -150,12 +184,13 @@ impl Page {
             fills,
             bytes,
             ledger,
+            seen: 0,
         }
     }
 
     /// The page is one of this launch's.
     pub fn join(&mut self, ledger: &Arc<Ledger>) {
-        self.ledger = Some(ledger.clone());
+        (self.ledger, self.seen) = (Some(ledger.clone()), 0);
     }
 
     /// A page of nothing, to stand in for one that is away.
@@ -219,7 +254,7 @@ impl Page {
         let word = match only {
             Ok(None) => None,
             Ok(Some(place)) if of_words && place.part() == WHOLE => {
-                let taken = self.few.take(&self.marks, self.ledger.as_deref(), line);
+                let taken = self.few.take(&self.marks, book(&self.ledger, self.seen), line);
                 taken.first().map(|&(place, cell)| (place.word(), cell))
             }
             Ok(Some(_)) | Err(()) => return None,
@@ -299,11 +334,10 @@ impl Page {
                     Line::Bytes(packed) => {
                         packed.visit(&mut self.marks, bytes.start + from..bytes.end, &mut each)
                     }
-                    Line::FarBytes(far) => self.ledger.as_ref().and_then(|ledger| {
-                        far.visit(ledger, bytes.start + from..bytes.end, &mut each)
-                    }),
-                    Line::PairBytes(pairs) => self.ledger.as_ref().and_then(|ledger| {
-                        pairs.visit(ledger, bytes.start + from..bytes.end, &mut each)
+                    Line::FarBytes(far) => book(&self.ledger, self.seen)
+                        .and_then(|book| far.visit(book, bytes.start + from..bytes.end, &mut each)),
+                    Line::PairBytes(pairs) => book(&self.ledger, self.seen).and_then(|book| {
+                        pairs.visit(book, bytes.start + from..bytes.end, &mut each)
                     }),
                     Line::PlainWords(cells, _) => {
                         cells.visit(words.start + from..words.end, &mut each);
@@ -350,10 +384,12 @@ impl Page {
                 self.fill();
                 return done;
             };
-            let old = self.few.cell(&self.marks, self.ledger.as_deref(), at);
+            let old = self.few.cell(&self.marks, book(&self.ledger, self.seen), at);
             let mut cell = old;
             each(&mut cell);
-            while cell != old && !self.few.put(&mut self.marks, self.ledger.as_deref(), at, cell) {
+            while cell != old
+                && !self.few.put(&mut self.marks, book(&self.ledger, self.seen), at, cell)
+            {
                 match self.few.is_named() {
                     true => self.rename(),
                     false => self.make_room(line),
@@ -382,7 +418,7 @@ impl Page {
     pub(super) fn divide(&mut self, line: usize, part: Part) {
         match std::mem::take(self.line(line)) {
             Line::Few => {
-                let kept = self.few.take(&self.marks, self.ledger.as_deref(), line);
+                let kept = self.few.take(&self.marks, book(&self.ledger, self.seen), line);
                 let alike = kept.iter().all(|(place, _)| place.part() == part);
                 *self.line(line) = if alike { self.parts(part) } else { self.bytes() };
                 kept.into_iter().for_each(|left| self.put_part(line, left));
@@ -427,8 +463,8 @@ impl Page {
 
     /// A line of bytes that nobody has accessed.
     fn bytes(&self) -> Line {
-        let ledger = self.ledger.as_ref().filter(|_| self.far);
-        let far = ledger.and_then(|ledger| Line::far(ledger, &[Cell::default(); BYTES]));
+        let book = book(&self.ledger, self.seen).filter(|_| self.far);
+        let far = book.and_then(|book| Line::far(book, &[Cell::default(); BYTES]));
         far.unwrap_or_else(|| Line::Bytes(Box::default()))
     }
 
@@ -460,10 +496,10 @@ impl Page {
                 Line::Words(words, _) => words.put(&mut self.marks, n, cell),
                 Line::Bytes(bytes) => bytes.put(&mut self.marks, n, cell),
                 Line::FarBytes(far) => {
-                    self.ledger.as_ref().is_none_or(|ledger| far.put(ledger, n, cell))
+                    book(&self.ledger, self.seen).is_none_or(|book| far.put(book, n, cell))
                 }
                 Line::PairBytes(pairs) => {
-                    self.ledger.as_ref().is_none_or(|ledger| pairs.put(ledger, n, cell))
+                    book(&self.ledger, self.seen).is_none_or(|book| pairs.put(book, n, cell))
                 }
                 Line::PlainWords(words, _) => {
                     words.put(n, cell);
@@ -481,16 +517,35 @@ impl Page {
         }
     }
 
+    /// Goes through all names, where some may mean something else by now. False if none may.
+    fn turn(&mut self) -> bool {
+        let Some(ledger) = self.ledger.clone() else { return false };
+        let old = ledger.book(self.seen);
+        let Some((freed, new)) = old.turn() else { return false };
+        self.lines.iter_mut().for_each(|line| line.turn((old, new), &freed));
+        let listed = self.few.turn((old, new), &freed);
+        self.seen = new.seen();
+        if !listed {
+            self.unname(old);
+        }
+        true
+    }
+
     /// Gives the list other names, or marks.
     #[cold]
     fn rename(&mut self) {
         let Some(ledger) = self.ledger.clone() else { return };
-        if self.few.rename(&self.marks, &ledger) {
-            return;
+        let book = ledger.book(self.seen);
+        if !(self.turn() || self.few.rename(&self.marks, book) || self.turn()) {
+            self.unname(book);
         }
-        ledger.leave();
+    }
+
+    /// Gives the list marks, where there are no names.
+    fn unname(&mut self, book: Book<'_>) {
+        book.leave();
         self.unnamed = true;
-        for (place, cell) in self.few.unname(&self.marks, Some(&ledger)) {
+        for (place, cell) in self.few.unname(&self.marks, Some(book)) {
             // Where marks are too many, what is left of the list goes into lines.
             while let Some(at) = self.few.has(place)
                 && !self.few.put(&mut self.marks, None, at, cell)
@@ -506,20 +561,26 @@ impl Page {
     /// Forgets marks that no cell has any more, and keeps cells plain where too many are left.
     #[cold]
     fn make_room(&mut self, line: usize) {
-        if let Some(ledger) = &self.ledger
+        if self.turn() {
+            return;
+        }
+        if let Some(book) = book(&self.ledger, self.seen)
             && let Some(own) = self.lines.get_mut(line)
-            && own.make_room(ledger)
+            && own.make_room(book)
         {
             return;
         }
         if !self.unnamed
-            && let Some(ledger) = &self.ledger
+            && let Some(book) = book(&self.ledger, self.seen)
             && self.few.is_apart()
         {
-            self.unnamed = !self.few.rename(&self.marks, ledger);
-            if !self.unnamed {
-                ledger.enter();
+            let named = self.few.rename(&self.marks, book);
+            if named {
+                book.enter();
+            } else if self.turn() {
+                return;
             }
+            self.unnamed = !named;
         }
         let used = loop {
             let mut used = Uses::default();
@@ -568,23 +629,32 @@ impl Page {
 
     /// Keeps bytes by the launch's ledger from now on. False if there are none that are not, or it has no room.
     fn go_far(&mut self) -> bool {
+        let mut done = self.lines_go_far();
+        // An old book has no room where there is some.
+        while self.turn() {
+            done |= self.lines_go_far();
+        }
+        done
+    }
+
+    fn lines_go_far(&mut self) -> bool {
         let Some(ledger) = self.ledger.clone() else { return false };
-        let (ledger, marks, mut done) = (&*ledger, &self.marks, false);
+        let (book, marks, mut done) = (ledger.book(self.seen), &self.marks, false);
         for own in self.lines.iter_mut() {
             if let Line::Bytes(bytes) = own {
                 let cells = std::array::from_fn(|n| bytes.cell(marks, n));
-                let Some(far) = Line::far(ledger, &cells) else { break };
+                let Some(far) = Line::far(book, &cells) else { break };
                 *own = far;
                 done = true;
             }
         }
         for line in self.few.lines_of_parts() {
             let mut cells = [Cell::default(); BYTES];
-            for (place, cell) in self.few.left(&self.marks, self.ledger.as_deref(), line) {
+            for (place, cell) in self.few.left(&self.marks, Some(book), line) {
                 place.bytes().for_each(|byte| cells[byte] = cell);
             }
-            let Some(far) = Line::far(ledger, &cells) else { break };
-            self.few.take(&self.marks, self.ledger.as_deref(), line);
+            let Some(far) = Line::far(book, &cells) else { break };
+            self.few.take(&self.marks, Some(book), line);
             *self.line(line) = far;
             done = true;
         }
@@ -606,7 +676,7 @@ impl Page {
             (self.plain_words, self.fills, done) = (true, true, true);
             while let Some(first) = self.few.first() {
                 let (line, part) = (first.line(), first.part());
-                let kept = self.few.take(&self.marks, self.ledger.as_deref(), line);
+                let kept = self.few.take(&self.marks, book(&self.ledger, self.seen), line);
                 *self.line(line) = match kept.iter().all(|(place, _)| place.part() == part) {
                     true => Line::PlainWords(Box::default(), part),
                     false => Line::PlainBytes(Box::default()),
@@ -627,6 +697,7 @@ impl Page {
 mod tests {
     use super::super::order::Thread;
     use super::super::shadow::{Kind, Mark};
+    use super::super::stamped::Learns;
     use super::*;
 
     /// Any access of any thread.
@@ -641,7 +712,7 @@ mod tests {
     #[test]
     fn a_page_is_its_bytes() {
         let listed = || Some(Arc::default());
-        let direct = |blocks| Some(Arc::new(Ledger::new(blocks, 4)));
+        let direct = |blocks| Some(Arc::new(Ledger::new(blocks, 4, Learns::Untold)));
         for (kinds, plain, ledger, apart) in [
             (8, true, listed(), 4),
             (8, false, listed(), 4),
@@ -710,7 +781,7 @@ mod tests {
         for (size, apart, barriers) in
             [(4, 16, 1), (4, 16, 3), (4, 32, 500), (1, 16, 1), (1, 1, 3), (1, 1, 500)]
         {
-            let ledger = Arc::new(Ledger::new(64, 4));
+            let ledger = Arc::new(Ledger::new(64, 4, Learns::Untold));
             let mut page = Page::new(PAGE, false);
             page.join(&ledger);
             let mut cells = vec![Cell::default(); PAGE as usize];

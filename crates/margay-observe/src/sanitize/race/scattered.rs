@@ -295,6 +295,7 @@ mod tests {
 
     use super::super::order::Thread;
     use super::super::shadow::{Cells, Found, Kind, Mark, Shadow, Spare};
+    use super::super::stamped::Learns;
     use super::*;
 
     /// Random numbers, the same each time.
@@ -326,7 +327,7 @@ mod tests {
             (64, 16, 4096, &[2, 4], 1 << 33),
         ] {
             let (spare, mut next) = (Spare::default(), random());
-            let shadow = Shadow::new(1 << 40, &spare, Ledger::new(1 << 15, 4));
+            let shadow = Shadow::new(1 << 40, &spare, Ledger::new(1 << 15, 4, Learns::Untold));
             let mut known = HashMap::<u64, Cell>::new();
             for step in 0..60_000u64 {
                 let size = sizes[next(sizes.len() as u64) as usize];
@@ -392,7 +393,7 @@ mod tests {
     /// What is moved into a page leaves nothing.
     #[test]
     fn a_page_takes_all_that_there_is_of_it() {
-        let (ledger, mut next) = (Ledger::new(1 << 10, 4), random());
+        let (ledger, mut next) = (Ledger::new(1 << 10, 4, Learns::Untold), random());
         let mut scattered = Scattered::default();
         let mark = |n: u64| {
             let thread = Thread { block: n as u32 % 1000, warp: 1, lane: n as u8 % 32 };

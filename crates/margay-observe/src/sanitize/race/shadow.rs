@@ -319,6 +319,11 @@ impl Shadow<'_> {
         }
     }
 
+    /// The names that cells have.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
     fn shard(&self, number: u64) -> MutexGuard<'_, Shard> {
         self.shards[(number % SHARDS) as usize].lock()
     }

@@ -11,6 +11,7 @@ use super::page::Page;
 use super::round::Round;
 use super::section::Sections;
 use super::shadow;
+use super::slots::Past;
 use super::unordered::Unordered;
 
 /// Which stamps the warps of a block used for widened marks.
@@ -33,6 +34,8 @@ pub struct State {
     learns: bool,
     /// What every warp knows of its block, and its order otherwise, as long as nobody learns anything.
     floors: Floors,
+    /// What is past of the accesses of global memory.
+    pub past: Arc<Past>,
 }
 
 /// [`Block::floor`] of each warp, [`Block::is_uniform`], and [`Block::is_simple`], of one [version](Block::version).
@@ -81,6 +84,7 @@ impl State {
             of_shared: false,
             learns,
             floors: Floors::default(),
+            past: Arc::default(),
         }
     }
 
@@ -146,6 +150,7 @@ impl State {
         self.unordered = Unordered::default();
         self.sections.clear();
         self.floors.version = None;
+        self.past = Arc::default();
     }
 
     /// What [`Block::floor`] and [`Block::is_uniform`] say, and whether threads know of each other by barriers alone.
@@ -158,6 +163,10 @@ impl State {
                 *own = (clock.floor(w as u16), clock.is_uniform(w as u16));
             }
             (floors.version, floors.simple) = (Some(clock.version()), clock.is_simple());
+            if !self.of_shared {
+                let known = floors.warps.iter().map(|(floor, _)| *floor).min().unwrap_or(0);
+                self.past.reaches(clock.past(known, self.learns));
+            }
         }
         let (floor, uniform) = floors.warps[warp as usize];
         (floor, uniform, floors.simple)

@@ -99,6 +99,7 @@ mod tests {
     use super::super::order::Thread;
     use super::super::quick::Way;
     use super::super::shadow::{Cell, Kind};
+    use super::super::stamped::Learns;
     use super::*;
 
     /// Random numbers, the same each time.
@@ -165,7 +166,7 @@ mod tests {
             (5, 4000, false, true),
         ] {
             let mut next = random(seed);
-            let ledger = Arc::new(Ledger::new(blocks, 4));
+            let ledger = Arc::new(Ledger::new(blocks, 4, Learns::Untold));
             let mut pages = [(); 2].map(|()| {
                 let mut page = Page::new(PAGE, plain);
                 if named {

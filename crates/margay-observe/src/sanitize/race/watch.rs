@@ -30,6 +30,7 @@ use super::report::Pair;
 use super::round::{Round, Steps};
 use super::seen::{Changes, Seen};
 use super::shadow::{self, Cell, Found, Kind, Mark, PAGE, Shadow, Spare, Width};
+use super::stamped::Learns;
 use super::state::{State, Used};
 use super::table::Effect;
 use super::unordered::Looker;
@@ -104,12 +105,14 @@ impl<'a> RaceObserver<'a> {
         memory: &'a AddressSpace,
         spare: &'a Spare,
     ) -> RaceObserver<'a> {
-        let ledger = Ledger::new(view.blocks(), view.threads().div_ceil(32));
         let facts = view.known.race(view.program);
+        let learns = view.has_clusters() || facts.is_strong;
+        let tell = if learns { Learns::Maybe } else { Learns::Never };
+        let ledger = Ledger::new(view.blocks(), view.threads().div_ceil(32), tell);
         RaceObserver {
             alone,
             changes: Changes::default(),
-            learns: view.has_clusters() || facts.is_strong,
+            learns,
             independent: view.sm >= 70,
             view,
             time: Time::default(),
@@ -145,6 +148,7 @@ impl<'a> RaceObserver<'a> {
             round.begin(self.is_open());
             let (apart, learns) = (self.facts.apart, self.learns);
             let state = State::new(block, threads, (shared, round), &self.time, (apart, learns));
+            self.shadow.ledger().begin(block, state.past.clone());
             Arc::new(Mutex::new(state))
         };
         blocks.entry(block).or_insert_with(make).clone()
@@ -866,6 +870,7 @@ impl Watch for RaceWatch<'_, '_> {
         if let Some(spare) = self.spare.take() {
             let mut state = spare.lock();
             state.renew(id, &self.all.time, self.all.is_open());
+            self.all.shadow.ledger().begin(id, state.past.clone());
             drop(state);
             self.all.blocks.lock().insert(id, spare);
         }
@@ -880,6 +885,9 @@ impl Watch for RaceWatch<'_, '_> {
     fn block_ends(&mut self, block: &BlockEvent) {
         let id = self.all.view.linear(block.ctaid);
         let ended = self.all.blocks.lock().remove(&id);
+        let released = |state: &Mutex<State>| state.lock().clock_of(false).has_released();
+        let released = ended.as_deref().is_none_or(released);
+        self.all.shadow.ledger().end(id, released);
         self.block = None;
         // Unless another worker looked at it last.
         self.spare = ended.filter(|state| Arc::strong_count(state) == 1).or(self.spare.take());

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whatever stamps are forgotten of what is past, all that is ever asked of a cell has the answer that it has with all stamps
+//! kept: random accesses of blocks that run at once, meet more often than there are slots, and release and acquire at any
+//! time, against a plain list of cells.
+
+use std::collections::HashMap;
+
+use margay_ir::{Scope, Sem};
+
+use super::ledger::Ledger;
+use super::order::{Strong, SyncVariable, Thread, Tick, Time};
+use super::round::Round;
+use super::shadow::{Cell, Cells, Found, Kind, Mark, PAGE, Shadow, Spare, Width};
+use super::stamped::Learns;
+use super::state::State;
+
+const THREADS: u32 = 64;
+const BLOCKS: u32 = 80;
+/// Blocks that run at once.
+const RUN: usize = 3;
+
+/// Random numbers, the same each time.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % below
+    }
+}
+
+/// What is known of a mark, whatever its stamp: whether what `me` of a block does comes after it.
+fn is_known(state: &State, me: Thread, mark: Mark) -> bool {
+    let (near, floor) = (mark.block == state.clock.id, state.clock.floor(me.warp));
+    match mark.width() {
+        Width::Thread => state.clock.knows(me, mark.thread(), mark.stamp),
+        Width::Lanes | Width::Warps => near && mark.stamp <= floor,
+        Width::Blocks => false,
+    }
+}
+
+/// A launch of which the cells are kept as they are and by the shadow.
+struct Launch<'s> {
+    shadow: Shadow<'s>,
+    learns: bool,
+    time: Time,
+    running: Vec<State>,
+    /// What each of them has done.
+    ages: Vec<u32>,
+    begun: u32,
+    cells: HashMap<u64, Cell>,
+    variables: Vec<SyncVariable>,
+    asked: [usize; 2],
+}
+
+impl Launch<'_> {
+    fn begin(&mut self) {
+        let round = Round::new(0, 4, false);
+        let state = State::new(self.begun, THREADS, (0, round), &self.time, (false, self.learns));
+        self.shadow.ledger().begin(self.begun, state.past.clone());
+        self.running.push(state);
+        self.ages.push(0);
+        self.begun += 1;
+    }
+
+    fn end(&mut self, n: usize) {
+        let state = self.running.swap_remove(n);
+        self.ages.swap_remove(n);
+        self.shadow.ledger().end(state.clock.id, state.clock.has_released());
+    }
+
+    /// All threads of a block meet, or those of a warp.
+    fn meet(&mut self, n: usize, all: bool) {
+        let (state, time) = (&mut self.running[n], &self.time);
+        if !all {
+            return state.clock.warp_barrier(1, u32::MAX, time);
+        }
+        (0..2).for_each(|warp| state.clock.arrive(0, warp, u32::MAX, true, time));
+        state.clock.open(0, time);
+    }
+
+    /// A thread releases or acquires by a variable.
+    fn synchronise(&mut self, n: usize, me: Thread, variable: usize, releases: bool, fence: bool) {
+        let state = &mut self.running[n];
+        let sem = match (fence, releases) {
+            (true, _) => Sem::Relaxed,
+            (false, true) => Sem::Release,
+            (false, false) => Sem::Acquire,
+        };
+        let access = Strong { sem, scope: Scope::Gpu, reads: !releases, writes: releases };
+        let mut own = |state: &mut State| {
+            let variable = &mut self.variables[variable];
+            state.clock.synchronise(me.warp, me.lane, access, variable, &self.time);
+        };
+        let lane = 1 << me.lane;
+        match (fence, releases) {
+            (false, _) => own(state),
+            (true, true) => {
+                state.clock.fence(me.warp, lane, Scope::Gpu, &self.time);
+                own(state);
+            }
+            (true, false) => {
+                own(state);
+                state.clock.fence(me.warp, lane, Scope::Gpu, &self.time);
+            }
+        }
+    }
+
+    /// Whether two marks are of the same access, and the same follows of both.
+    fn check(&mut self, exact: Mark, told: Mark) {
+        let same = exact.at(told.stamp) == told && exact.is_empty() == told.is_empty();
+        assert!(same, "{told:?} for {exact:?}");
+        if exact.is_empty() {
+            return;
+        }
+        if self.learns && exact.width() != Width::Thread {
+            assert_eq!(told, exact, "which stamps count depends on it");
+        }
+        for state in &self.running {
+            if !self.learns && exact.block != state.clock.id {
+                continue;
+            }
+            for (warp, lane) in [(0, 0), (0, 3), (1, 0), (1, 31)] {
+                let me = Thread { block: state.clock.id, warp, lane };
+                let known = is_known(state, me, exact);
+                assert_eq!(is_known(state, me, told), known, "{me:?}: {told:?} for {exact:?}");
+                self.asked[usize::from(known)] += 1;
+            }
+        }
+    }
+
+    /// A thread accesses bytes. Some reads join those that were before.
+    fn access(&mut self, n: usize, me: Thread, (at, size): (u64, u64), kind: Kind, value: u16) {
+        let state = &mut self.running[n];
+        state.floor(me.warp);
+        let stamp: Tick = state.clock.stamp(me.warp);
+        let pc = 3 + u32::from(value % 2);
+        // What joins comes later: else the mark has a stamp of what it joins, which may be forgotten.
+        let own = |n| self.cells.get(&(at + n)).copied().unwrap_or_default();
+        let joins = value.is_multiple_of(5)
+            // Stamps of wide marks are never forgotten.
+            && (!self.learns || self.begun < 5)
+            && (0..size).all(|n| own(n).read.stamp <= stamp);
+        let mark = Mark::new(me, stamp, pc, kind, None);
+        let change = |cell: &mut Cell| match kind {
+            Kind::Read if joins && !cell.read.is_empty() => {
+                cell.read = cell.read.widen(mark);
+            }
+            Kind::Read => cell.read = mark,
+            Kind::Write | Kind::Atomic => {
+                let write = mark.with_value(super::look::hash(value.into()));
+                *cell = Cell { write, read: Mark::default() };
+            }
+        };
+        let mut seen = Vec::new();
+        let mut visit = |cell: &mut Cell| {
+            seen.push(*cell);
+            change(cell);
+        };
+        match self.shadow.find(at / PAGE).unwrap() {
+            Found::Page(page, _) => page.lock().cells(at % PAGE, size, &mut visit),
+            Found::Scattered(mut page) => {
+                page.cells(at % PAGE, size, &mut visit);
+                page.settle();
+            }
+        }
+        let bytes = size as usize / seen.len();
+        for n in 0..size {
+            let exact = self.cells.get(&(at + n)).copied().unwrap_or_default();
+            let told = seen[n as usize / bytes];
+            self.check(exact.write, told.write);
+            self.check(exact.read, told.read);
+            change(self.cells.entry(at + n).or_default());
+        }
+    }
+}
+
+#[test]
+fn what_is_forgotten_changes_no_answer() {
+    for (case, (learns, pages, apart, sizes)) in [
+        // Bytes of some pages, close and apart, and of many; and parts of words.
+        (false, 2, 1, &[1][..]),
+        (true, 2, 1, &[1]),
+        (false, 2, 24, &[1, 1, 2]),
+        (true, 2, 24, &[1]),
+        (false, 100, 512, &[1]),
+        (true, 100, 512, &[1, 4]),
+        (true, 3, 8, &[1, 2, 4]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut random = Random(7 + case as u64);
+        let tell = if learns { Learns::Maybe } else { Learns::Never };
+        let spare = Spare::default();
+        let ledger = Ledger::new(BLOCKS.into(), THREADS / 32, tell);
+        let mut launch = Launch {
+            shadow: Shadow::new(1 << 40, &spare, ledger),
+            learns,
+            time: Time::default(),
+            running: Vec::new(),
+            ages: Vec::new(),
+            begun: 0,
+            cells: HashMap::new(),
+            variables: (0..4).map(|_| SyncVariable::default()).collect(),
+            asked: [0; 2],
+        };
+        for _ in 0..150_000 {
+            while launch.running.len() < RUN && launch.begun < BLOCKS {
+                launch.begin();
+            }
+            if launch.running.is_empty() {
+                break;
+            }
+            let n = random.next(launch.running.len() as u64) as usize;
+            let block = launch.running[n].clock.id;
+            let (warp, lane) = (random.next(2) as u16, random.next(32) as u8);
+            let me = Thread { block, warp, lane };
+            launch.ages[n] += 1;
+            let (age, released) = (launch.ages[n], launch.running[n].clock.has_released());
+            // Some blocks release nothing, and some when they have met more often than there are slots; then they do so less
+            // often, as all of what may be known of then is kept.
+            let releases = !block.is_multiple_of(4) && age > 4500 - 300 * (block % 4);
+            match random.next(1000) {
+                _ if age > 5000 + 100 * (block % 7) => launch.end(n),
+                0..130 if !released || random.next(30) == 0 => launch.meet(n, true),
+                130..150 if !released => launch.meet(n, false),
+                150..160 if learns => {
+                    let (acquires, fence) = (random.next(2) == 0, random.next(2) == 0 && releases);
+                    if acquires || releases {
+                        let variable = random.next(4) as usize;
+                        launch.synchronise(n, me, variable, !acquires, fence);
+                    }
+                }
+                _ => {
+                    let size = sizes[random.next(sizes.len() as u64) as usize];
+                    let at = random.next(pages * PAGE / apart) * apart / size * size;
+                    let kind = [Kind::Read, Kind::Write, Kind::Write];
+                    let kind = kind[random.next(3) as usize];
+                    launch.access(n, me, (at, size), kind, random.next(200) as u16);
+                }
+            }
+        }
+        assert!(launch.begun > 10, "{}", launch.begun);
+        assert!(launch.asked.iter().all(|&asked| asked > 1000), "{:?}", launch.asked);
+        let forgotten = launch.shadow.ledger().epoch();
+        println!("case {case}: stamps were forgotten {forgotten} times");
+        assert!(forgotten > 20, "{forgotten} times in case {case}");
+    }
+}
