@@ -296,19 +296,6 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             BYTES / 8,
             8.0,
         ),
-        // Cells as they are: others may know of a part of what was done since the fence.
-        (
-            "bytes anywhere, again and again between 300 barriers after a fence, then counted",
-            format!(
-                "fence.acq_rel.gpu; {} mov.u32 %r8, 0; LOOP: bar.sync 0; st.global.u8 [%rd5], %r8; add.u32 %r8, %r8, 1; \
-                 setp.lt.u32 %p1, %r8, 300; @%p1 bra LOOP; setp.eq.u32 %p1, %r1, 0; \
-                 @%p1 red.global.add.u32 [%rd2], 1;",
-                any(BYTES as u32 / 4)
-            ),
-            BYTES as u32 / 4,
-            BYTES / 4,
-            40.0,
-        ),
         // By threads that may learn of other blocks: there is an atomic.
         (
             "bytes anywhere, again and again between 300 barriers, then counted",
@@ -326,7 +313,7 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             format!(
                 "mov.u32 %r9, %r3; mov.u32 %r8, 0; LOOP: bar.sync 0; xor.b32 %r3, %r9, 33; {} st.global.u8 [%rd5], %r8; \
                  bar.sync 0; mov.u32 %r3, %r9; {} ld.global.u8 %r6, [%rd5]; add.u32 %r8, %r8, 1; \
-                 setp.lt.u32 %p1, %r8, 300; @%p1 bra LOOP;",
+                 setp.lt.u32 %p1, %r8, 150; @%p1 bra LOOP;",
                 any(BYTES as u32 / 4),
                 any(BYTES as u32 / 4)
             ),
