@@ -122,7 +122,7 @@ K = "2*(1+x)/(1-x)"
 fit("erfcx", f"(1+2*({K}))*exp(({K})^2)*erfc({K})/2", powers(0, 12), "single", -1, 0.999)
 interpolate("erfcx near 0", lambda x: mp.exp(x * x) * mp.erfc(x), lambda x: 1, "1e-6", 0.5, 8, divisor=lambda x: x)
 interpolate("erfinv near", inverse, lambda w: mp.sqrt(mp.pi) / 2, "1e-6", 5, 9, divisor=lambda w: w)
-interpolate("erfinv middle", lambda s: inverse(s * s), lambda s: s, 2.236, 4.01, 9, 3)
+interpolate("erfinv middle", lambda s: inverse(s * s), lambda s: s, 1.86, 4.01, 11, 2.8)
 interpolate("erfinv far", lambda s: inverse(s * s), lambda s: s, 4, 10.2, 9, 6)
 LN = "log((1+sqrt(x))/(1-sqrt(x)))/sqrt(x)"
 fit("log2 of powf", f"{LN}/log(2)", powers(0, 4), "double", "2^-60", 0.02944)

@@ -132,7 +132,7 @@ fn arguments(types: &[Ty], random: &mut Random) -> Vec<u8> {
                 Some(Ty::F32) if kind < 7 => u64::from((value as f32).to_bits()),
                 Some(Ty::F64) => value.to_bits(),
                 Some(Ty::I32) if kind < 4 => r % 64,
-                Some(Ty::I32) if kind < 6 => (r as i32 >> (r >> 40) % 32) as u32 as u64,
+                Some(Ty::I32) if kind < 6 => (r as i32 >> ((r >> 40) % 32)) as u32 as u64,
                 _ => r,
             };
             bytes.extend_from_slice(&bits.to_le_bytes());
@@ -174,7 +174,7 @@ fn compiled_code_gives_the_interpreters_bits() {
 #[test]
 fn all_are_vector_code() {
     for builtin in Builtin::ALL {
-        let module = compile(&kernel(*builtin)).expect(builtin.name());
+        let module = compile(&kernel(*builtin)).unwrap_or_else(|e| panic!("{}", e[0].message));
         let insts = module.functions.iter().flat_map(|f| &f.blocks).flat_map(|b| &b.insts);
         for inst in insts {
             if let Attr::Builtin(b) = inst.attr {

@@ -21,7 +21,7 @@ fn single_precision_is_within_the_documented_bounds() {
                 next < 1 << 32
             })
         } else {
-            let mut samples = Stratified::new(200_000);
+            let mut samples = Stratified::new(200_000, 0);
             subject.measure(|args| samples.fill(types, args))
         };
         let name = subject.function.name();

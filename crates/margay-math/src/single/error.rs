@@ -115,7 +115,7 @@ pub fn normcdff<O: Ops>(x: F32<O>) -> F32<O> {
     x.is_nan().select(x, r).canonical()
 }
 
-/// erfinv(x) / x as a sum of two floats, where 1 - x² is e^-w: up to w = 5 a polynomial in w, from
+/// erfinv(x) / x as a sum of two floats, where 1 - x² is e^-w: up to w = 3.5 a polynomial in w, from
 /// there on two in √w.
 #[inline(always)]
 fn inverse_kernel<O: Ops>(w: F32<O>) -> (F32<O>, F32<O>) {
@@ -136,17 +136,19 @@ fn inverse_kernel<O: Ops>(w: F32<O>) -> (F32<O>, F32<O>) {
     ]);
     // The square root itself is most of it.
     let s = w.sqrt();
-    let middle = (s - 3.0).poly([
-        0.0001274852,
-        -0.00031886046,
-        -7.3414805e-05,
-        0.0014959817,
-        -0.0035891845,
-        0.005683114,
-        -0.007638866,
-        0.009445698,
-        0.0016750507,
-        -0.16702321,
+    let middle = (s - 2.8).poly([
+        -3.9040027e-05,
+        9.3847506e-05,
+        0.00013275216,
+        -0.0006977265,
+        0.0006804928,
+        0.0012279013,
+        -0.005313186,
+        0.010135378,
+        -0.013851767,
+        0.015716964,
+        -0.003233616,
+        -0.16690895,
     ]);
     let far = (s - 6.0).poly([
         -1.9951452e-09,
@@ -160,8 +162,10 @@ fn inverse_kernel<O: Ops>(w: F32<O>) -> (F32<O>, F32<O>) {
         0.009605041,
         -0.1400869,
     ]);
-    let small = w.lt(5.0);
-    (small.select(start, s), small.select(near, w.lt(16.0).select(middle, far)))
+    // Its rounding would be two units of a result below 2.
+    let lacks = (-s).mul_add(s, w) * (s.k(0.5) / s);
+    let small = w.lt(3.5);
+    (small.select(start, s), small.select(near, w.lt(16.0).select(middle, far) + lacks))
 }
 
 #[inline(always)]

@@ -87,7 +87,8 @@ impl Launch<'_> {
             (false, true) => Sem::Release,
             (false, false) => Sem::Acquire,
         };
-        let access = Strong { sem, scope: Scope::Gpu, reads: !releases, writes: releases };
+        let access =
+            Strong { sem, scope: Scope::Gpu, reads: !releases, writes: releases, locks: false };
         let mut own = |state: &mut State| {
             let variable = &mut self.variables[variable];
             state.clock.synchronise(me.warp, me.lane, access, variable, &self.time);
