@@ -53,6 +53,8 @@ const HUGE: usize = 1 << 26;
 const FAR: &str = "far";
 /// Blocks are a warp each.
 const SMALL: &str = "small block";
+/// Threads that meet at hundreds of barriers.
+const AGAIN: &str = "again and again";
 /// Blocks run one after the other, as they do if no other schedule is asked for.
 const IN_ORDER: &str = "in order";
 
@@ -264,6 +266,22 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             "far: a byte of each KB, anywhere",
             format!("{} st.global.u8 [%rd5], %r3;", any(huge)),
             (huge / 1024, HUGE / 1024),
+        ),
+        pattern(
+            "far: a byte of each KB, anywhere, in a large grid",
+            format!("{} {} st.global.u8 [%rd5], %r3;", one_of(128), any(huge)),
+            (huge / 1024 * 128, HUGE / 1024),
+        ),
+        pattern(
+            "sparse: an eighth of the bytes, anywhere, written and read by another thread, in a large grid",
+            format!(
+                "and.b32 %r6, %r3, 15; setp.eq.u32 %p1, %r6, 0; shr.u32 %r9, %r3, 4; mov.u32 %r3, %r9; {} \
+                 @%p1 st.global.u8 [%rd5], %r3; bar.sync 0; xor.b32 %r3, %r9, 5; {} \
+                 @%p1 ld.global.u8 %r6, [%rd5];",
+                any(LARGE as u32),
+                any(LARGE as u32)
+            ),
+            (LARGE as u32 / 8 * 16, LARGE / 8),
         ),
         pattern(
             "far: a word of each page, again and again between 300 barriers",
@@ -820,9 +838,16 @@ fn a_touched_byte_takes_little() {
             vec![("interpreted", Engine::Interp)]
         }
     };
+    // `CHECK_MEMORY=name` measures those alone whose name has this.
+    let wanted = std::env::var("CHECK_MEMORY").unwrap_or_default();
     let mut above = Vec::new();
-    for (how, engine) in engines {
-        for (name, body, threads, touched, most) in patterns().into_iter().chain(far_patterns()) {
+    for &(how, engine) in &engines {
+        let patterns = patterns().into_iter().chain(far_patterns());
+        let patterns = patterns.filter(|pattern| pattern.0.contains(&wanted));
+        // By one engine, as these take longest.
+        let once = engines.len() > 1 && engine == Engine::Interp;
+        let patterns = patterns.filter(|pattern| !once || !pattern.0.contains(AGAIN));
+        for (name, body, threads, touched, most) in patterns {
             let block = threads.min(if name.contains(SMALL) { 32 } else { 128 });
             let bytes = match name {
                 _ if name.starts_with(SPARSE) => LARGE,

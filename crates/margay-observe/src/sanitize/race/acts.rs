@@ -8,8 +8,9 @@ use parking_lot::Mutex;
 
 use super::shadow::Cell;
 
-/// Entries of the table, at most.
-pub const ACTS: usize = 255;
+/// Entries of the table, at most, and bits of their numbers.
+pub const ACTS: usize = (1 << ACT_BITS) - 1;
+pub const ACT_BITS: u32 = 8;
 /// Entries that there is made room for at once.
 const CHUNK: usize = 16;
 /// Entries that are looked through before one is looked up by hash.
@@ -25,8 +26,6 @@ pub struct Acts {
     count: AtomicUsize,
     /// Numbers by hash: a power of two of them, more than there are entries.
     slots: Mutex<Vec<u16>>,
-    /// What there is room for.
-    most: usize,
 }
 
 fn hash(act: Cell) -> usize {
@@ -34,25 +33,13 @@ fn hash(act: Cell) -> usize {
 }
 
 impl Acts {
-    /// With numbers of so many bits.
-    pub fn new(bits: u32) -> Acts {
-        let most = ((1usize << bits) - 1).min(ACTS);
+    pub fn new() -> Acts {
         let chunks = [const { OnceLock::new() }; (ACTS + 1) / CHUNK];
-        Acts { chunks, count: AtomicUsize::new(0), slots: Mutex::default(), most }
-    }
-
-    /// Whether there is room for more.
-    pub fn has_room(&self) -> bool {
-        self.count() < self.most
+        Acts { chunks, count: AtomicUsize::new(0), slots: Mutex::default() }
     }
 
     pub fn count(&self) -> usize {
         self.count.load(Ordering::Acquire)
-    }
-
-    /// Entries that there is room for in all.
-    pub fn most(&self) -> usize {
-        self.most
     }
 
     #[inline]
@@ -82,7 +69,7 @@ impl Acts {
         }
         let at = self.slot(slots, act);
         if slots[at] == 0 {
-            if count == self.most {
+            if count == ACTS {
                 return None;
             }
             let chunk = self.chunks[count / CHUNK].get_or_init(Box::default);

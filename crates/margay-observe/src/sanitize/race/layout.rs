@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How the cells of a run of places ([`super::leaf`]) are told, in as few bytes as do for all of them.
+//! How the cells of a run of places ([`super::leaf`]) are told, in as few bits as do for all of them.
 //!
 //! That is a name of the launch ([`super::ledger`]) and the value; where two threads did it, a pair's name or two of them; and
 //! where threads meet so often that names run out, a name and when that was. What has no name is kept as it is.
 
 use super::byte_value::{joined, split};
-use super::ledger::{Book, Both, Form};
+use super::direct::{Grid, Name};
+use super::ledger::{Book, Form};
 use super::order::Tick;
 use super::plain::Tight;
 use super::shadow::{Cell, Mark};
-use super::stamped::{Freed, THREAD as PAIRED};
+use super::stamped::{Freed, Pair};
 
 /// How a cell is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,24 +39,76 @@ pub const KINDS: [Kind; 11] = [
     Kind::Whole,
 ];
 
-/// In place of the bytes of a pair's name: both threads have numbers as short as they may be.
-pub const NARROW: u8 = 2;
+/// Bits of a value: of a byte's, and of any.
+pub const VALUES: [u8; 2] = [8, 16];
+/// Of a stamp beside a name.
+const STAMP: u32 = Tick::BITS;
+/// Words of 32 bits of a cell, at most.
+const WORDS: usize = 8;
+/// Of 64.
+pub const CELL: usize = WORDS / 2;
 
-/// Bytes of a stamp beside a name.
-const STAMP: usize = 4;
-
-/// Bytes of a cell, at most.
-pub const CELL: usize = 32;
-
-/// What the bytes of an entry are.
+/// What the bits of a cell are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Of [`KINDS`].
     pub kind: u8,
-    /// Bytes of the place, and if the cell has a name, of that and of the value.
-    pub place: u8,
-    pub name: u8,
+    /// Bits of the number of a thread in the grid, and in its block.
+    pub thread: u8,
+    pub reader: u8,
+    /// If the cell has a name, bits of what was done, and of the value.
+    pub act: u8,
     pub value: u8,
+}
+
+/// What is told of a cell.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    names: [Name; 2],
+    /// Of a pair.
+    reader: u32,
+    stamps: [Tick; 2],
+    code: u16,
+    /// A cell as it is.
+    words: [u32; WORDS],
+}
+
+const NOTHING: Told = Told {
+    names: [Name { thread: 0, act: 0 }; 2],
+    reader: 0,
+    stamps: [0; 2],
+    code: 0,
+    words: [0; WORDS],
+};
+
+/// The bits of a cell, which numbers are written to one after another, or read.
+#[derive(Default)]
+struct Pen {
+    bits: [u64; CELL],
+    at: u32,
+}
+
+impl Pen {
+    fn write(&mut self, value: u64, width: u32) {
+        let (n, bit) = ((self.at / 64) as usize, self.at % 64);
+        if width > 0 {
+            self.bits[n] |= value << bit;
+        }
+        if bit + width > 64 {
+            self.bits[n + 1] |= value >> (64 - bit);
+        }
+        self.at += width;
+    }
+
+    fn read(&mut self, width: u32) -> u64 {
+        let (n, bit) = ((self.at / 64) as usize, self.at % 64);
+        self.at += width;
+        if width == 0 {
+            return 0;
+        }
+        let high = if bit + width > 64 { self.bits[n + 1] << (64 - bit) } else { 0 };
+        (self.bits[n] >> bit | high) & (u64::MAX >> (64 - width))
+    }
 }
 
 /// In place of the value of a read, which a write has that strong accesses followed, where it is kept as the cell's.
@@ -68,50 +121,77 @@ fn with_stamps(Cell { write, read }: Cell, stamps: [Tick; 2]) -> Cell {
 }
 
 impl Layout {
+    /// Of cells of a grid's threads, in the first way.
+    pub fn new(grid: Grid) -> Layout {
+        let (thread, reader) = (grid.thread_bits() as u8, grid.reader_bits() as u8);
+        Layout { kind: 0, thread, reader, act: 0, value: VALUES[0] }
+    }
+
     pub fn kind(self) -> Kind {
         KINDS[usize::from(self.kind)]
     }
 
-    /// Bytes of the stamps beside the names of a cell.
-    fn stamps_bytes(self) -> usize {
+    /// How many stamps a cell has beside its names.
+    fn stamps(self) -> usize {
         match self.kind() {
-            Kind::Named(Form::Timeless) => STAMP,
-            Kind::Apart(Form::Timeless) => 2 * STAMP,
+            Kind::Named(Form::Timeless) => 1,
+            Kind::Apart(Form::Timeless) => 2,
             _ => 0,
         }
     }
 
-    /// Bytes of the names of a cell.
-    fn names_bytes(self) -> usize {
-        let name = usize::from(self.name);
+    /// How many names a cell has.
+    fn names(self) -> usize {
         match self.kind() {
-            Kind::Named(_) => name,
-            // A pair's is longer by a thread of a block, but for [`NARROW`].
-            Kind::Pair => name + 2,
-            Kind::Apart(_) => 2 * name,
+            Kind::Named(_) | Kind::Pair => 1,
+            Kind::Apart(_) => 2,
             Kind::Tight | Kind::Whole => 0,
         }
     }
 
-    pub fn cell_bytes(self) -> usize {
+    /// How many words a cell has that is told as it is.
+    fn words(self) -> usize {
         match self.kind() {
-            Kind::Named(_) | Kind::Pair | Kind::Apart(_) => {
-                self.names_bytes() + self.stamps_bytes() + usize::from(self.value)
-            }
-            Kind::Tight => size_of::<Tight>(),
-            Kind::Whole => CELL,
+            Kind::Named(_) | Kind::Pair | Kind::Apart(_) => 0,
+            Kind::Tight => size_of::<Tight>() / 4,
+            Kind::Whole => WORDS,
         }
     }
 
-    pub fn bytes(self) -> usize {
-        usize::from(self.place) + self.cell_bytes()
+    /// Bits of the number of a thread in a name.
+    fn thread(self) -> u32 {
+        match self.kind() {
+            Kind::Named(Form::Listed) | Kind::Apart(Form::Listed) => 0,
+            _ => u32::from(self.thread),
+        }
+    }
+
+    fn reader(self) -> u32 {
+        if self.kind() == Kind::Pair { u32::from(self.reader) } else { 0 }
+    }
+
+    fn value(self) -> u32 {
+        if self.names() > 0 { u32::from(self.value) } else { 0 }
+    }
+
+    /// Bits of a cell.
+    pub fn bits(self) -> usize {
+        let name = self.thread() + u32::from(self.act);
+        let [names, stamps, words] = [self.names(), self.stamps(), self.words()].map(|n| n as u32);
+        (names * name + self.reader() + stamps * STAMP + self.value() + 32 * words) as usize
+    }
+
+    /// The same with room for what was done here.
+    pub fn with(self, told: &Told) -> Layout {
+        let bits = told.names.map(|name| 32 - name.act.leading_zeros());
+        Layout { act: self.act.max(bits[0].max(bits[1]) as u8), ..self }
     }
 
     /// What is to have a name of a cell, and the code of the value; `None` if both its marks have one.
     fn bare(self, cell: Cell) -> Option<(Cell, u16)> {
         let Cell { write, read } = cell;
         let code = |mark: Mark| match self.value {
-            1 => split(mark).map(|(bare, code)| (bare, u16::from(code))),
+            8 => split(mark).map(|(bare, code)| (bare, u16::from(code))),
             _ => Some((mark.with_value(0), mark.value())),
         };
         match (write.value(), read.value()) {
@@ -127,7 +207,7 @@ impl Layout {
     /// The cell of which [`Layout::bare`] made two.
     fn valued(self, Cell { write, read }: Cell, code: u16) -> Cell {
         let with = |mark: Mark| match self.value {
-            1 => joined(mark, code as u8),
+            8 => joined(mark, code as u8),
             _ => mark.with_value(code),
         };
         match (read.value(), write.is_empty()) {
@@ -137,133 +217,102 @@ impl Layout {
         }
     }
 
-    /// A name in as many bytes as there are for one.
-    fn cut(self, book: Book<'_>, form: Form, name: u32) -> Option<u32> {
-        if self.name == 4 { Some(name) } else { book.narrow(form, name) }
-    }
-
-    fn uncut(self, book: Book<'_>, form: Form, name: u32) -> u32 {
-        if self.name == 4 { name } else { book.widen(form, name) }
-    }
-
-    /// The same of a pair.
-    fn cut_pair(self, book: Book<'_>, pair: u64) -> Option<u64> {
-        if self.name == NARROW {
-            return book.narrow_pair(pair).map(u64::from);
-        }
-        let first = self.cut(book, Form::Stamped, (pair >> PAIRED) as u32)?;
-        Some(u64::from(first) << PAIRED | pair & ((1 << PAIRED) - 1))
-    }
-
-    fn uncut_pair(self, book: Book<'_>, names: u64) -> u64 {
-        if self.name == NARROW {
-            return book.widen_pair(names as u32);
-        }
-        let first = self.uncut(book, Form::Stamped, (names >> PAIRED) as u32);
-        u64::from(first) << PAIRED | names & ((1 << PAIRED) - 1)
-    }
-
-    /// Whether a cell with these bytes has a name that may mean something else by now.
-    pub fn is_freed(self, book: Book<'_>, bytes: &[u8], freed: &Freed) -> bool {
-        let bits = 8 * u32::from(self.name);
-        let low = |names: u64, bits: u32| (names & ((1 << bits) - 1)) as u32;
-        let names = self.names(bytes);
-        let has = |name| freed.has(self.uncut(book, Form::Stamped, name));
+    /// What is told of a cell, however many bits of acts that has; `None` if there is no telling it in this way, or if the book
+    /// is old.
+    pub fn tell(self, book: Book<'_>, cell: Cell) -> Option<Told> {
         match self.kind() {
-            Kind::Named(Form::Stamped) => has(low(names, bits)),
-            Kind::Apart(Form::Stamped) => has(low(names, bits)) || has((names >> bits) as u32),
-            Kind::Pair => freed.has((self.uncut_pair(book, names) >> PAIRED) as u32),
-            Kind::Named(_) | Kind::Apart(_) | Kind::Tight | Kind::Whole => false,
-        }
-    }
-
-    /// The bytes of a cell's names.
-    fn names(self, bytes: &[u8]) -> u64 {
-        let mut names = [0; 8];
-        let own = self.names_bytes();
-        names[..own].copy_from_slice(&bytes[..own]);
-        u64::from_le_bytes(names)
-    }
-
-    /// The bytes of a cell; `None` if it has none of this kind.
-    pub fn encode(self, book: Book<'_>, cell: Cell) -> Option<[u8; CELL]> {
-        let mut all = [0; CELL];
-        let (mut own, code) = match self.kind() {
             Kind::Tight => {
-                all[..size_of::<Tight>()].copy_from_slice(&Tight::of(cell)?.to_bytes());
-                return Some(all);
+                let mut words = [0; WORDS];
+                words[..self.words()].copy_from_slice(&Tight::of(cell)?.words());
+                return Some(Told { words, ..NOTHING });
             }
             Kind::Whole => {
                 let Cell { write, read } = cell;
                 let words = [write, read].map(|m| [m.block, m.stamp, m.pc, m.bits()]);
-                for (own, word) in all.chunks_exact_mut(4).zip(words.as_flattened()) {
-                    own.copy_from_slice(&word.to_le_bytes());
-                }
-                return Some(all);
+                let words = words.as_flattened().try_into().unwrap_or_default();
+                return Some(Told { words, ..NOTHING });
             }
-            Kind::Named(_) | Kind::Pair | Kind::Apart(_) => self.bare(cell)?,
-        };
-        let (name, value) = (usize::from(self.name), usize::from(self.value));
-        let stamps = [own.write.stamp, own.read.stamp];
-        match self.stamps_bytes() {
-            0 => {}
+            Kind::Named(_) | Kind::Pair | Kind::Apart(_) => {}
+        }
+        let (mut own, code) = self.bare(cell)?;
+        let mut stamps = [own.write.stamp, own.read.stamp];
+        match self.stamps() {
+            0 => stamps = [0; 2],
             // One for both.
-            STAMP if !stamps.contains(&0) && stamps[0] != stamps[1] => return None,
-            _ => own = with_stamps(own, [1, 1]),
+            1 if !stamps.contains(&0) && stamps[0] != stamps[1] => return None,
+            1 => stamps = [stamps[0].max(stamps[1]); 2],
+            _ => {}
         }
-        let names = match self.kind() {
-            Kind::Pair => self.cut_pair(book, book.bare_pair(own)?)?,
-            Kind::Named(form) | Kind::Apart(form) => {
-                let Both { name: first, reader } = book.bare_names(form, own)?;
-                if reader != 0 && matches!(self.kind(), Kind::Named(_)) {
-                    return None;
-                }
-                let cut = |name| self.cut(book, form, name).map(u64::from);
-                cut(first)? | cut(reader)? << (8 * name)
+        if self.stamps() > 0 {
+            own = with_stamps(own, [1, 1]);
+        }
+        let (names, reader) = match self.kind() {
+            Kind::Named(form) | Kind::Apart(form) => (book.long_names(form, own)?, 0),
+            _ => {
+                let Pair { name, reader } = book.bare_pair(own)?;
+                ([name, Name::default()], reader)
             }
-            Kind::Tight | Kind::Whole => 0,
         };
-        all[..8].copy_from_slice(&names.to_le_bytes());
-        let mut end = self.names_bytes();
-        match self.stamps_bytes() {
-            0 => {}
-            STAMP => all[end..end + STAMP].copy_from_slice(&stamps[0].max(stamps[1]).to_le_bytes()),
-            _ => all[end..end + 2 * STAMP]
-                .copy_from_slice(stamps.map(u32::to_le_bytes).as_flattened()),
-        }
-        end += self.stamps_bytes();
-        all[end..end + 2].copy_from_slice(&code.to_le_bytes());
-        all[end + value..].fill(0);
-        Some(all)
+        let fits = names[1].act == 0 || self.names() > 1;
+        fits.then_some(Told { names, reader, stamps, code, ..NOTHING })
     }
 
-    pub fn decode(self, book: Book<'_>, bytes: &[u8]) -> Cell {
-        let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
-        let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|n| byte(at + n)));
-        let end = self.names_bytes();
-        let names = self.names(bytes);
-        let bits = 8 * u32::from(self.name);
+    /// The cell of what was told.
+    pub fn cell(self, book: Book<'_>, told: &Told) -> Cell {
+        let Told { names, reader, stamps, code, words } = *told;
         let cell = match self.kind() {
-            Kind::Named(form) | Kind::Apart(form) => {
-                let uncut = |name: u64| self.uncut(book, form, name as u32);
-                let name = uncut(names & ((1 << bits) - 1));
-                book.bare_cell(form, Both { name, reader: uncut(names >> bits) })
-            }
-            Kind::Pair => book.bare_cell_of_pair(self.uncut_pair(book, names)),
-            Kind::Tight => return Tight::from_bytes(bytes).cell(),
+            Kind::Named(form) | Kind::Apart(form) => book.long_cell(form, names),
+            Kind::Pair => book.bare_cell_of_pair(Pair { name: names[0], reader }),
+            Kind::Tight => return Tight::from_words(words.first_chunk().unwrap_or(&[0; 7])).cell(),
             Kind::Whole => {
-                let mark =
-                    |at| Mark::from_bits(word(at), word(at + 4), word(at + 8), word(at + 12));
-                return Cell { write: mark(0), read: mark(16) };
+                let [block, stamp, pc, bits, ref read @ ..] = words;
+                let write = Mark::from_bits(block, stamp, pc, bits);
+                return Cell { write, read: Mark::from_bits(read[0], read[1], read[2], read[3]) };
             }
         };
-        let (stamps, end) = (end, end + self.stamps_bytes());
-        let cell = match end - stamps {
-            0 => cell,
-            STAMP => with_stamps(cell, [word(stamps); 2]),
-            _ => with_stamps(cell, [word(stamps), word(stamps + STAMP)]),
-        };
-        let code = u16::from_le_bytes([byte(end), if self.value == 1 { 0 } else { byte(end + 1) }]);
+        let cell = if self.stamps() > 0 { with_stamps(cell, stamps) } else { cell };
         self.valued(cell, code)
+    }
+
+    /// The bits of what was told, if there is room for that.
+    pub fn encode(self, told: &Told) -> Option<[u64; CELL]> {
+        let (mut pen, act) = (Pen::default(), u32::from(self.act));
+        for Name { thread, act: number } in &told.names[..self.names()] {
+            if u64::from(*number) >> act != 0 {
+                return None;
+            }
+            pen.write(*thread, self.thread());
+            pen.write(u64::from(*number), act);
+        }
+        pen.write(u64::from(told.reader), self.reader());
+        told.stamps[..self.stamps()].iter().for_each(|stamp| pen.write((*stamp).into(), STAMP));
+        pen.write(told.code.into(), self.value());
+        told.words[..self.words()].iter().for_each(|word| pen.write((*word).into(), 32));
+        Some(pen.bits)
+    }
+
+    pub fn decode(self, bits: [u64; CELL]) -> Told {
+        let (mut pen, mut told) = (Pen { bits, at: 0 }, NOTHING);
+        for name in &mut told.names[..self.names()] {
+            let thread = pen.read(self.thread());
+            *name = Name { thread, act: pen.read(self.act.into()) as u32 };
+        }
+        told.reader = pen.read(self.reader()) as u32;
+        told.stamps[..self.stamps()].fill_with(|| pen.read(STAMP) as Tick);
+        if self.stamps() == 1 {
+            told.stamps[1] = told.stamps[0];
+        }
+        told.code = pen.read(self.value()) as u16;
+        told.words[..self.words()].fill_with(|| pen.read(32) as u32);
+        told
+    }
+
+    /// Whether a cell has a name that may mean something else by now.
+    pub fn is_freed(self, told: &Told, freed: &Freed) -> bool {
+        let stamped = matches!(
+            self.kind(),
+            Kind::Named(Form::Stamped) | Kind::Apart(Form::Stamped) | Kind::Pair
+        );
+        stamped && told.names.iter().any(|name| name.act != 0 && freed.has_thread(name.thread))
     }
 }

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Names of 32 bits, of a whole launch, for what a thread did to a byte: that it wrote it, or read it since, or both.
+//! Names, of a whole launch, for what a thread did to a byte: that it wrote it, or read it since, or both.
 //!
-//! - A *direct* name is the thread's number in the grid, and in the bits that are left a number in a table of what threads
-//!   did: by which instructions, with which stamps ([`super::direct`]). The table is short as long as threads do not
-//!   synchronise, however few of a warp take part in an access.
+//! - A *direct* name is the thread's number in the grid, and a number in a table of what threads did: by which instructions,
+//!   with which stamps ([`super::direct`]). The table is short as long as threads do not synchronise, however few of a warp
+//!   take part in an access.
 //! - Of a *stamped* name the stamps have numbers of each block: for threads that meet at barriers ([`super::stamped`]). These
 //!   come to mean others in time, so whatever has such names goes through them then: it reads and makes all names by
 //!   a [`Book`], which says when that was.
 //! - A *listed* name is a number in a list of marks, and the lane. The lanes of one access share a number, so the list takes
 //!   a 32nd of what the marks would, as long as most lanes take part. It only grows, and what has not come for a while gets
 //!   another number; where it would outgrow the cells, there are no more names.
+//!
+//! All but those of threads in very large grids can be cut to 32 bits.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -17,12 +19,12 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-use super::direct::{Direct, Grid};
+use super::direct::{Direct, Grid, Name};
 use super::listed::{ENTRY, List};
 use super::page::BYTES;
 use super::shadow::{Cell, Mark};
 use super::slots::{Epoch, Past};
-use super::stamped::{Freed, Learns, Stamped};
+use super::stamped::{Freed, Learns, Pair, Stamped};
 
 /// Bytes of the list for each byte that is named, at most, and how many it may have anyway; and the same of stamps.
 const SHARE: usize = 2;
@@ -50,7 +52,8 @@ impl Form {
     }
 }
 
-/// Names of what was done to a place: by whoever wrote it, and by another thread that read it since. 0 if nobody did.
+/// Names in 32 bits of what was done to a place: by whoever wrote it, and by another thread that read it since. 0 if nobody
+/// did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Both {
     pub name: u32,
@@ -132,40 +135,29 @@ impl Ledger {
         share * self.named.load(Ordering::Relaxed) + START
     }
 
-    /// Whether there is room for more names of a form, as far as that is known.
+    /// Whether there is room for more names of a form in 32 bits, as far as that is known.
     pub fn has(&self, form: Form) -> bool {
         match form {
-            Form::Direct => self.direct.acts.has_room(),
+            Form::Direct => self.direct.acts.count() < self.grid.acts(),
             Form::Stamped => self.names.lock().stamped.has_room(),
             Form::Listed => true,
-            Form::Timeless => self.timeless.acts.has_room(),
+            Form::Timeless => self.timeless.acts.count() < self.grid.acts(),
         }
     }
 
-    /// A name in 24 bits, if that is enough: 0 as 0.
-    pub fn narrow(&self, form: Form, name: u32) -> Option<u32> {
-        match form {
-            Form::Direct | Form::Stamped | Form::Timeless => self.grid.narrow(name),
-            Form::Listed => (name < 1 << 24).then_some(name),
-        }
+    pub fn grid(&self) -> Grid {
+        self.grid
     }
 
-    /// The name of a pair in 32 bits, if that is enough: 0 as 0.
-    pub fn narrow_pair(&self, pair: u64) -> Option<u32> {
-        self.grid.narrow_pair(pair)
+    /// A name in 32 bits, if that is enough.
+    #[inline]
+    fn cut(&self, form: Form, name: Name) -> Option<u32> {
+        if form == Form::Listed { Some(name.act) } else { self.grid.cut(name) }
     }
 
-    /// The name of which [`Ledger::narrow_pair`] made this.
-    pub fn widen_pair(&self, narrow: u32) -> u64 {
-        self.grid.widen_pair(narrow)
-    }
-
-    /// The name of which [`Ledger::narrow`] made this.
-    pub fn widen(&self, form: Form, narrow: u32) -> u32 {
-        match form {
-            Form::Direct | Form::Stamped | Form::Timeless => self.grid.widen(narrow),
-            Form::Listed => narrow,
-        }
+    #[inline]
+    fn uncut(&self, form: Form, name: u32) -> Name {
+        if form == Form::Listed { Name { thread: 0, act: name } } else { self.grid.uncut(name) }
     }
 }
 
@@ -212,12 +204,12 @@ impl<'l> Book<'l> {
         made
     }
 
-    fn one(self, form: Form, name: u32) -> Cell {
-        match (name, form) {
+    fn one(self, form: Form, name: Name) -> Cell {
+        match (name.act, form) {
             (0, _) => Cell::default(),
             (_, Form::Direct) => self.direct.cell(name),
             (_, Form::Stamped) => self.names.lock().stamped.cell(name, self.seen),
-            (_, Form::Listed) => self.names.lock().list.cell(name),
+            (number, Form::Listed) => self.names.lock().list.cell(number),
             (_, Form::Timeless) => self.timeless.cell(name),
         }
     }
@@ -230,21 +222,29 @@ impl<'l> Book<'l> {
 
     /// The cell of what [`Book::bare_names`] gave.
     pub fn bare_cell(self, form: Form, Both { name, reader }: Both) -> Cell {
+        self.long_cell(form, [self.uncut(form, name), self.uncut(form, reader)])
+    }
+
+    /// The cell of what [`Book::long_names`] gave.
+    pub fn long_cell(self, form: Form, [name, reader]: [Name; 2]) -> Cell {
         let Cell { write, read } = self.one(form, name);
-        Cell { write, read: if reader == 0 { read } else { self.one(form, reader).read } }
+        Cell { write, read: if reader.act == 0 { read } else { self.one(form, reader).read } }
     }
 
     /// The name of a cell whose write and read are the same thread's, if there are both. `None` if
     /// there is no room.
-    fn name(self, form: Form, cell: Cell) -> Option<u32> {
+    fn name(self, form: Form, cell: Cell) -> Option<Name> {
         if cell == Cell::default() {
-            return Some(0);
+            return Some(Name::default());
         }
         match form {
             Form::Direct => self.direct.name(cell),
             Form::Timeless => self.timeless.name(cell),
             Form::Stamped => self.stamped(|names, room| names.name(cell, room)),
-            Form::Listed => self.names.lock().list.name(cell, self.room(SHARE) / ENTRY),
+            Form::Listed => {
+                let number = self.names.lock().list.name(cell, self.room(SHARE) / ENTRY)?;
+                Some(Name { thread: 0, act: number })
+            }
         }
     }
 
@@ -255,26 +255,32 @@ impl<'l> Book<'l> {
 
     /// The names of a cell with the value that its write has: there are to be few. `None` if there is no room.
     pub fn bare_names(self, form: Form, cell: Cell) -> Option<Both> {
+        let [name, reader] = self.long_names(form, cell)?;
+        Some(Both { name: self.cut(form, name)?, reader: self.cut(form, reader)? })
+    }
+
+    /// The same, however long names are.
+    pub fn long_names(self, form: Form, cell: Cell) -> Option<[Name; 2]> {
         let (Cell { write, read }, none) = (cell, Mark::default());
         if is_apart(cell) {
             let name = self.name(form, Cell { write, read: none })?;
-            return Some(Both { name, reader: self.name(form, Cell { write: none, read })? });
+            return Some([name, self.name(form, Cell { write: none, read })?]);
         }
-        Some(Both { name: self.name(form, cell)?, reader: 0 })
+        Some([self.name(form, cell)?, Name::default()])
     }
 
     /// A name of the write and the read together, which may be two threads', with the value that the write has, as
     /// [`Book::bare_names`]. `None` if there is no room.
-    pub fn bare_pair(self, cell: Cell) -> Option<u64> {
+    pub fn bare_pair(self, cell: Cell) -> Option<Pair> {
         if cell == Cell::default() {
-            return Some(0);
+            return Some(Pair::default());
         }
         self.stamped(|names, room| names.pair(cell, room))
     }
 
     /// The cell of what [`Book::bare_pair`] gave.
-    pub fn bare_cell_of_pair(self, pair: u64) -> Cell {
-        match pair {
+    pub fn bare_cell_of_pair(self, pair: Pair) -> Cell {
+        match pair.name.act {
             0 => Cell::default(),
             _ => self.names.lock().stamped.cell_of_pair(pair, self.seen),
         }

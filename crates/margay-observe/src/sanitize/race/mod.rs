@@ -10,6 +10,7 @@
 //! accesses too ([`super::host`]); a copy by `cp.async` counts as done when it is issued.
 
 mod acts;
+mod bits;
 mod byte_value;
 mod cluster;
 mod direct;

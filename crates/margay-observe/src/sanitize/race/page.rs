@@ -17,9 +17,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::acts::ACTS;
 use super::far::{self, Far};
 use super::few::{Few, Left, Part, Place, WHOLE};
-use super::ledger::{Book, Ledger};
+use super::ledger::{Book, Form, Ledger};
 use super::lines::Lines;
 use super::packed::{FAR_MARKS, FAR_MARKS_APART, MOST_MARKS, Marks, Packed, Uses};
 use super::paired::Paired;
@@ -54,7 +55,9 @@ pub(super) enum Line {
 impl Line {
     /// Cells of bytes by names of the launch; `None` if there is no room in the ledger.
     fn far(book: Book<'_>, cells: &[Cell; BYTES]) -> Option<Line> {
-        let pairs = far::are_apart(cells).then(|| Paired::new(book, cells)).flatten();
+        // In very large grids names of pairs have more room.
+        let paired = far::are_apart(cells) || book.grid().acts() < ACTS && !book.has(Form::Direct);
+        let pairs = paired.then(|| Paired::new(book, cells)).flatten();
         let far = || Far::new(book, cells).map(Line::FarBytes);
         pairs.map(Line::PairBytes).or_else(far)
     }

@@ -1,33 +1,42 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Cells of bytes that one thread of a block writes and another one reads: 5.25 bytes for both, by a name that the whole launch
-//! knows ([`super::stamped`]), and 1 for what was written.
+//! Cells of bytes that one thread of a block writes and another one reads: 5.25 bytes for both, or 6.5 in very large grids, by a
+//! name that the whole launch knows ([`super::stamped`]), and 1 for what was written.
 
 use std::ops::Range;
 
+use super::acts::ACT_BITS;
+use super::bits::Bits;
 use super::byte_value::Values;
+use super::direct::Name;
 use super::ledger::Book;
 use super::page::BYTES;
 use super::shadow::Cell;
-use super::stamped::{Freed, PAIR, THREAD};
+use super::stamped::{Freed, Pair};
 
-/// The cells of a line: of each name the lowest bits, the next, and those that are left, of four names in a byte.
+/// Bits of a name, if these do, and else.
+const NARROW: u32 = 42;
+const WIDE: u32 = 52;
+
+/// The cells of a line: of each the writer's number, the reader's, and what they did.
 #[derive(Debug)]
 pub struct Paired {
-    low: [u32; BYTES],
-    next: [u8; BYTES],
-    high: [u8; BYTES / 4],
+    names: Bits,
     /// Of the write's mark; what else has a value has it in the ledger.
     values: Values,
 }
 
-const _: () = assert!(PAIR <= 32 + 8 + 2);
+/// Bits of a name in a grid; `None` if they are too many.
+fn width(book: Book<'_>) -> Option<u32> {
+    let own = book.grid().thread_bits() + book.grid().reader_bits() + ACT_BITS;
+    [NARROW, WIDE].into_iter().find(|width| own <= *width)
+}
 
 impl Paired {
     /// `None` if there is no room in the ledger.
     pub fn new(book: Book<'_>, cells: &[Cell; BYTES]) -> Option<Box<Paired>> {
+        let names = Bits::zeros(BYTES * width(book)? as usize);
         book.enter();
-        let (low, next, high) = ([0; BYTES], [0; BYTES], [0; BYTES / 4]);
-        let mut pairs = Box::new(Paired { low, next, high, values: Values::default() });
+        let mut pairs = Box::new(Paired { names, values: Values::default() });
         let done = (0..BYTES).all(|n| pairs.put(book, n, cells[n]));
         if !done {
             book.leave();
@@ -35,13 +44,17 @@ impl Paired {
         done.then_some(pairs)
     }
 
-    fn pair(&self, n: usize) -> u64 {
-        let high = u64::from(self.high[n / 4] >> (n % 4 * 2) & 3);
-        high << 40 | u64::from(self.next[n]) << 32 | u64::from(self.low[n])
+    fn pair(&self, book: Book<'_>, n: usize) -> Pair {
+        let width = self.names.len() / BYTES;
+        let own = self.names.get(n * width, width);
+        let (reader_bits, low) = (book.grid().reader_bits(), |bits: u32| own & ((1 << bits) - 1));
+        let act = low(ACT_BITS) as u32;
+        let reader = (low(ACT_BITS + reader_bits) >> ACT_BITS) as u32;
+        Pair { name: Name { thread: own >> (ACT_BITS + reader_bits), act }, reader }
     }
 
     fn cell(&self, book: Book<'_>, n: usize) -> Cell {
-        let cell = book.bare_cell_of_pair(self.pair(n));
+        let cell = book.bare_cell_of_pair(self.pair(book, n));
         Cell { write: self.values.mark(n, cell.write), ..cell }
     }
 
@@ -53,18 +66,19 @@ impl Paired {
     /// As [`super::far::Far::turn`].
     pub fn turn(&mut self, (old, new): (Book<'_>, Book<'_>), freed: &Freed) -> bool {
         (0..BYTES).all(|n| {
-            !freed.has((self.pair(n) >> THREAD) as u32) || self.put(new, n, self.cell(old, n))
+            let thread = self.pair(old, n).name.thread;
+            !freed.has_thread(thread) || self.put(new, n, self.cell(old, n))
         })
     }
 
     /// False, with nothing done, if there is no room in the ledger, or if the book is old.
     pub fn put(&mut self, book: Book<'_>, n: usize, cell: Cell) -> bool {
         let bare = Cell { write: Values::bare(cell.write), ..cell };
-        let Some(pair) = book.bare_pair(bare) else { return false };
-        (self.low[n], self.next[n]) = (pair as u32, (pair >> 32) as u8);
+        let Some(Pair { name, reader }) = book.bare_pair(bare) else { return false };
+        let both = name.thread << book.grid().reader_bits() | u64::from(reader);
+        let width = self.names.len() / BYTES;
+        self.names.set(n * width, width, both << ACT_BITS | u64::from(name.act));
         self.values.put(n, cell.write);
-        let high = &mut self.high[n / 4];
-        *high = *high & !(3 << (n % 4 * 2)) | ((pair >> 40) as u8) << (n % 4 * 2);
         true
     }
 
@@ -111,10 +125,19 @@ mod tests {
                 _ => Cell { write, read },
             }
         });
+        let (huge, far) = ([(1 << 24, 32), (1 << 30, 4)], (1 << 32, 32));
+        for (blocks, warps) in huge {
+            let ledger = Ledger::new(blocks, warps, Learns::Untold);
+            let pairs = Paired::new(ledger.book(0), &cells).unwrap();
+            assert_eq!(pairs.cells(ledger.book(0)), cells);
+            assert_eq!(pairs.names.len(), BYTES * WIDE as usize);
+        }
+        assert!(Paired::new(Ledger::new(far.0, far.1, Learns::Untold).book(0), &cells).is_none());
         let ledger = Ledger::new(128, 4, Learns::Untold);
         let book = ledger.book(0);
         let mut pairs = Paired::new(book, &cells).unwrap();
         assert_eq!(pairs.cells(book), cells);
+        assert_eq!(pairs.names.len(), BYTES * NARROW as usize);
         for n in 0..BYTES {
             let other = cells[BYTES - 1 - n];
             assert!(pairs.visit(book, n..n + 1, &mut |cell: &mut Cell| *cell = other).is_none());

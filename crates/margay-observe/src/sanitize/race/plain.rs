@@ -39,14 +39,12 @@ impl Tight {
         self.0[2] == u32::MAX
     }
 
-    pub fn to_bytes(self) -> [u8; 28] {
-        std::array::from_fn(|n| self.0[n / 4].to_le_bytes()[n % 4])
+    pub fn words(self) -> [u32; 7] {
+        self.0
     }
 
-    pub fn from_bytes(bytes: &[u8]) -> Tight {
-        let byte = |n: usize| bytes.get(n).copied().unwrap_or(0);
-        let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|n| byte(4 * at + n)));
-        Tight(std::array::from_fn(word))
+    pub fn from_words(words: &[u32; 7]) -> Tight {
+        Tight(*words)
     }
 
     #[inline]

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::direct::Grid;
 use super::few::Part;
 use super::leaf::{FAR, Leaf, PART_BITS, part_number};
 use super::ledger::Ledger;
@@ -14,7 +15,7 @@ use super::page::{BYTES, LINE, LINES_BYTES, Page, WORDS};
 use super::shadow::{Cell, PAGE};
 
 /// What a run takes, about, with names.
-pub const LEAF_BYTES: u64 = 4096;
+pub const LEAF_BYTES: u64 = 6144;
 
 const PAGE_WORDS: u64 = PAGE / 4;
 const WORD: u64 = 1 << PART_BITS;
@@ -100,7 +101,7 @@ impl Scattered {
     }
 
     /// The run that has a place, or is to have it.
-    fn run(&mut self, place: u64) -> usize {
+    fn run(&mut self, grid: Grid, place: u64) -> usize {
         let chunk = place & !(FAR - 1);
         let next = self.runs.before(place + 1);
         if let Some(at) = next.checked_sub(1)
@@ -117,24 +118,23 @@ impl Scattered {
             }
             None => {
                 self.made += 1;
-                self.runs.insert(next, begin, Leaf::new());
+                self.runs.insert(next, begin, Leaf::new(grid));
             }
         }
         next
     }
 
     /// Puts in a part of a word, which nobody has accessed. Returns where it is, and its run.
-    fn insert(&mut self, place: u64) -> (usize, &mut Leaf) {
-        let mut run = self.run(place & !(WORD - 1));
+    fn insert(&mut self, grid: Grid, place: u64) -> (usize, &mut Leaf) {
+        let mut run = self.run(grid, place & !(WORD - 1));
         let (begin, leaf) = &mut self.runs.0[run];
-        if leaf.is_full() {
-            let (far, other) = leaf.split();
-            if other.len() > 0 {
-                let next = *begin + u64::from(far);
-                self.made += 1;
-                self.runs.insert(run + 1, next, other);
-                run += usize::from(place >= next);
-            }
+        if leaf.is_full()
+            && let Some((far, other)) = leaf.split()
+        {
+            let next = *begin + u64::from(far);
+            self.made += 1;
+            self.runs.insert(run + 1, next, other);
+            run += usize::from(place >= next);
         }
         let (begin, leaf) = &mut self.runs.0[run];
         let place = place - *begin;
@@ -153,14 +153,14 @@ impl Scattered {
         each: &mut impl FnMut(&mut Cell),
     ) -> usize {
         let first = word * WORD;
-        let run = self.run(first);
+        let run = self.run(ledger.grid(), first);
         let (begin, leaf) = &mut self.runs.0[run];
         let here = leaf.range(first - *begin..first - *begin + WORD);
         let meets = |own: Part| own & part != 0;
         let mut met = here.clone().filter(|&at| meets(leaf.part(at)));
         let found = match (met.next(), part_number(part)) {
             (None, Some(number)) => {
-                let (at, leaf) = self.insert(first + u64::from(number));
+                let (at, leaf) = self.insert(ledger.grid(), first + u64::from(number));
                 let mut cell = Cell::default();
                 each(&mut cell);
                 leaf.put(ledger, at, cell);
@@ -189,7 +189,7 @@ impl Scattered {
     #[cold]
     fn divide(&mut self, ledger: &Ledger, word: u64, part: Part) {
         let first = word * WORD;
-        let run = self.run(first);
+        let run = self.run(ledger.grid(), first);
         let (begin, leaf) = &mut self.runs.0[run];
         let mut left = Vec::new();
         for at in leaf.range(first - *begin..first - *begin + WORD).rev() {
@@ -202,7 +202,7 @@ impl Scattered {
         for (own, cell) in left {
             for byte in (0..4).map(|byte| 1 << byte).filter(|byte| own & byte != 0) {
                 let number = part_number(byte).unwrap_or_default();
-                let (at, leaf) = self.insert(first + u64::from(number));
+                let (at, leaf) = self.insert(ledger.grid(), first + u64::from(number));
                 leaf.put(ledger, at, cell);
             }
         }
@@ -325,9 +325,13 @@ mod tests {
             (500, 256, 16, &[4, 1], 1 << 13),
             // More threads than names.
             (64, 16, 4096, &[2, 4], 1 << 33),
+            // More than names have room for in 32 bits.
+            (64, 16, 4096, &[1, 2, 4], 1 << 34),
+            (3, 1, 4096, &[1], 1 << 34),
         ] {
             let (spare, mut next) = (Spare::default(), random());
-            let shadow = Shadow::new(1 << 40, &spare, Ledger::new(1 << 15, 4, Learns::Untold));
+            let blocks = if threads == 1 << 34 { 1 << 27 } else { 1 << 15 };
+            let shadow = Shadow::new(1 << 40, &spare, Ledger::new(blocks, 4, Learns::Untold));
             let mut known = HashMap::<u64, Cell>::new();
             for step in 0..60_000u64 {
                 let size = sizes[next(sizes.len() as u64) as usize];
@@ -335,8 +339,8 @@ mod tests {
                 let place = next(places) * apart;
                 let at = place % PAGE / size * size;
                 let number = number + place / PAGE;
-                let thread = next(threads) as u32;
-                let (block, warp) = (thread >> 7, (thread >> 5 & 3) as u16);
+                let thread = next(threads);
+                let (block, warp) = ((thread >> 7) as u32, (thread >> 5 & 3) as u16);
                 let me = Thread { block, warp, lane: (thread & 31) as u8 };
                 let late = match threads {
                     0x2000 => step / 10,
@@ -406,7 +410,7 @@ mod tests {
             scattered.cells(&ledger, at / PAGE, at % PAGE..at % PAGE + 1, &mut |c| *c = cell);
             known.insert(at, cell);
         }
-        assert!(scattered.runs.0.len() > 40);
+        assert!(scattered.runs.0.len() > 20);
         for number in (0..64).rev() {
             let mut page = Page::new(PAGE, false);
             scattered.move_to(&ledger, number, &mut page);

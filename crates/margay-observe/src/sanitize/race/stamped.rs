@@ -14,15 +14,11 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::acts::Acts;
-use super::direct::{Grid, NOBODY};
+use super::direct::{Grid, NOBODY, Name};
 use super::lists::{Lists, MOST};
 use super::order::{Thread, Tick};
 use super::shadow::{Cell, Mark, Width};
 use super::slots::{Epoch, PAST, Past, Slots};
-
-/// Bits of the number of a thread in its block, and of a pair's name.
-pub const THREAD: u32 = 10;
-pub const PAIR: u32 = 32 + THREAD;
 
 /// The number of the first slot, or of the first place of a list. Before it are those of no stamp and of [`PAST`].
 const FIRST: Tick = 2;
@@ -41,16 +37,33 @@ pub enum Learns {
     Untold,
 }
 
-/// Blocks that slots came to be free of, as the names that their threads have.
+/// Blocks that slots came to be free of, by the numbers of their first threads.
 #[derive(Debug)]
-pub struct Freed(SmallVec<[(u32, u32); 4]>);
+pub struct Freed {
+    blocks: SmallVec<[u64; 4]>,
+    grid: Grid,
+}
 
 impl Freed {
-    /// Whether a name is one of theirs.
+    /// Whether a name in 32 bits is one of theirs.
     #[inline]
     pub fn has(&self, name: u32) -> bool {
-        self.0.iter().any(|&(first, last)| name.wrapping_sub(first) <= last)
+        self.has_thread(self.grid.uncut(name).thread)
     }
+
+    /// Whether a thread is.
+    #[inline]
+    pub fn has_thread(&self, number: u64) -> bool {
+        let threads = u64::from(self.grid.threads());
+        self.blocks.iter().any(|&first| number.wrapping_sub(first) < threads)
+    }
+}
+
+/// The name of what a thread did, and the number in its block of the thread that read it since, or of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pair {
+    pub name: Name,
+    pub reader: u32,
 }
 
 /// The names, and the stamps of each block.
@@ -72,12 +85,12 @@ pub struct Stamped {
 impl Stamped {
     pub fn new(grid: Grid, learns: Learns) -> Stamped {
         let (slots, released, lists, wide) = Default::default();
-        Stamped { acts: Acts::new(grid.bits), grid, learns, slots, epoch: 0, released, lists, wide }
+        Stamped { acts: Acts::new(), grid, learns, slots, epoch: 0, released, lists, wide }
     }
 
-    /// Whether there is room for more.
+    /// Whether there is room for more names of 32 bits.
     pub fn has_room(&self) -> bool {
-        self.acts.has_room()
+        self.acts.count() < self.grid.acts()
     }
 
     pub fn epoch(&self) -> Epoch {
@@ -122,12 +135,9 @@ impl Stamped {
     /// Of which names some may mean what is past now, for who has gone through its own up to `seen`, and up to when that
     /// is then.
     pub fn freed(&self, seen: Epoch) -> (Freed, Epoch) {
-        let last = (u64::from(self.grid.threads()) << self.grid.bits).saturating_sub(1);
         let freed = self.slots.iter().filter(|(_, slots)| slots.freed > seen);
-        let first = freed.filter_map(|(&block, _)| {
-            self.grid.name(Thread { block, ..NOBODY }, 0).map(|first| (first, last as u32))
-        });
-        (Freed(first.collect()), self.epoch)
+        let first = freed.filter_map(|(&block, _)| self.grid.number(Thread { block, ..NOBODY }));
+        (Freed { blocks: first.collect(), grid: self.grid }, self.epoch)
     }
 
     /// The number of a mark's stamp; `None` if there is no room, also of so many bytes for lists, or if who asks has to look
@@ -156,8 +166,8 @@ impl Stamped {
             return Some(PAST);
         }
         if slots.find(stamp).is_none() {
-            let taken = (8 * self.acts.count()).checked_div(self.acts.most());
-            if !slots.has_room(FEW_SLOTS[taken.unwrap_or(8)]) {
+            let taken = (8 * self.acts.count()).checked_div(self.grid.acts());
+            if !slots.has_room(FEW_SLOTS[taken.unwrap_or(8).min(8)]) {
                 slots.forget(&mut self.epoch);
             }
             if !slots.has_room(MOST) {
@@ -190,8 +200,8 @@ impl Stamped {
     }
 
     /// The cell of a name, whose reader may be another thread of the block.
-    fn made(&self, name: u32, reader: Option<u32>, seen: Epoch) -> Cell {
-        let (writer, act) = self.grid.thread(name);
+    fn made(&self, name: Name, reader: Option<u32>, seen: Epoch) -> Cell {
+        let writer = self.grid.thread(name.thread);
         let reader = reader.map_or(writer, |reader| Thread {
             warp: reader as u16 / 32,
             lane: reader as u8 % 32,
@@ -201,36 +211,35 @@ impl Stamped {
             true => mark,
             false => mark.of(thread).at(self.stamp(writer.block, mark.stamp, seen)),
         };
-        let Cell { write, read } = self.acts.get(act);
+        let Cell { write, read } = self.acts.get(name.act as usize);
         Cell { write: of(write, writer), read: of(read, reader) }
     }
 
-    pub fn cell(&self, name: u32, seen: Epoch) -> Cell {
+    pub fn cell(&self, name: Name, seen: Epoch) -> Cell {
         self.made(name, None, seen)
     }
 
-    pub fn cell_of_pair(&self, pair: u64, seen: Epoch) -> Cell {
-        self.made((pair >> THREAD) as u32, Some(pair as u32 % (1 << THREAD)), seen)
+    pub fn cell_of_pair(&self, Pair { name, reader }: Pair, seen: Epoch) -> Cell {
+        self.made(name, Some(reader), seen)
     }
 
     /// The name of a cell that is not empty, and of one thread; `None` if there is no room, also of so many bytes for lists, or
     /// if who asks has gone through its names up to too early a time for it.
-    pub fn name(&mut self, cell: Cell, room: (usize, Epoch)) -> Option<u32> {
+    pub fn name(&mut self, cell: Cell, room: (usize, Epoch)) -> Option<Name> {
         // Without what no name could be made of, stamps of blocks that there are not would be kept.
-        self.grid.name(cell.thread(), 0)?;
-        let act = self.act(cell, room)?;
-        self.grid.name(cell.thread(), act)
+        let thread = self.grid.number(cell.thread())?;
+        Some(Name { thread, act: self.act(cell, room)? as u32 })
     }
 
     /// The same of a cell that may be of two threads; `None` also if these are of two blocks.
-    pub fn pair(&mut self, cell: Cell, room: (usize, Epoch)) -> Option<u64> {
+    pub fn pair(&mut self, cell: Cell, room: (usize, Epoch)) -> Option<Pair> {
         let writer = cell.thread();
         let reader = if cell.read.is_empty() { writer } else { cell.read.thread() };
         if reader.block != writer.block {
             return None;
         }
-        let name = u64::from(self.name(cell, room)?);
-        Some(name << THREAD | u64::from(reader.warp) << 5 | u64::from(reader.lane))
+        let name = self.name(cell, room)?;
+        Some(Pair { name, reader: u32::from(reader.warp) << 5 | u32::from(reader.lane) })
     }
 }
 
@@ -272,8 +281,8 @@ mod tests {
                 }
             }
             for (name, pair, cell) in named {
-                assert!(name.is_none_or(|name| name != 0 && names.cell(name, 0) == cell));
-                assert!(pair < 1 << PAIR && names.cell_of_pair(pair, 0) == cell);
+                assert!(name.is_none_or(|name| name.act != 0 && names.cell(name, 0) == cell));
+                assert!(pair.reader < 32 * warps && names.cell_of_pair(pair, 0) == cell);
             }
             // Of each block those that there were, once, but for the first of all.
             assert_eq!(names.count(), 7 * 6);
@@ -315,15 +324,9 @@ mod tests {
                                 let (freed, now) = names.freed(seen);
                                 (seen, swept) = (now, swept + 1);
                                 let name = names.name(write(block, stamp), (0, seen)).unwrap();
-                                assert!(
-                                    freed.has(name)
-                                        && !freed.has(
-                                            names
-                                                .grid
-                                                .name(write(block + 1, 1).thread(), 0)
-                                                .unwrap()
-                                        )
-                                );
+                                let other = names.grid.number(write(block + 1, 1).thread());
+                                assert!(freed.has_thread(name.thread));
+                                assert!(!freed.has_thread(other.unwrap()));
                                 (name, seen)
                             }
                         };
