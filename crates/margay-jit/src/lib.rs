@@ -13,6 +13,7 @@ use std::sync::Once;
 
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
+use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{
@@ -121,6 +122,18 @@ pub unsafe extern "C" fn margay_jit_compile(
     status
 }
 
+/// Leaves out the pass with which LLVM's x86 backend moves words of bits into mask registers, on processors that have those of 64
+/// bits (AVX512-BW). It walks all values that are joined to a value, and begins again at each of them, so its time grows by the square
+/// of how many joins of masks a function has: minutes, for one whose other passes take seconds. LLVM has no attribute for that, only an
+/// option of the process.
+fn set_options() {
+    let arguments = [c"margay".as_ptr(), c"-disable-x86-domain-reassignment".as_ptr()];
+    // SAFETY: so many C strings, that live as long as the process. What LLVM does not know it tells nobody of, and goes on.
+    unsafe {
+        LLVMParseCommandLineOptions(arguments.len() as i32, arguments.as_ptr(), std::ptr::null());
+    }
+}
+
 /// See [`margay_jit_compile`].
 pub fn compile(
     module: &str,
@@ -130,7 +143,10 @@ pub fn compile(
     level: u32,
 ) -> Result<Vec<u8>, String> {
     static READY: Once = Once::new();
-    READY.call_once(|| Target::initialize_x86(&InitializationConfig::default()));
+    READY.call_once(|| {
+        Target::initialize_x86(&InitializationConfig::default());
+        set_options();
+    });
     let triple = TargetTriple::create("x86_64-unknown-linux-gnu");
     let level = match level {
         0 => OptimizationLevel::None,

@@ -448,40 +448,6 @@ fn flushes(inst: &Inst) -> bool {
     matches!(inst.attr, Attr::Float(a) if a.ftz && a.round != Round::Nearest)
 }
 
-/// Formulas of hundreds of lines in one function, at most: LLVM takes more than its share for functions that are very long.
-const LONG_FORMULAS: u32 = 4;
-
-/// Whether a formula is that long: gamma, Bessel and inverse error functions.
-fn is_long(function: Function) -> bool {
-    use Function::*;
-    matches!(
-        function,
-        Tgamma
-            | Tgammaf
-            | Lgamma
-            | Lgammaf
-            | CylBesselI0
-            | CylBesselI0f
-            | CylBesselI1
-            | CylBesselI1f
-            | J0
-            | J0f
-            | J1
-            | J1f
-            | Jn
-            | Jnf
-            | Y0
-            | Y0f
-            | Y1
-            | Y1f
-            | Yn
-            | Ynf
-            | Erfinv
-            | Erfcinv
-            | Normcdfinv
-    )
-}
-
 /// Whether an instruction has a formula.
 pub(super) fn has_formula(inst: &Inst) -> bool {
     function_of(inst).is_some()
@@ -501,13 +467,6 @@ impl Gen<'_> {
             Type::F32 | Type::I32 => Class::W,
             Type::F64 | Type::I64 => Class::D,
         };
-        // Of these the handler computes the same formula, in vectors too.
-        if is_long(function) && self.part.is_none() {
-            if self.long_formulas == LONG_FORMULAS {
-                return false;
-            }
-            self.long_formulas += 1;
-        }
         let wrong = |(r, t): (&margay_ir::Reg, &Type)| self.class(*r) != class(*t);
         if inst.dsts.iter().zip(function.rets()).any(wrong) {
             return false;

@@ -93,8 +93,6 @@ pub(crate) struct Gen<'a> {
     declares: BTreeSet<String>,
     /// Constant tables that formulas look up.
     tables: Vec<&'static [f64]>,
-    /// How many formulas it has that are long.
-    long_formulas: u32,
     /// Values of registers since the block began, and which of them the slots do not have yet.
     current: Vec<Option<Val>>,
     dirty: Set,
@@ -260,7 +258,6 @@ impl<'a> Gen<'a> {
             next: 0,
             declares: BTreeSet::new(),
             tables: Vec::new(),
-            long_formulas: 0,
             current: vec![None; f.regs.len()],
             dirty: Set::new(f.regs.len()),
             canonical: HashMap::new(),
