@@ -143,7 +143,11 @@ pub(crate) fn whole<O: Ops>(x: F64<O>) -> I32<O> {
 
 /// An order's P(1/x²) and Q(1/x²) / x.
 #[inline(always)]
-fn hankel<O: Ops>(x: F64<O>, p: [f64; 12], q: [f64; 11]) -> (F64<O>, F64<O>) {
+pub(crate) fn hankel<O: Ops, const P: usize, const Q: usize>(
+    x: F64<O>,
+    p: [f64; P],
+    q: [f64; Q],
+) -> (F64<O>, F64<O>) {
     let inverse = x.k(1.0) / x;
     let z = inverse * inverse;
     (z.poly(p), z.poly(q) * inverse)

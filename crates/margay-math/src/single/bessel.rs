@@ -3,7 +3,7 @@
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2, LOG2_E};
 
-use crate::double::bessel::{self, piece, signed, special, wave, whole};
+use crate::double::bessel::{self, hankel, piece, signed, special, wave, whole};
 use crate::double::exponential::{SHIFT, nearest};
 use crate::double::gamma::quarter_of_octave;
 use crate::double::orders::{j_of_order, slow, slow_jn, slow_yn, y_of_order};
@@ -118,14 +118,6 @@ fn sincos<O: Ops>(x: F64<O>) -> (F64<O>, F64<O>) {
         1.0,
     ]);
     trig::rotate(quadrant, sin, cos)
-}
-
-/// An order's P(1/x²) and Q(1/x²) / x.
-#[inline(always)]
-fn hankel<O: Ops>(x: F64<O>, p: [f64; 5], q: [f64; 4]) -> (F64<O>, F64<O>) {
-    let inverse = x.k(1.0) / x;
-    let z = inverse * inverse;
-    (z.poly(p), z.poly(q) * inverse)
 }
 
 #[inline(always)]
