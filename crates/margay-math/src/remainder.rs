@@ -59,12 +59,6 @@ fn low_bits<O: Ops>(quotient: F64<O>, rest: F64<O>, negative: Mask<O>) -> I32<O>
     rest.is_nan().select(bits.k(0), signed)
 }
 
-/// Whether the quotient is negative.
-#[inline(always)]
-fn signs_differ<O: Ops>(a: F64<O>, b: F64<O>) -> Mask<O> {
-    (a.bits() ^ b.bits()).lt(0i64)
-}
-
 #[inline(always)]
 pub fn fmod<O: Ops>(a: F64<O>, b: F64<O>) -> Checked<F64<O>, O> {
     let Division { rest, slow, .. } = divide(a, b);
@@ -92,7 +86,7 @@ pub fn remainderf<O: Ops>(a: F32<O>, b: F32<O>) -> Checked<F32<O>, O> {
 #[inline(always)]
 pub fn remquo<O: Ops>(a: F64<O>, b: F64<O>) -> Checked<(F64<O>, I32<O>), O> {
     let Checked { value: (rest, quotient), slow } = nearest(a, b);
-    let low = low_bits(quotient, rest, signs_differ(a, b));
+    let low = low_bits(quotient, rest, a.sign_differs(b));
     Checked { value: (rest.canonical(), low), slow }
 }
 
@@ -100,7 +94,7 @@ pub fn remquo<O: Ops>(a: F64<O>, b: F64<O>) -> Checked<(F64<O>, I32<O>), O> {
 pub fn remquof<O: Ops>(a: F32<O>, b: F32<O>) -> Checked<(F32<O>, I32<O>), O> {
     let (a, b) = (a.wide(), b.wide());
     let Checked { value: (rest, quotient), slow } = nearest(a, b);
-    let low = low_bits(quotient, rest, signs_differ(a, b));
+    let low = low_bits(quotient, rest, a.sign_differs(b));
     Checked { value: (rest.narrow().canonical(), low), slow }
 }
 

@@ -327,6 +327,11 @@ impl<O: Ops> F64<O> {
     pub fn copysign(self, sign: Self) -> Self {
         F64 { o: self.o, v: self.o.copysign_f64(self.v, sign.v) }
     }
+    /// Whether exactly one of the two has its sign bit set.
+    #[inline(always)]
+    pub fn sign_differs(self, other: Self) -> Mask<O> {
+        (self.bits() ^ other.bits()).lt(0i64)
+    }
     /// NaN becomes the one NaN that double-precision functions give.
     #[inline(always)]
     pub fn canonical(self) -> Self {

@@ -15,7 +15,7 @@ pub mod exact;
 pub mod single;
 
 use crate::ops::Ops;
-use crate::value::{F32, F64, Mask};
+use crate::value::{F32, F64};
 
 /// Where a result that is not exact goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ macro_rules! step {
         /// The number next to `nearest` that the direction asks for, if the exact result is `nearest` and
         /// something of `rest`'s sign. Nothing is done where `rest` is NaN: of infinite operands.
         #[inline(always)]
-        fn $name<O: Ops, D: Direction>(nearest: $float<O>, rest: $float<O>) -> $float<O> {
+        fn $name<O: Ops, D: Direction>(nearest: $float<O>, rest: F64<O>) -> $float<O> {
             let bits = nearest.bits();
             let (more, less) = ((bits + bits.k(1)).as_float(), (bits - bits.k(1)).as_float());
             let (below, above) = (nearest.lt(0.0), nearest.gt(0.0));
@@ -81,16 +81,7 @@ step! { step_f64 F64 f64::from_bits(1), -f64::from_bits(1) }
 #[inline(always)]
 fn narrow<O: Ops, D: Direction>(x: F64<O>) -> F32<O> {
     let nearest = x.narrow();
-    step_f32::<O, D>(nearest, (x - nearest.wide()).narrow_sign())
-}
-
-impl<O: Ops> F64<O> {
-    /// A float of the same sign, zero or NaN as this double.
-    #[inline(always)]
-    fn narrow_sign(self) -> F32<O> {
-        let one = self.equals(0.0).select(self.k(0.0), self.k(1.0).copysign(self));
-        self.is_nan().select(self, one).narrow()
-    }
+    step_f32::<O, D>(nearest, x - nearest.wide())
 }
 
 /// The sum to nearest and what it lacks, exactly; NaN in place of that if a term is infinite, and an
@@ -107,10 +98,7 @@ fn two_sum<O: Ops>(a: F64<O>, b: F64<O>) -> (F64<O>, F64<O>) {
 #[inline(always)]
 fn zero_of_sum<O: Ops, D: Direction>(sum: F64<O>, a: F64<O>, b: F64<O>) -> F64<O> {
     match D::TOWARD {
-        Toward::Negative => {
-            let unlike: Mask<O> = (a.bits() ^ b.bits()).lt(0i64);
-            (sum.equals(0.0) & unlike).select(sum.k(-0.0), sum)
-        }
+        Toward::Negative => (sum.equals(0.0) & a.sign_differs(b)).select(sum.k(-0.0), sum),
         Toward::Zero | Toward::Positive => sum,
     }
 }
