@@ -326,6 +326,23 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             BYTES / 4,
             8.0,
         ),
+        // What is released twice may be known to others from then on. Of a block that releases something a KB stays, so that it
+        // is to touch some.
+        (
+            "bytes anywhere, again and again between 300 barriers, with releases",
+            format!(
+                "{} mov.u32 %r8, 0; LOOP: bar.sync 0; {} rem.u32 %r9, %r8, 150; add.u32 %r9, %r9, %r1; \
+                 setp.eq.u32 %p1, %r9, 0; @%p1 red.release.gpu.global.add.u32 [%rd2], 1; add.u32 %r8, %r8, 1; \
+                 setp.lt.u32 %p1, %r8, 300; @%p1 bra LOOP;",
+                any(BYTES as u32 / 16),
+                (0..8)
+                    .map(|n| format!("st.global.u8 [%rd5+{}], %r8;", n * BYTES / 16))
+                    .collect::<String>()
+            ),
+            BYTES as u32 / 16,
+            BYTES / 2,
+            8.0,
+        ),
         (
             "bytes anywhere, again and again between 300 barriers by one thread and by another",
             format!(

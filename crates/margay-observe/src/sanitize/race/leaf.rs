@@ -445,7 +445,7 @@ mod tests {
             while leaf.len() < MOST / 2 {
                 // Two parts of a word are a place each.
                 let byte = random(apart * MOST as u64 / 2);
-                let place = byte / 4 << PART_BITS | 3 + byte % 4;
+                let place = ((byte / 4) << PART_BITS) | (3 + byte % 4);
                 let at = leaf.first(place);
                 if at < leaf.len() && u64::from(leaf.place(at)) == place {
                     continue;

@@ -248,9 +248,18 @@ pub struct Block {
     waits: SmallVec<[(u16, usize); 4]>,
     /// Counts what its threads learnt: while it stands, what is not known is not known.
     version: u64,
-    /// Up to where each thread knew of all others when the first of them released anything, or may have.
-    released: Option<Tick>,
+    /// See [`Release`], in order.
+    releases: Vec<Release>,
+    /// [`Block::known`] of a version.
+    known_at: (u64, Tick),
 }
+
+/// Some of a block's threads released something, or may have, one soon after the other: all that the block did up to the first
+/// tick, and of what it did up to the last some. Whoever learns of any of it knows the former, and none of what is later.
+pub type Release = (Tick, Tick);
+
+/// Releases that are told apart. What comes later is as if it were part of the last.
+const RELEASES: usize = 512;
 
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
@@ -350,7 +359,8 @@ impl Block {
             foreign: Knowledge::default(),
             waits: SmallVec::new(),
             version: 0,
-            released: None,
+            releases: Vec::new(),
+            known_at: (0, 0),
         }
     }
 
@@ -375,7 +385,7 @@ impl Block {
         self.waits.clear();
         // Never one that was seen before.
         self.version += 1;
-        self.released = None;
+        self.releases.clear();
     }
 
     pub fn warps(&self) -> usize {
@@ -403,10 +413,9 @@ impl Block {
         others.map(|(_, &tick)| tick).min().unwrap_or(Tick::MAX).min(own.lanes_all)
     }
 
-    /// Up to where others know either nothing of what the block did, or all, if they may learn of other blocks (`learns`); of that
-    /// which each of its own threads knows, all up to `known`.
-    pub fn past(&self, known: Tick, learns: bool) -> Tick {
-        self.released.filter(|_| learns).map_or(known, |released| known.min(released))
+    /// What others may have learnt of what the block did.
+    pub fn releases(&self) -> &[Release] {
+        &self.releases
     }
 
     /// Every thread of the block knows whatever its block did up to here.
@@ -416,7 +425,7 @@ impl Block {
 
     /// Whether another block may have acquired anything of this one.
     pub fn has_released(&self) -> bool {
-        self.released.is_some()
+        !self.releases.is_empty()
     }
 
     /// Every lane of `warp` knows whatever the warp `other` did up to here.
@@ -518,8 +527,8 @@ impl Block {
 
     /// What lane `lane` of `warp` knows now, with its own accesses so far: others may come to know that.
     fn knowledge(&mut self, warp: u16, lane: u8) -> Knowledge {
-        if self.released.is_none() {
-            self.released = Some(self.known());
+        if self.known_at.0 != self.version || self.releases.is_empty() {
+            self.known_at = (self.version, self.known());
         }
         let own = &self.warps[warp as usize];
         let mut known = self.foreign.clone();
@@ -549,7 +558,23 @@ impl Block {
             })
             .collect();
         known.add(self.id, &entry);
+        self.note_release(&entry);
         known
+    }
+
+    /// Others may learn of all this, from now on.
+    fn note_release(&mut self, entry: &[Known]) {
+        let (all, ticks) = (self.known_at.1, |known: &Known| {
+            let lanes = known.lanes.iter().map(|(_, tick)| *tick);
+            lanes.max().unwrap_or(0).max(known.all)
+        });
+        let last = entry.iter().map(ticks).max().unwrap_or(0);
+        let full = self.releases.len() == RELEASES;
+        match self.releases.last_mut() {
+            Some((_, end)) if full => *end = Tick::MAX,
+            Some((_, end)) if all <= *end => *end = last.max(*end),
+            _ => self.releases.push((all, last)),
+        }
     }
 
     /// Lanes of a warp meet at `bar.warp.sync`.

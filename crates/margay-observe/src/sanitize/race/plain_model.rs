@@ -219,12 +219,16 @@ fn what_is_forgotten_changes_no_answer() {
             let me = Thread { block, warp, lane };
             launch.ages[n] += 1;
             let (age, released) = (launch.ages[n], launch.running[n].clock.has_released());
-            // Some blocks release nothing, and some when they have met more often than there are slots; then they do so less
-            // often, as all of what may be known of then is kept.
-            let releases = !block.is_multiple_of(4) && age > 4500 - 300 * (block % 4);
+            // Some blocks release nothing, some when they have met more often than there are slots, and some early on.
+            let releases = match block % 5 {
+                0 => false,
+                1 => age > 4500,
+                2 => age > 3600,
+                _ => age > 500 && random.next(3) == 0,
+            };
             match random.next(1000) {
                 _ if age > 5000 + 100 * (block % 7) => launch.end(n),
-                0..130 if !released || random.next(30) == 0 => launch.meet(n, true),
+                0..130 => launch.meet(n, true),
                 130..150 if !released => launch.meet(n, false),
                 150..160 if learns => {
                     let (acquires, fence) = (random.next(2) == 0, random.next(2) == 0 && releases);

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Stamps of a block that runs, each in a slot of which there are few, as what is past needs none.
+//! Stamps of a block that runs, each in a slot of which there are few, as what is past needs hardly any.
 //!
-//! *Past* is what all threads of its block come after, and what the block did before it released anything. For what order is
-//! ever asked of, all of that is alike, at whatever time it was: the threads of the block know all of it, for ever; and those
-//! of another block know none of it, or all, once they have acquired anything of this one. So all of it may have one stamp,
-//! the first that there is ([`PAST`]). Where no thread ever learns of another block, all that a block did is past once it has
-//! ended, too.
+//! *Past* is what all threads of its block come after, but for what the block did while it released something. For what order
+//! is ever asked of, all of it that was done between two releases is alike, at whatever time it was: the threads of the block
+//! know all of it, for ever; and those of another block know none of it, or all, once they have acquired what was released
+//! later. So all of it may have one stamp, the first that there is: [`PAST`], or the one after a release. Where no thread ever
+//! learns of another block, all that a block did is past once it has ended, too.
 //!
 //! A slot whose stamp is past is used again. Names that have had it since before stand for what is past: whatever keeps names
-//! knows up to which [`Epoch`] they were gone through for such ones, and a slot since which it has not had another stamp.
+//! knows up to which [`Epoch`] they were gone through for such ones, and a slot what it stood for until when.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use super::order::Tick;
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+
+use super::order::{Release, Tick};
 
 /// The stamp of what is past: no other is earlier.
 pub const PAST: Tick = 1;
@@ -21,18 +24,53 @@ pub const PAST: Tick = 1;
 /// Counts how often slots of a launch came to be free.
 pub type Epoch = u32;
 
-/// Up to which stamp all is past that a block did; 0 as long as nothing is.
+/// What is past of what a block did.
 #[derive(Debug, Default)]
-pub struct Past(AtomicU32);
+pub struct Past {
+    /// Up to which stamp all has been done before anything was released; 0 as long as nothing is past.
+    first: AtomicU32,
+    /// Whether anything was released.
+    released: AtomicBool,
+    later: Mutex<Later>,
+}
+
+/// What is past of what came later.
+#[derive(Debug, Default)]
+struct Later {
+    releases: Vec<Release>,
+    /// All threads of the block come after what was done up to here.
+    known: Tick,
+}
 
 impl Past {
-    /// All up to here is past, and will be.
-    pub fn reaches(&self, stamp: Tick) {
-        self.0.store(stamp, Ordering::Relaxed);
+    /// All threads of the block come after what was done up to here, and will, and what of it others may know.
+    pub fn reaches(&self, known: Tick, releases: &[Release]) {
+        let first = releases.first().map_or(known, |(all, _)| known.min(*all));
+        if !releases.is_empty() {
+            let later = &mut *self.later.lock();
+            // The last may have become longer.
+            let same = later.releases.len().saturating_sub(1);
+            later.releases.truncate(same);
+            later.releases.extend_from_slice(&releases[same..]);
+            later.known = known;
+            self.released.store(true, Ordering::Relaxed);
+        }
+        self.first.store(first, Ordering::Relaxed);
     }
 
-    pub fn has(&self, stamp: Tick) -> bool {
-        stamp <= self.0.load(Ordering::Relaxed)
+    /// The first of the stamps that what is past has; `None` if it is not.
+    pub fn first(&self, stamp: Tick) -> Option<Tick> {
+        if stamp <= self.first.load(Ordering::Relaxed) {
+            return Some(PAST);
+        }
+        if !self.released.load(Ordering::Relaxed) {
+            return None;
+        }
+        let Later { releases, known } = &*self.later.lock();
+        let next = releases.partition_point(|(_, last)| *last < stamp);
+        let before = releases[..next].last()?.1;
+        let end = releases.get(next).map_or(*known, |(all, _)| (*known).min(*all));
+        (stamp <= end).then_some(before + 1)
     }
 }
 
@@ -41,12 +79,15 @@ struct Slot {
     /// 0 if it is free.
     stamp: Tick,
     since: Epoch,
+    /// What it stood for, each time before it came to be free.
+    stood: SmallVec<[(Epoch, Tick); 1]>,
 }
 
 /// The stamps of a block.
 #[derive(Debug)]
 pub struct Slots {
-    past: Arc<Past>,
+    /// `None` once the block has ended: nothing is forgotten any more.
+    past: Option<Arc<Past>>,
     slots: Vec<Slot>,
     /// When slots came to be free the last time; 0 if none ever did.
     pub freed: Epoch,
@@ -54,17 +95,22 @@ pub struct Slots {
 
 impl Slots {
     pub fn new(past: Arc<Past>) -> Slots {
-        Slots { past, slots: Vec::new(), freed: 0 }
+        Slots { past: Some(past), slots: Vec::new(), freed: 0 }
     }
 
-    pub fn is_past(&self, stamp: Tick) -> bool {
-        self.past.has(stamp)
+    /// The stamp that may stand for another: that one, unless it is past.
+    pub fn alike(&self, stamp: Tick) -> Tick {
+        self.past.as_ref().and_then(|past| past.first(stamp)).unwrap_or(stamp)
     }
 
     /// What names mean that have this slot, and were gone through up to `seen`.
     pub fn stamp(&self, n: usize, seen: Epoch) -> Tick {
-        let own = self.slots.get(n).filter(|slot| slot.stamp != 0 && slot.since <= seen);
-        own.map_or(PAST, |slot| slot.stamp)
+        let Some(slot) = self.slots.get(n) else { return PAST };
+        match slot.stood.iter().find(|(until, _)| *until > seen) {
+            Some((_, stamp)) => *stamp,
+            None if slot.stamp == 0 => PAST,
+            None => slot.stamp,
+        }
     }
 
     /// The slot of a stamp, and since when it has been that.
@@ -81,25 +127,39 @@ impl Slots {
     /// Gives a stamp that has none a slot: the first that is free.
     pub fn add(&mut self, stamp: Tick) -> (usize, Epoch) {
         let n = self.slots.iter().position(|slot| slot.stamp == 0).unwrap_or(self.slots.len());
-        let since = self.slots.get(n).map_or(0, |slot| slot.since);
-        let own = Slot { stamp, since };
-        match self.slots.get_mut(n) {
-            Some(slot) => *slot = own,
-            None => self.slots.push(own),
+        if n == self.slots.len() {
+            self.slots.push(Slot { stamp, since: 0, stood: SmallVec::new() });
         }
-        (n, since)
+        self.slots[n].stamp = stamp;
+        (n, self.slots[n].since)
     }
 
     /// Frees the slots of what is past, if these are not too few to be worth that names are gone through.
     pub fn forget(&mut self, time: &mut Epoch) {
-        let past = &self.past;
-        let can_go = |slot: &&mut Slot| slot.stamp != 0 && past.has(slot.stamp);
-        if self.slots.iter_mut().filter(can_go).count() * 4 < self.slots.len() {
+        let Some(past) = &self.past else { return };
+        let gone = |slot: &Slot| {
+            let alike = past.first(slot.stamp).filter(|_| slot.stamp != 0)?;
+            (alike != slot.stamp).then_some(alike)
+        };
+        if self.slots.iter().filter(|slot| gone(slot).is_some()).count() * 4 < self.slots.len() {
             return;
         }
         *time += 1;
         self.freed = *time;
-        self.slots.iter_mut().filter(can_go).for_each(|slot| (slot.stamp, slot.since) = (0, *time));
+        for slot in &mut self.slots {
+            let Some(alike) = gone(slot) else { continue };
+            (slot.stamp, slot.since) = (0, *time);
+            match slot.stood.last_mut() {
+                Some((until, stamp)) if *stamp == alike => *until = *time,
+                _ => slot.stood.push((*time, alike)),
+            }
+        }
+    }
+
+    /// The block has ended, and names with its slots stay.
+    pub fn end(&mut self) {
+        self.past = None;
+        self.slots.shrink_to_fit();
     }
 
     /// The stamps, by slot, if none ever came to be free.
@@ -119,11 +179,11 @@ mod tests {
         assert!((10..14).all(|stamp| slots.add(stamp) == (stamp as usize - 10, 0)));
         assert!(!slots.has_room(4) && slots.has_room(5));
         slots.forget(&mut time);
-        assert_eq!((time, slots.freed, slots.is_past(10)), (0, 0, false));
-        past.reaches(12);
+        assert_eq!((time, slots.freed, slots.alike(10)), (0, 0, 10));
+        past.reaches(12, &[]);
         slots.forget(&mut time);
         assert_eq!((time, slots.freed, slots.has_room(4)), (1, 1, true));
-        assert!(slots.is_past(12) && !slots.is_past(13));
+        assert_eq!([12, 13].map(|stamp| slots.alike(stamp)), [PAST, 13]);
         // The one that is not past.
         assert_eq!([10, 12, 13].map(|stamp| slots.find(stamp)), [None, None, Some((3, 0))]);
         assert_eq!(slots.add(20), (0, 1));
@@ -131,9 +191,49 @@ mod tests {
         assert_eq!([0, 1].map(|seen| slots.stamp(0, seen)), [PAST, 20]);
         assert_eq!([1, 2, 3, 4].map(|n| slots.stamp(n, 1)), [PAST, PAST, 13, PAST]);
         // One of five is few.
-        past.reaches(15);
+        past.reaches(15, &[]);
         assert_eq!([21, 22, 23].map(|stamp| slots.add(stamp)), [(1, 1), (2, 1), (4, 0)]);
         slots.forget(&mut time);
         assert_eq!((time, slots.find(13)), (1, Some((3, 0))));
+    }
+
+    #[test]
+    fn what_lies_between_releases_is_alike() {
+        let past = Past::default();
+        let firsts = |stamps: &[Tick]| stamps.iter().map(|s| past.first(*s)).collect::<Vec<_>>();
+        past.reaches(12, &[(10, 15)]);
+        assert_eq!(firsts(&[10, 11, 15, 16]), [Some(PAST), None, None, None]);
+        past.reaches(20, &[(10, 15)]);
+        assert_eq!(firsts(&[15, 16, 20, 21]), [None, Some(16), Some(16), None]);
+        // Others are released, one of them while some are.
+        past.reaches(20, &[(10, 15), (20, 25)]);
+        past.reaches(40, &[(10, 15), (20, 27), (30, 33)]);
+        let all = [9, 16, 20, 21, 27, 28, 30, 31, 33, 34, 40, 41];
+        let one = |n| Some(n);
+        let known = [one(1), one(16), one(16), None, None, one(28), one(28), None, None];
+        assert_eq!(firsts(&all), [&known[..], &[one(34), one(34), None]].concat());
+    }
+
+    #[test]
+    fn a_slot_knows_what_it_stood_for() {
+        let (past, mut time) = (Arc::new(Past::default()), 0);
+        let mut slots = Slots::new(past.clone());
+        for (known, releases, stamp) in [
+            (12, &[][..], 10),
+            (30, &[(12, 15)], 20),
+            (40, &[(12, 15)], 31),
+            (60, &[(12, 15), (40, 42)], 50),
+        ] {
+            assert_eq!(slots.add(stamp).0, 0);
+            past.reaches(known, releases);
+            slots.forget(&mut time);
+        }
+        assert_eq!((time, slots.find(0).map(|own| own.0)), (4, Some(0)));
+        let stood = [0, 1, 2, 3, 4].map(|seen| slots.stamp(0, seen));
+        assert_eq!(stood, [PAST, 16, 16, 43, PAST]);
+        // The one that stands for others stays.
+        assert_eq!(slots.add(43), (0, 4));
+        slots.forget(&mut time);
+        assert_eq!((time, slots.stamp(0, 4)), (4, 43));
     }
 }

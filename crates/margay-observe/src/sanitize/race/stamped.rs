@@ -2,7 +2,8 @@
 //! Names of what is done by threads that meet at barriers ([`super::ledger`]): as direct ones, but in place of each stamp an act
 //! has a number that its block gave it, so that the acts stay few.
 //!
-//! That is one for all that is past, or else of a slot of the block, as long as it runs ([`super::slots`]). Once it has
+//! That is one for all that is past before anything is released, or else of a slot of the block, as long as it runs
+//! ([`super::slots`]). Once it has
 //! ended all that it did is past, unless threads of others may have acquired some of it: what is not past then is in a list
 //! ([`super::lists`]), at the places of its slots.
 //!
@@ -110,7 +111,7 @@ impl Stamped {
 
     /// A block has ended; `released`: others may have acquired something of it.
     pub fn end(&mut self, block: u32, released: bool) {
-        let Some(slots) = self.slots.remove(&block) else { return };
+        let Some(mut slots) = self.slots.remove(&block) else { return };
         if self.learns == Learns::Never || !released {
             return;
         }
@@ -119,6 +120,7 @@ impl Stamped {
         self.released[at] |= 1 << (block % 64);
         if slots.freed != 0 {
             // Names have slots from before that they were used again.
+            slots.end();
             self.slots.insert(block, slots);
             return;
         }
@@ -162,7 +164,8 @@ impl Stamped {
     /// The same of a block that has slots.
     fn slot(&mut self, block: u32, stamp: Tick, seen: Epoch) -> Option<Tick> {
         let slots = self.slots.get_mut(&block)?;
-        if slots.is_past(stamp) {
+        let stamp = slots.alike(stamp);
+        if stamp == PAST {
             return Some(PAST);
         }
         if slots.find(stamp).is_none() {
@@ -315,7 +318,7 @@ mod tests {
                 let past = Arc::new(Past::default());
                 names.begin(block, past.clone());
                 for stamp in 1000 * block + 10..1000 * block + 900 {
-                    past.reaches(stamp - 2);
+                    past.reaches(stamp - 2, &[]);
                     // Three of them are not past.
                     for stamp in stamp - 2..=stamp {
                         let (name, before) = match names.name(write(block, stamp), (0, seen)) {
@@ -330,7 +333,7 @@ mod tests {
                                 (name, seen)
                             }
                         };
-                        let own = if past.has(stamp) { PAST } else { stamp };
+                        let own = past.first(stamp).unwrap_or(stamp);
                         assert_eq!(names.cell(name, before), write(block, own));
                     }
                 }
@@ -351,7 +354,7 @@ mod tests {
     fn what_is_released_stays() {
         let mut names = Stamped::new(Grid::new(1 << 12, 2), Learns::Maybe);
         let past = Arc::new(Past::default());
-        past.reaches(10);
+        past.reaches(10, &[]);
         (0..2).for_each(|block| names.begin(block, past.clone()));
         let wide = |block, stamp| {
             let Cell { write, read } = write(block, stamp);

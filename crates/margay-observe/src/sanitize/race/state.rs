@@ -165,7 +165,7 @@ impl State {
             (floors.version, floors.simple) = (Some(clock.version()), clock.is_simple());
             if !self.of_shared {
                 let known = floors.warps.iter().map(|(floor, _)| *floor).min().unwrap_or(0);
-                self.past.reaches(clock.past(known, self.learns));
+                self.past.reaches(known, if self.learns { clock.releases() } else { &[] });
             }
         }
         let (floor, uniform) = floors.warps[warp as usize];
