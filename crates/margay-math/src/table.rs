@@ -223,6 +223,16 @@ macro_rules! table {
             Uint2floatRz "__nv_uint2float_rz" (n: I32) -> (F32) = rounded::single::of_uint::<_, rounded::Zero>;
             Ll2floatRz "__nv_ll2float_rz" (n: I64) -> (F32) = rounded::single::of_long::<_, rounded::Zero>;
             Ull2floatRz "__nv_ull2float_rz" (n: I64) -> (F32) = rounded::single::of_ulong::<_, rounded::Zero>;
+            MulDownFtz "mul.rm.ftz.f32" (a: F32, b: F32) -> (F32) = rounded::single::mul::<_, rounded::DownFlushing>;
+            DivDownFtz "div.rm.ftz.f32" (a: F32, b: F32) -> (F32) = rounded::single::div::<_, rounded::DownFlushing>;
+            RcpDownFtz "rcp.rm.ftz.f32" (a: F32) -> (F32) = rounded::single::rcp::<_, rounded::DownFlushing>;
+            FmaDownFtz "fma.rm.ftz.f32" (a: F32, b: F32, c: F32) -> (F32) = rounded::single::fma::<_, rounded::DownFlushing>;
+            CvtDownFtz "cvt.rm.ftz.f32.f64" (x: F64) -> (F32) = rounded::single::of_double::<_, rounded::DownFlushing>, slow rounded::single::slow_of_double;
+            MulUpFtz "mul.rp.ftz.f32" (a: F32, b: F32) -> (F32) = rounded::single::mul::<_, rounded::UpFlushing>;
+            DivUpFtz "div.rp.ftz.f32" (a: F32, b: F32) -> (F32) = rounded::single::div::<_, rounded::UpFlushing>;
+            RcpUpFtz "rcp.rp.ftz.f32" (a: F32) -> (F32) = rounded::single::rcp::<_, rounded::UpFlushing>;
+            FmaUpFtz "fma.rp.ftz.f32" (a: F32, b: F32, c: F32) -> (F32) = rounded::single::fma::<_, rounded::UpFlushing>;
+            CvtUpFtz "cvt.rp.ftz.f32.f64" (x: F64) -> (F32) = rounded::single::of_double::<_, rounded::UpFlushing>, slow rounded::single::slow_of_double;
             FrsqrtRn "__nv_frsqrt_rn" (a: F32) -> (F32) = rounded::single::rsqrt_to_nearest;
             Exp "__nv_exp" (x: F64) -> (F64) = double::exponential::exp;
             Exp2 "__nv_exp2" (x: F64) -> (F64) = double::exponential::exp2;

@@ -500,8 +500,11 @@ impl Gen<'_> {
                     true => [v[0].clone(), old.to_owned()],
                     false => [old.to_owned(), v[0].clone()],
                 };
+                // What becomes a float here is one on this way alone.
+                let floats = self.floats.clone();
                 let sum = self.float_op(&sum, &sources, false);
                 let sum = sum.unwrap_or_else(|| old.to_owned());
+                self.floats = floats;
                 match s.ty {
                     Ty::F32 => self.canonical_bits(&sum, Class::W, false),
                     _ => sum,

@@ -204,9 +204,11 @@ impl Gen<'_> {
         };
         let mut bits = self.bits_of(&result, ty, wide);
         if ftz {
-            if matches!(inst.op, Op::FMul | Op::FFma) {
-                bits = self.flush_tiny(inst, &f, &bits, wide);
-            }
+            bits = match inst.op {
+                Op::FMul | Op::FFma => self.flush_tiny(inst, &f, &bits, wide),
+                Op::FDiv => self.flush_tiny_quotient(&f, &bits, wide),
+                _ => bits,
+            };
             bits = self.flush_bits(&bits, wide);
         }
         if attr(inst).is_some_and(|a| a.sat) {
@@ -323,6 +325,24 @@ impl Gen<'_> {
         let t = typed("i32", wide);
         let sign = self.ins(format!("and {t} {bits}, {}", constant("i32", i32::MIN, wide)));
         self.ins(format!("select {} {small}, {t} {sign}, {t} {bits}", typed("i1", wide)))
+    }
+
+    /// The same of a quotient. No two floats have one between 1 - 2^-24 and 1, so where it is the smallest normal and not exactly,
+    /// it lies half way to the greatest subnormal.
+    fn flush_tiny_quotient(&mut self, f: &[String], bits: &str, wide: bool) -> String {
+        let (ft, t, p) = (typed("float", wide), typed("i32", wide), typed("i1", wide));
+        let least = 0x0080_0000;
+        // 2^-126.
+        let exact = constant("float", "0x3810000000000000", wide);
+        let exact = self.ins(format!("fmul {ft} {}, {exact}", f[1]));
+        let abs = format!("fabs{}", suffix("f32", wide));
+        let sizes = [&f[0], &exact].map(|x| self.call(&abs, &ft, &[x], ""));
+        let other = self.ins(format!("fcmp one {ft} {}, {}", sizes[0], sizes[1]));
+        let size = self.ins(format!("and {t} {bits}, {}", constant("i32", 0x7fff_ffff, wide)));
+        let is_least = self.ins(format!("icmp eq {t} {size}, {}", constant("i32", least, wide)));
+        let small = self.ins(format!("and {p} {is_least}, {other}"));
+        let sign = self.ins(format!("and {t} {bits}, {}", constant("i32", i32::MIN as i64, wide)));
+        self.ins(format!("select {p} {small}, {t} {sign}, {t} {bits}"))
     }
 
     fn integer_of(&mut self, inst: &Inst, x: &str, wide: bool) -> Option<String> {

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use margay_ir::{Attr, Class, Inst, Op, Round, Ty};
+use margay_ir::{Attr, Class, FloatAttr, Inst, Op, Round, Ty};
 use margay_math::{Function, Ops, Type, Value, emit};
 
 use super::Gen;
@@ -409,6 +409,23 @@ fn function_of(inst: &Inst) -> Option<Function> {
 
 /// The formula of an operation in a direction other than to nearest: by the device library's name.
 fn directed(inst: &Inst, round: Round) -> Option<Function> {
+    // Away from zero what is subnormal may become the least normal number, unless that is a zero before.
+    if let (Attr::Float(FloatAttr { ftz: true, .. }), Round::Down | Round::Up) = (&inst.attr, round)
+    {
+        let stem = match (inst.op, inst.ty, inst.from) {
+            (Op::FMul, Ty::F32, _) => Some("mul"),
+            (Op::FDiv, Ty::F32, _) => Some("div"),
+            (Op::FRcp, Ty::F32, _) => Some("rcp"),
+            (Op::FFma, Ty::F32, _) => Some("fma"),
+            (Op::FToF, Ty::F32, Ty::F64) => Some("cvt"),
+            _ => None,
+        };
+        if let Some(stem) = stem {
+            let suffix = if round == Round::Down { "rm" } else { "rp" };
+            let from = if stem == "cvt" { ".f64" } else { "" };
+            return Function::by_name(&format!("{stem}.{suffix}.ftz.f32{from}"));
+        }
+    }
     let stem = match (inst.op, inst.ty, inst.from) {
         (Op::FAdd, Ty::F32, _) => "fadd",
         (Op::FSub, Ty::F32, _) => "fsub",

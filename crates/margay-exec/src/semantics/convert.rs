@@ -135,7 +135,7 @@ impl Format for F32 {
     }
     #[inline(always)]
     fn narrow<const R: u8, const FTZ: bool>(x: f64) -> u32 {
-        let bits = single::output::<FTZ, false>(narrow_f32::<R>(x));
+        let bits = single::output_small::<R, FTZ, false>(narrow_f32::<R>(x), x);
         if x.is_nan() { nan_of_double(x, 23, 0x7fc0_0000, 31) } else { bits }
     }
     #[inline(always)]

@@ -28,6 +28,8 @@ pub enum Toward {
 /// A direction as a type, so that formulas have it at compile time.
 pub trait Direction {
     const TOWARD: Toward;
+    /// Whether floats become zeros that are less than the least normal number, were there no least exponent (`.ftz`).
+    const FLUSHES: bool = false;
 }
 
 /// `.rz`.
@@ -36,6 +38,11 @@ pub enum Zero {}
 pub enum Down {}
 /// `.rp`; `ru` in the device library's names.
 pub enum Up {}
+
+/// `.rm.ftz`.
+pub enum DownFlushing {}
+/// `.rp.ftz`.
+pub enum UpFlushing {}
 
 impl Direction for Zero {
     const TOWARD: Toward = Toward::Zero;
@@ -46,6 +53,18 @@ impl Direction for Down {
 impl Direction for Up {
     const TOWARD: Toward = Toward::Positive;
 }
+impl Direction for DownFlushing {
+    const TOWARD: Toward = Toward::Negative;
+    const FLUSHES: bool = true;
+}
+impl Direction for UpFlushing {
+    const TOWARD: Toward = Toward::Positive;
+    const FLUSHES: bool = true;
+}
+
+/// Up to here a result in double, rounded in some direction, is less than 2^-126 in single precision, were there no least
+/// exponent; above it, away from zero is 2^-126.
+const TINY: f64 = (1.0 - f32::EPSILON as f64 / 2.0) * f32::MIN_POSITIVE as f64;
 
 macro_rules! step {
     ($name:ident $float:ident $least:expr, $least_below:expr) => {
@@ -81,7 +100,11 @@ step! { step_f64 F64 f64::from_bits(1), -f64::from_bits(1) }
 #[inline(always)]
 fn narrow<O: Ops, D: Direction>(x: F64<O>) -> F32<O> {
     let nearest = x.narrow();
-    step_f32::<O, D>(nearest, x - nearest.wide())
+    let rounded = step_f32::<O, D>(nearest, x - nearest.wide());
+    match D::FLUSHES {
+        true => x.abs().le(TINY).select(x.k(0.0).copysign(x).narrow(), rounded),
+        false => rounded,
+    }
 }
 
 /// The sum to nearest and what it lacks, exactly; NaN in place of that if a term is infinite, and an

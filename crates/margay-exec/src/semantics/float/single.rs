@@ -47,7 +47,7 @@ fn tiny<const R: u8>(odd: f64) -> bool {
 
 /// [`output`] of a result that may be [`tiny`].
 #[inline(always)]
-fn output_small<const R: u8, const FTZ: bool, const SAT: bool>(r: f32, odd: f64) -> u32 {
+pub fn output_small<const R: u8, const FTZ: bool, const SAT: bool>(r: f32, odd: f64) -> u32 {
     let flushed = if FTZ && tiny::<R>(odd) { f32::from_bits(r.to_bits() & SIGN) } else { r };
     output::<FTZ, SAT>(flushed)
 }
@@ -128,8 +128,7 @@ pub fn fma<const R: u8, const FTZ: bool, const SAT: bool>(a: u32, b: u32, c: u32
 #[inline(always)]
 fn quotient<const R: u8, const FTZ: bool, const SAT: bool>(x: f32, y: f32) -> u32 {
     if R == RN {
-        // No quotient of two f32 lies between 1 - 2^-24 and 1: none of 24 bits rounds up to 2^-126.
-        return output::<FTZ, SAT>(x / y);
+        return output_scaled::<FTZ, SAT>(x / y, x * SCALE / y);
     }
     let (x, y) = (x as f64, y as f64);
     let q = x / y;
