@@ -199,6 +199,7 @@ impl Gen<'_> {
             return self.narrowed(n, inst, &values, lin);
         }
         let u = lin.form.q.is_some().then(|| self.second(inst, &values));
+        debug_assert!(u.as_ref().is_none_or(Option::is_some), "{:?} has no second scalar", inst.op);
         let name = match lin.constant {
             Some(bits) => super::value::literal(result_class(inst), bits),
             None => {
@@ -431,6 +432,8 @@ impl Gen<'_> {
                 let (a, b) = (parts(&v[0]).1?, parts(&v[1]).1?);
                 Some(self.ins(format!("select i1 {p}, {ty} {a}, {ty} {b}")))
             }
+            // With zero, which has none.
+            Op::Or | Op::Xor => parts(&v[0]).1.or(parts(&v[1]).1),
             Op::Add => self.sum_second(ty, parts(&v[0]).1, parts(&v[1]).1, false),
             Op::Sub => self.sum_second(ty, parts(&v[0]).1, parts(&v[1]).1, true),
             Op::SExt | Op::ZExt => {
