@@ -54,7 +54,7 @@ pub fn joined(mark: Mark, code: u8) -> Mark {
 }
 
 /// The values of the bytes of a line.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Values {
     codes: [u8; BYTES],
     /// Of values of more than a byte; none at all before there is one.

@@ -11,7 +11,7 @@ use super::shadow::{Cell, Mark};
 use super::stamped::Freed;
 
 /// Who has read what another thread wrote: names, of few bytes as a rule, as whoever writes ends it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Readers {
     Few(Vec<(u8, u32)>),
     Many(Box<[u32; BYTES]>),
@@ -61,7 +61,7 @@ impl Readers {
 }
 
 /// The cells of a line.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Far {
     form: Form,
     names: [u32; BYTES],
@@ -173,14 +173,20 @@ impl Far {
         if !reads && !self.names.iter().fold(false, |any, name| any | freed.has(*name)) {
             return true;
         }
-        (0..BYTES).all(|n| {
+        // A new name may be another to the old book.
+        let before = self.clone();
+        let done = (0..BYTES).all(|n| {
             let reader = self.readers.as_ref().map_or(0, |readers| readers.of(n));
             if !freed.has(self.names[n]) && !freed.has(reader) {
                 return true;
             }
             let cell = self.cell(old, n);
             names(new, self.form, cell).is_some_and(|both| self.set(n, both, cell.write))
-        })
+        });
+        if !done {
+            *self = before;
+        }
+        done
     }
 
     /// False, with nothing done, if there is no room in the ledger, or for a reader, or if the book is old.

@@ -74,7 +74,7 @@ struct Entry {
 }
 
 /// What there is, by place.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Few {
     list: Vec<Entry>,
     /// Of each entry the read, or the upper half of the name; none at all before there is one.
@@ -279,16 +279,26 @@ impl Few {
         if self.form != Some(Form::Stamped) {
             return true;
         }
-        (0..self.list.len()).all(|at| {
-            let high = self.reads.get(at).copied().unwrap_or(0);
-            let name = u32::from(high) << 16 | u32::from(self.list[at].write);
-            let reader = self.readers.get(at).copied().unwrap_or(0);
-            if !freed.has(name) && !freed.has(reader) {
+        let is_freed = |own: &Few, at: usize| {
+            let high = own.reads.get(at).copied().unwrap_or(0);
+            let name = u32::from(high) << 16 | u32::from(own.list[at].write);
+            freed.has(name) || freed.has(own.readers.get(at).copied().unwrap_or(0))
+        };
+        if !(0..self.list.len()).any(|at| is_freed(self, at)) {
+            return true;
+        }
+        let before = self.clone();
+        let done = (0..self.list.len()).all(|at| {
+            if !is_freed(self, at) {
                 return true;
             }
             let cell = self.cell(&Marks::default(), Some(old), at);
             self.put_name(new, Form::Stamped, at, cell)
-        })
+        });
+        if !done {
+            *self = before;
+        }
+        done
     }
 
     /// The places, with no marks and no names, and the cells that they had.

@@ -244,6 +244,8 @@ impl Leaf {
     #[cold]
     fn turn(&mut self, book: Book<'_>) {
         let Some((freed, new)) = book.turn() else { return };
+        // A new name may be another to the old book.
+        let before = self.entries.clone();
         let done = (0..self.len()).all(|at| {
             let told = self.layout.decode(self.bits(at));
             if !self.layout.is_freed(&told, &freed) {
@@ -254,6 +256,7 @@ impl Leaf {
             encoded.inspect(|encoded| self.set(at, encoded)).is_some()
         });
         if !done {
+            self.entries = before;
             // What there is no room for has a place as it is.
             let kinds = [Kind::Tight, Kind::Whole];
             let kinds = kinds.map(|kind| KINDS.iter().position(|own| *own == kind).unwrap_or(0));

@@ -65,10 +65,16 @@ impl Paired {
 
     /// As [`super::far::Far::turn`].
     pub fn turn(&mut self, (old, new): (Book<'_>, Book<'_>), freed: &Freed) -> bool {
-        (0..BYTES).all(|n| {
-            let thread = self.pair(old, n).name.thread;
-            !freed.has_thread(thread) || self.put(new, n, self.cell(old, n))
-        })
+        let is_freed = |own: &Paired, n| freed.has_thread(own.pair(old, n).name.thread);
+        if !(0..BYTES).any(|n| is_freed(self, n)) {
+            return true;
+        }
+        let before = self.names.clone();
+        let done = (0..BYTES).all(|n| !is_freed(self, n) || self.put(new, n, self.cell(old, n)));
+        if !done {
+            self.names = before;
+        }
+        done
     }
 
     /// False, with nothing done, if there is no room in the ledger, or if the book is old.
