@@ -3,8 +3,9 @@
 //!
 //! `d = mov s` with one definition of `d` and one of `s` holds at a use of `d` when the definition
 //! of `s` dominates that of `d`, and that of `d` the use: then no path from the copy to the use goes
-//! through the definition of `s` again. A copied constant needs no more than the one definition: a
-//! use that it does not reach reads an uninitialised register.
+//! through the definition of `s` again. A copied constant needs no more than the latter, but that it
+//! needs: a use that it may not have reached reads an uninitialised register, which PTX leaves open,
+//! but which is to be one value in every engine.
 //!
 //! An address that is taken twice is a copy of the first one by the same rule. That of a parameter is a constant.
 //!
@@ -117,13 +118,7 @@ struct Rewriter<'a> {
 impl Rewriter<'_> {
     fn original(&self, reg: Reg, at: Place) -> Option<Original> {
         let original = self.originals[reg.0 as usize]?;
-        let holds = match original {
-            Original::Value(Value::Imm(_)) => true,
-            Original::Value(Value::Reg(_)) | Original::Address(..) => {
-                dominates(self.facts, self.dominators, reg, at)
-            }
-        };
-        holds.then_some(original)
+        dominates(self.facts, self.dominators, reg, at).then_some(original)
     }
 
     fn reg(&self, reg: &mut Reg, at: Place) {
@@ -217,6 +212,15 @@ mod tests {
                 "b0:\n%0 = mov.i32 0x5\n%5 = ld.i64 {param} 0x0\n%6 = mov.i64 %5\n%7 = mov.i64 %6\nst.i8 {global} %7, %0\nexit"
             ),
             ["%5 = ld.i64 {param} 0x0", "st.i8 {global} %5, 0x5"]
+        );
+    }
+
+    #[test]
+    fn a_constant_stays_where_it_may_not_have_been_reached() {
+        let body = "b0:\ncondbr %9, b1, b2\nb1:\n%0 = mov.i32 0x100\nst.i32 {global} %5, %0\nbr b2\nb2:\nst.i32 {global} %5, %0\nexit";
+        assert_eq!(
+            run(body),
+            ["%0 = mov.i32 0x100", "st.i32 {global} %5, 0x100", "st.i32 {global} %5, %0"]
         );
     }
 
