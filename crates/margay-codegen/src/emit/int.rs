@@ -821,8 +821,7 @@ impl Gen<'_> {
         self.ins(format!("call {ty} @llvm.{name}({}{more})", list.join(", ")))
     }
 
-    /// Quotients and remainders, with what a card gives for a division by zero. 32 bits and fewer go
-    /// through doubles, whose quotient is never rounded across an integer.
+    /// Quotients and remainders, with what a card gives for a division by zero.
     fn divide(&mut self, op: Op, bits: u32, x: &str, y: &str, wide: bool) -> String {
         let signed = matches!(op, Op::DivS | Op::RemS);
         let name = format!("i{bits}");
@@ -830,29 +829,37 @@ impl Gen<'_> {
         let p = typed("i1", wide);
         let k = |v: i64| constant(&name, v, wide);
         let zero = self.ins(format!("icmp eq {t} {y}, {}", k(0)));
-        let mut by = self.ins(format!("select {p} {zero}, {t} {}, {t} {y}", k(1)));
-        let mut minus = None;
-        if signed {
-            // The quotient by -1 overflows for the least number, so it is a negation instead.
-            let m = self.ins(format!("icmp eq {t} {y}, {}", k(-1)));
-            by = self.ins(format!("select {p} {m}, {t} {}, {t} {by}", k(1)));
-            minus = Some(m);
-        }
-        let mut q = if wide && bits <= 32 {
-            let d = typed("double", wide);
-            let (to, from) = if signed { ("sitofp", "fptosi") } else { ("uitofp", "fptoui") };
-            let a = self.ins(format!("{to} {t} {x} to {d}"));
-            let b = self.ins(format!("{to} {t} {by} to {d}"));
-            let q = self.ins(format!("fdiv {d} {a}, {b}"));
-            self.ins(format!("{from} {d} {q} to {t}"))
+        let q = if wide && bits == 64 {
+            self.divide_lanes(signed, x, y)
         } else {
-            let op = if signed { "sdiv" } else { "udiv" };
-            self.ins(format!("{op} {t} {x}, {by}"))
+            let mut by = self.ins(format!("select {p} {zero}, {t} {}, {t} {y}", k(1)));
+            let mut minus = None;
+            if signed {
+                // The quotient by -1 overflows for the least number, so it is a negation instead.
+                let m = self.ins(format!("icmp eq {t} {y}, {}", k(-1)));
+                by = self.ins(format!("select {p} {m}, {t} {}, {t} {by}", k(1)));
+                minus = Some(m);
+            }
+            let q = if wide {
+                // Through doubles, whose quotient is never rounded across an integer.
+                let d = typed("double", wide);
+                let (to, from) = if signed { ("sitofp", "fptosi") } else { ("uitofp", "fptoui") };
+                let a = self.ins(format!("{to} {t} {x} to {d}"));
+                let b = self.ins(format!("{to} {t} {by} to {d}"));
+                let q = self.ins(format!("fdiv {d} {a}, {b}"));
+                self.ins(format!("{from} {d} {q} to {t}"))
+            } else {
+                let op = if signed { "sdiv" } else { "udiv" };
+                self.ins(format!("{op} {t} {x}, {by}"))
+            };
+            match minus {
+                Some(m) => {
+                    let n = self.ins(format!("sub {t} {}, {x}", k(0)));
+                    self.ins(format!("select {p} {m}, {t} {n}, {t} {q}"))
+                }
+                None => q,
+            }
         };
-        if let Some(m) = minus {
-            let n = self.ins(format!("sub {t} {}, {x}", k(0)));
-            q = self.ins(format!("select {p} {m}, {t} {n}, {t} {q}"));
-        }
         let r = if matches!(op, Op::RemS | Op::RemU) {
             let whole = self.ins(format!("mul {t} {q}, {y}"));
             self.ins(format!("sub {t} {x}, {whole}"))
@@ -860,6 +867,30 @@ impl Gen<'_> {
             q
         };
         self.ins(format!("select {p} {zero}, {t} {}, {t} {r}", k(-1)))
+    }
+
+    /// Quotients of 64 bits, of any value where the divisor is 0.
+    ///
+    /// The divisor is made at least 1 by `umax`, never by a `select`: LLVM 19 takes both arms of a `select` apart, and where it
+    /// knows that a lane of one arm is 0 that arm has no meaning in *any* lane (`divide_by_lane.ptx`). Signed ones are those of the
+    /// magnitudes, whose quotient by 1 overflows into what a negation gives.
+    fn divide_lanes(&mut self, signed: bool, x: &str, y: &str) -> String {
+        let t = typed("i64", true);
+        let k = |v: i64| constant("i64", v, true);
+        let magnitude = |emit: &mut Self, v: &str| match signed {
+            true => emit.call(&format!("abs{}", suffix("i64", true)), &t, &[v], ", i1 false"),
+            false => v.to_owned(),
+        };
+        let (a, b) = (magnitude(self, x), magnitude(self, y));
+        let by = self.call(&format!("umax{}", suffix("i64", true)), &t, &[&b, &k(1)], "");
+        let q = self.ins(format!("udiv {t} {a}, {by}"));
+        if !signed {
+            return q;
+        }
+        let signs = self.ins(format!("xor {t} {x}, {y}"));
+        let differ = self.ins(format!("icmp slt {t} {signs}, {}", k(0)));
+        let minus = self.ins(format!("sub {t} {}, {q}", k(0)));
+        self.ins(format!("select {} {differ}, {t} {minus}, {t} {q}", typed("i1", true)))
     }
 
     fn funnel(&mut self, inst: &Inst, a: &[String], wide: bool) -> Option<String> {
