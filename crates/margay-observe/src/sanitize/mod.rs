@@ -16,6 +16,8 @@ pub mod memory;
 mod programs;
 pub mod promises;
 pub mod race;
+#[cfg(test)]
+mod random;
 pub mod report;
 pub mod streams;
 pub mod sync;

@@ -307,6 +307,7 @@ impl Globals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sanitize::random::random;
 
     #[test]
     fn bits_cross_words_and_end_with_the_range() {
@@ -327,15 +328,6 @@ mod tests {
         assert_eq!(bits.get(1000, 8), 0);
     }
 
-    /// Random numbers, the same each time.
-    fn random() -> impl FnMut(u64) -> u64 {
-        let mut seed = 7u64;
-        move |below| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) % below
-        }
-    }
-
     /// Bytes of a range that are unwritten, as a list says.
     fn unwritten(bits: &Bits) -> Vec<u64> {
         (0..bits.size()).filter(|&at| bits.get(at, 1) != 0).collect()
@@ -343,7 +335,7 @@ mod tests {
 
     #[test]
     fn holes_are_what_was_never_written() {
-        let mut next = random();
+        let mut next = random(7);
         let (mut told, mut refused) = (0, 0);
         for _ in 0..2000 {
             let size = 1 + next(5000);
@@ -379,7 +371,7 @@ mod tests {
     /// However lanes lie, all at once are as one after the other.
     #[test]
     fn lanes_are_looked_at_as_one_by_one() {
-        let mut next = random();
+        let mut next = random(7);
         let mut count = [0; 2];
         for _ in 0..4000 {
             let size = 64 + next(1000);

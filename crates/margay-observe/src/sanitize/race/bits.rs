@@ -31,6 +31,34 @@ fn select(mut word: u64, mut number: usize) -> usize {
     at
 }
 
+/// The number of so many bits, at most 64, of words from a bit on. What is behind the last is anything.
+#[inline]
+pub fn read(words: &[u64], at: usize, width: usize) -> u64 {
+    let word = |n: usize| words.get(n).copied().unwrap_or(0);
+    let (n, bit) = (at / WORD, at % WORD);
+    let from = match bit {
+        0 => word(n),
+        _ => word(n) >> bit | word(n + 1) << (WORD - bit),
+    };
+    from & lowest(width)
+}
+
+/// Puts a number in place of so many bits.
+#[inline]
+pub fn write(words: &mut [u64], at: usize, width: usize, value: u64) {
+    debug_assert!(value & !lowest(width) == 0);
+    let (n, bit) = (at / WORD, at % WORD);
+    if width == 0 {
+        return;
+    }
+    words[n] = words[n] & !(lowest(width) << bit) | value << bit;
+    if bit + width > WORD {
+        let done = WORD - bit;
+        let high = &mut words[n + 1];
+        *high = *high & !lowest(width - done) | value >> done;
+    }
+}
+
 impl Bits {
     /// So many bits, all of them zero.
     pub fn zeros(len: usize) -> Bits {
@@ -60,33 +88,20 @@ impl Bits {
     /// The 64 bits from one on. What is behind the last is anything.
     #[inline]
     fn from(&self, at: usize) -> u64 {
-        let (n, bit) = (at / WORD, at % WORD);
-        match bit {
-            0 => self.word(n),
-            _ => self.word(n) >> bit | self.word(n + 1) << (WORD - bit),
-        }
+        read(&self.words, at, WORD)
     }
 
     /// The number of so many bits, at most 64, from one on.
     #[inline]
     pub fn get(&self, at: usize, width: usize) -> u64 {
         debug_assert!(at + width <= self.len && width <= WORD);
-        self.from(at) & lowest(width)
+        read(&self.words, at, width)
     }
 
     #[inline]
     pub fn set(&mut self, at: usize, width: usize, value: u64) {
-        debug_assert!(at + width <= self.len && value & !lowest(width) == 0);
-        let (n, bit) = (at / WORD, at % WORD);
-        if width == 0 {
-            return;
-        }
-        self.words[n] = self.words[n] & !(lowest(width) << bit) | value << bit;
-        if bit + width > WORD {
-            let done = WORD - bit;
-            let high = &mut self.words[n + 1];
-            *high = *high & !lowest(width - done) | value >> done;
-        }
+        debug_assert!(at + width <= self.len);
+        write(&mut self.words, at, width, value);
     }
 
     /// Puts in so many zeros.
@@ -134,15 +149,13 @@ impl Bits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sanitize::random::random;
 
     /// Whatever is done, it is what a list of bits has.
     #[test]
     fn bits_are_those_of_a_list() {
-        let mut seed = 7u64;
-        let mut next = |below: usize| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) as usize % below
-        };
+        let mut random = random(7);
+        let mut next = |below: usize| random(below as u64) as usize;
         let (mut bits, mut list) = (Bits::default(), Vec::<bool>::new());
         for step in 0..20_000 {
             if list.len() > 3000 {

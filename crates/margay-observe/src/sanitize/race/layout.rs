@@ -4,6 +4,7 @@
 //! That is a name of the launch ([`super::ledger`]) and the value; where two threads did it, a pair's name or two of them; and
 //! where threads meet so often that names run out, a name and when that was. What has no name is kept as it is.
 
+use super::bits;
 use super::byte_value::{joined, split};
 use super::direct::{Grid, Name};
 use super::ledger::{Book, Form};
@@ -90,24 +91,14 @@ struct Pen {
 
 impl Pen {
     fn write(&mut self, value: u64, width: u32) {
-        let (n, bit) = ((self.at / 64) as usize, self.at % 64);
-        if width > 0 {
-            self.bits[n] |= value << bit;
-        }
-        if bit + width > 64 {
-            self.bits[n + 1] |= value >> (64 - bit);
-        }
+        bits::write(&mut self.bits, self.at as usize, width as usize, value);
         self.at += width;
     }
 
     fn read(&mut self, width: u32) -> u64 {
-        let (n, bit) = ((self.at / 64) as usize, self.at % 64);
+        let value = bits::read(&self.bits, self.at as usize, width as usize);
         self.at += width;
-        if width == 0 {
-            return 0;
-        }
-        let high = if bit + width > 64 { self.bits[n + 1] << (64 - bit) } else { 0 };
-        (self.bits[n] >> bit | high) & (u64::MAX >> (64 - width))
+        value
     }
 }
 

@@ -350,6 +350,7 @@ mod tests {
     use super::super::shadow::{Kind as Act, Mark};
     use super::super::stamped::Learns;
     use super::*;
+    use crate::sanitize::random::random;
 
     fn mark(block: u32, lane: u8, stamp: u32, kind: Act) -> Mark {
         Mark::new(Thread { block, warp: 1, lane }, stamp, 17, kind, None)
@@ -439,11 +440,7 @@ mod tests {
         ] {
             let ledger = Ledger::new(blocks, warps, Learns::Untold);
             let mut leaf = Leaf::new(ledger.grid());
-            let mut seed = 5u64;
-            let mut random = |below: u64| {
-                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                (seed >> 24) % below
-            };
+            let mut random = random(5);
             // As full as runs are at least, which were divided.
             while leaf.len() < MOST / 2 {
                 // Two parts of a word are a place each.

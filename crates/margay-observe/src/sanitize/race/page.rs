@@ -702,6 +702,7 @@ mod tests {
     use super::super::shadow::{Kind, Mark};
     use super::super::stamped::Learns;
     use super::*;
+    use crate::sanitize::random::random;
 
     /// Any access of any thread.
     fn mark(n: u64) -> Mark {
@@ -738,11 +739,7 @@ mod tests {
                 page.join(ledger);
             }
             let mut bytes = vec![Cell::default(); PAGE as usize];
-            let mut seed = 7u64;
-            let mut next = |below: u64| {
-                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                (seed >> 33) % below
-            };
+            let mut next = random(7);
             for step in 0..40_000 {
                 let words = step < 10_000 && kinds != 300;
                 let sizes: &[u64] = if words { &[4, 8, 16] } else { &[1, 1, 1, 1, 2, 4] };
@@ -788,11 +785,7 @@ mod tests {
             let mut page = Page::new(PAGE, false);
             page.join(&ledger);
             let mut cells = vec![Cell::default(); PAGE as usize];
-            let mut seed = 7u64;
-            let mut next = move |below: u64| {
-                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                (seed >> 33) % below
-            };
+            let mut next = random(7);
             let (mut named, mut paired) = (false, 0);
             for step in 0..60_000u64 {
                 let at = next(PAGE / apart / size) * apart * size;

@@ -13,21 +13,12 @@ use super::round::Round;
 use super::shadow::{Cell, Cells, Found, Kind, Mark, PAGE, Shadow, Spare, Width};
 use super::stamped::Learns;
 use super::state::State;
+use crate::sanitize::random::random;
 
 const THREADS: u32 = 64;
 const BLOCKS: u32 = 80;
 /// Blocks that run at once.
 const RUN: usize = 3;
-
-/// Random numbers, the same each time.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % below
-    }
-}
 
 /// What is known of a mark, whatever its stamp: whether what `me` of a block does comes after it.
 fn is_known(state: &State, me: Thread, mark: Mark) -> bool {
@@ -191,7 +182,7 @@ fn what_is_forgotten_changes_no_answer() {
     .into_iter()
     .enumerate()
     {
-        let mut random = Random(7 + case as u64);
+        let mut random = random(7 + case as u64);
         let tell = if learns { Learns::Maybe } else { Learns::Never };
         let spare = Spare::default();
         let ledger = Ledger::new(BLOCKS.into(), THREADS / 32, tell);
@@ -213,9 +204,9 @@ fn what_is_forgotten_changes_no_answer() {
             if launch.running.is_empty() {
                 break;
             }
-            let n = random.next(launch.running.len() as u64) as usize;
+            let n = random(launch.running.len() as u64) as usize;
             let block = launch.running[n].clock.id;
-            let (warp, lane) = (random.next(2) as u16, random.next(32) as u8);
+            let (warp, lane) = (random(2) as u16, random(32) as u8);
             let me = Thread { block, warp, lane };
             launch.ages[n] += 1;
             let (age, released) = (launch.ages[n], launch.running[n].clock.has_released());
@@ -224,25 +215,25 @@ fn what_is_forgotten_changes_no_answer() {
                 0 => false,
                 1 => age > 4500,
                 2 => age > 3600,
-                _ => age > 500 && random.next(3) == 0,
+                _ => age > 500 && random(3) == 0,
             };
-            match random.next(1000) {
+            match random(1000) {
                 _ if age > 5000 + 100 * (block % 7) => launch.end(n),
                 0..130 => launch.meet(n, true),
                 130..150 if !released => launch.meet(n, false),
                 150..160 if learns => {
-                    let (acquires, fence) = (random.next(2) == 0, random.next(2) == 0 && releases);
+                    let (acquires, fence) = (random(2) == 0, random(2) == 0 && releases);
                     if acquires || releases {
-                        let variable = random.next(4) as usize;
+                        let variable = random(4) as usize;
                         launch.synchronise(n, me, variable, !acquires, fence);
                     }
                 }
                 _ => {
-                    let size = sizes[random.next(sizes.len() as u64) as usize];
-                    let at = random.next(pages * PAGE / apart) * apart / size * size;
+                    let size = sizes[random(sizes.len() as u64) as usize];
+                    let at = random(pages * PAGE / apart) * apart / size * size;
                     let kind = [Kind::Read, Kind::Write, Kind::Write];
-                    let kind = kind[random.next(3) as usize];
-                    launch.access(n, me, (at, size), kind, random.next(200) as u16);
+                    let kind = kind[random(3) as usize];
+                    launch.access(n, me, (at, size), kind, random(200) as u16);
                 }
             }
         }

@@ -297,15 +297,7 @@ mod tests {
     use super::super::shadow::{Cells, Found, Kind, Mark, Shadow, Spare};
     use super::super::stamped::Learns;
     use super::*;
-
-    /// Random numbers, the same each time.
-    fn random() -> impl FnMut(u64) -> u64 {
-        let mut seed = 7u64;
-        move |below| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) % below
-        }
-    }
+    use crate::sanitize::random::random;
 
     /// However cells are kept, with those of other pages, in pages of their own or first in the one and then in the other way,
     /// they are those of a list of bytes.
@@ -329,7 +321,7 @@ mod tests {
             (64, 16, 4096, &[1, 2, 4], 1 << 34),
             (3, 1, 4096, &[1], 1 << 34),
         ] {
-            let (spare, mut next) = (Spare::default(), random());
+            let (spare, mut next) = (Spare::default(), random(7));
             let blocks = if threads == 1 << 34 { 1 << 27 } else { 1 << 15 };
             let shadow = Shadow::new(1 << 40, &spare, Ledger::new(blocks, 4, Learns::Untold));
             let mut known = HashMap::<u64, Cell>::new();
@@ -397,7 +389,7 @@ mod tests {
     /// What is moved into a page leaves nothing.
     #[test]
     fn a_page_takes_all_that_there_is_of_it() {
-        let (ledger, mut next) = (Ledger::new(1 << 10, 4, Learns::Untold), random());
+        let (ledger, mut next) = (Ledger::new(1 << 10, 4, Learns::Untold), random(7));
         let mut scattered = Scattered::default();
         let mark = |n: u64| {
             let thread = Thread { block: n as u32 % 1000, warp: 1, lane: n as u8 % 32 };

@@ -101,14 +101,7 @@ mod tests {
     use super::super::shadow::{Cell, Kind};
     use super::super::stamped::Learns;
     use super::*;
-
-    /// Random numbers, the same each time.
-    fn random(mut seed: u64) -> impl FnMut(u64) -> u64 {
-        move |below| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) % below
-        }
-    }
+    use crate::sanitize::random::random;
 
     /// Goes through a lane's store cell by cell; what no short way leads to is told, and ends as some long way leaves it.
     fn by_cells(

@@ -362,6 +362,7 @@ fn each(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sanitize::random::random;
 
     /// What a table must say, unit by unit: of every access so far, who and how.
     fn races(units: &[Vec<(u16, Effect)>], unit: usize, me: u16, effect: Effect) -> bool {
@@ -374,11 +375,7 @@ mod tests {
 
     #[test]
     fn a_table_never_misses_a_race() {
-        let mut seed = 5u64;
-        let mut next = move |below: u64| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) % below
-        };
+        let mut next = random(5);
         let (mut missed, mut said, mut all) = (0, 0, 0);
         for round in 0..4000 {
             let lockstep = round % 4 == 0;
@@ -386,7 +383,7 @@ mod tests {
             let mut units = vec![Vec::new(); 256];
             for _ in 0..1 + next(6) {
                 let effect = [Effect::Read, Effect::Write, Effect::Strong][next(3) as usize];
-                let mask = if next(2) == 0 { u32::MAX } else { next(1 << 32) as u32 | 1 };
+                let mask = if next(2) == 0 { u32::MAX } else { (next(1 << 31) << 1) as u32 | 1 };
                 let party = Party { warp: next(2) as u16, mask, bytes: 4, effect };
                 let (shape, base) = (next(4), next(190) * 4);
                 let addresses: [u64; 32] = std::array::from_fn(|l| match shape {
