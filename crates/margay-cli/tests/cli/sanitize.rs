@@ -86,3 +86,57 @@ fn launches_are_chosen_and_faults_end_what_was_asked() {
         assert!(got.code == 2 && got.stderr.contains("--launch-filter"), "{wrong}: {}", got.stderr);
     }
 }
+
+/// One generic pointer, into the one or the other memory by the number of the program's arguments.
+const WINDOWS: &str = "\
+__global__ void past(int *out, int which) {
+    __shared__ int own[32];
+    int list[8];
+    for (int i = 0; i < 8; i++) list[i] = out[i];
+    int *p = which == 1 ? own : which == 2 ? list : out;
+    p[which * 100] = 3;
+    __syncthreads();
+    out[threadIdx.x] = own[threadIdx.x] + list[threadIdx.x % 8];
+}
+int main(int count, char **) {
+    int *p;
+    cudaMalloc(&p, 400);
+    cudaMemset(p, 0, 400);
+    past<<<1, 32>>>(p, count);
+    cudaDeviceSynchronize();
+}
+";
+
+#[test]
+fn faults_of_generic_accesses_name_the_space_and_its_cure() {
+    if !libraries("sanitize") || !clang("sanitize") {
+        return;
+    }
+    let place = Place::empty();
+    place.write("x.cu", WINDOWS);
+    let built = place.margay(&["cc", "-arch=sm_90", "x.cu", "-o", "x"]);
+    assert_eq!(built.code, 0, "{}", built.stderr);
+    for (arguments, code, at, cure) in [
+        (&[][..], "memory/shared-out-of-bounds", "at 0x190 (Shared)", "the array's size, and"),
+        (
+            &["a"],
+            "memory/local-out-of-bounds",
+            "(Local)",
+            "check the index against the array's size",
+        ),
+        (
+            &["a", "b"],
+            "memory/out-of-bounds",
+            "(Generic)",
+            "800 bytes past the end of the 400 bytes",
+        ),
+    ] {
+        let line = ["run", "--log", "off", "--check", "memory", "./x"];
+        let got = place.margay(&[&line[..], arguments].concat());
+        assert_eq!(got.code, 1, "{}", got.stderr);
+        for part in [&format!("error[{code}]: illegal write of 4 bytes"), at, cure] {
+            assert!(got.stderr.contains(part), "no {part:?} in {}", got.stderr);
+        }
+        assert!(!got.stderr.contains("null"), "{}", got.stderr);
+    }
+}

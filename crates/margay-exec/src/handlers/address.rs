@@ -236,21 +236,27 @@ pub fn resolve_lane(
         let bytes = bytes as u32;
         return Err(Box::new(FaultKind::Misaligned { space, address, bytes, access }));
     }
-    let window = |base: u64, size: u64| address.wrapping_sub(base) < size;
+    // A fault in a window names the space and the place there, not where the host has put the window.
+    let from = |base: u64, size: u64| Some(address.wrapping_sub(base)).filter(|&a| a < size);
+    let (space, address) = match space {
+        Space::Shared => (space, in_window(space, address)),
+        Space::Generic => match from(cx.env.shared_window, SHARED_WINDOW) {
+            Some(offset) => (Space::Shared, offset),
+            None => match from(cx.env.local_window, LOCAL_WINDOW) {
+                Some(offset) => (Space::Local, offset),
+                None => (space, address),
+            },
+        },
+        _ => (space, address),
+    };
     let pointer = match space {
-        Space::Shared => shared_pointer(cx, in_window(space, address), bytes),
+        Space::Shared => shared_pointer(cx, address, bytes),
         Space::Local => local_pointer(cx, lane, address, bytes),
         Space::Param if access != Access::Read => Err("kernel parameters are read-only"),
         Space::Param => match address.checked_add(bytes) {
             Some(end) if end <= cx.env.params_size => Ok(cx.env.params as u64 + address),
             _ => Err("beyond the kernel's parameters"),
         },
-        Space::Generic if window(cx.env.shared_window, SHARED_WINDOW) => {
-            shared_pointer(cx, address - cx.env.shared_window, bytes)
-        }
-        Space::Generic if window(cx.env.local_window, LOCAL_WINDOW) => {
-            local_pointer(cx, lane, address - cx.env.local_window, bytes)
-        }
         Space::Global | Space::Const | Space::Generic => {
             global_pointer(cx, slot, space, access, address, bytes)
         }

@@ -43,6 +43,20 @@ pub fn failure(
                     gone.label
                 ),
                 (None, Some(near)) => distance(near, *address, *bytes),
+                (None, None) if *space == Space::Shared => words
+                    .say(
+                        "check the index against the array's size, and against the shared memory \
+                         that the launch asks for",
+                        "check the index against the array's size, and against the local memory \
+                         that clSetKernelArg asks for",
+                    )
+                    .to_owned(),
+                (None, None) if *space == Space::Local => {
+                    "check the index against the array's size".to_owned()
+                }
+                (None, None) if *space == Space::Param => {
+                    "check the offset against the kernel's parameters".to_owned()
+                }
                 (None, None) if *address < 4096 => {
                     "the pointer is null: was the allocation checked, and was it passed?".to_owned()
                 }
