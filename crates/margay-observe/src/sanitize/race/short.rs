@@ -339,37 +339,42 @@ impl RaceWatch<'_, '_> {
     }
 
     /// A short way for a weak access whose form is known. If there is none, nothing is done.
+    #[inline]
     fn by_form(&mut self, state: &mut State, shared: bool, plain: &Plain<'_>) -> ByForm {
+        let all = self.all;
+        let &Plain { pc, mask, access, .. } = plain;
+        let Some((low, span)) = plain.extent() else { return ByForm::No };
+        if !shared && self.is_surely_quiet(access, low, span) || all.is_alone(pc) {
+            return ByForm::Done;
+        }
+        let mut seen = None;
+        if !shared && access != Access::Read {
+            all.changes.add(low, span);
+        } else if !shared
+            && !all.learns
+            && !all.one_by_one
+            && let Some(read) = Read::new(low, span, mask, pc)
+        {
+            match self.seen.has(&read, &all.changes) {
+                Ok(()) => return ByForm::Done,
+                Err(count) => seen = Some((read, count)),
+            }
+        }
+        self.by_lines(state, shared, plain, seen)
+    }
+
+    /// The same where it is to be looked at; `seen`: a read that may change nothing any more, and when that is so.
+    fn by_lines(
+        &mut self,
+        state: &mut State,
+        shared: bool,
+        plain: &Plain<'_>,
+        seen: Option<(Read, Option<u32>)>,
+    ) -> ByForm {
         let all = self.all;
         let &Plain { pc, warp, mask, base, access, bytes, form, values } = plain;
         let reads = access == Access::Read;
         let low = base.wrapping_add_signed(form.low);
-        // What lies between the first lane that is there and the last.
-        let (before, span) = match (mask, form.order) {
-            (u32::MAX, _) => (0, form.span),
-            (mask, Order::Row) => {
-                let (first, end) = (mask.trailing_zeros(), 32 - mask.leading_zeros());
-                (u64::from(first * bytes), u64::from((end - first) * bytes))
-            }
-            (_, Order::Same | Order::Other) => return ByForm::No,
-        };
-        if !shared && self.is_surely_quiet(access, low.wrapping_add(before), span) {
-            return ByForm::Done;
-        }
-        if all.is_alone(pc) {
-            return ByForm::Done;
-        }
-        let mut read = None;
-        if !shared && !reads {
-            all.changes.add(low.wrapping_add(before), span);
-        } else if !shared && !all.learns && !all.one_by_one {
-            read = Read::new(low.wrapping_add(before), span, mask, pc);
-        }
-        let seen = match read.map(|read| (read, self.seen.has(&read, &all.changes))) {
-            Some((_, Ok(()))) => return ByForm::Done,
-            Some((read, Err(count))) => Some((read, count)),
-            None => None,
-        };
         let (floor, uniform, simple) = state.floor(warp);
         let shift = match bytes {
             4 => 0,
@@ -517,6 +522,24 @@ struct Plain<'e> {
     bytes: u32,
     form: Form,
     values: Option<&'e [u64; 32]>,
+}
+
+impl Plain<'_> {
+    /// What lies between the first lane that is there and the last: from where on, and how long it is.
+    #[inline]
+    fn extent(&self) -> Option<(u64, u64)> {
+        let &Plain { mask, base, bytes, form, .. } = self;
+        let low = base.wrapping_add_signed(form.low);
+        match (mask, form.order) {
+            (u32::MAX, _) => Some((low, form.span)),
+            (mask, Order::Row) => {
+                let (first, end) = (mask.trailing_zeros(), 32 - mask.leading_zeros());
+                let span = u64::from((end - first) * bytes);
+                Some((low.wrapping_add(u64::from(first * bytes)), span))
+            }
+            (_, Order::Same | Order::Other) => None,
+        }
+    }
 }
 
 /// How an access went by its form.

@@ -400,15 +400,15 @@ pub(super) struct RaceWatch<'w, 'a> {
 }
 
 impl RaceWatch<'_, '_> {
-    fn state(&mut self, block: u32) -> Arc<Mutex<State>> {
-        match &self.block {
-            Some((id, state)) if *id == block => state.clone(),
-            _ => {
-                let state = self.all.state(block);
-                self.block = Some((block, state.clone()));
-                state
-            }
-        }
+    /// Does something with what is known of a block.
+    #[inline]
+    fn with_state<R>(&mut self, block: u32, change: impl FnOnce(&mut Self, &mut State) -> R) -> R {
+        // Without counting references: this comes for every access.
+        let own = self.block.take().filter(|(id, _)| *id == block);
+        let (id, state) = own.unwrap_or_else(|| (block, self.all.state(block)));
+        let done = change(self, &mut state.lock());
+        self.block = Some((id, state));
+        done
     }
 
     /// How the lanes' addresses lie to each other.
@@ -724,6 +724,26 @@ impl RaceWatch<'_, '_> {
         state.each_clock(|clock| clock.open(id as usize, &self.all.time));
     }
 
+    /// Warps of the block come to a barrier at once.
+    fn meets(&mut self, state: &mut State, round: &BarrierRound) {
+        let whole = round.there.count_ones() as usize == state.clock.warps();
+        let order = self.all.order(round.at.pc);
+        let mut meets = whole && matches!(order, BarOrder::All | BarOrder::Shared);
+        match order {
+            BarOrder::All => state.each_clock(|clock| meets &= clock.can_meet()),
+            _ => meets &= state.clock_of(true).can_meet(),
+        }
+        if !meets {
+            round.arrivals().for_each(|arrival| self.arrives(state, &arrival));
+            return self.opens(state, round.id);
+        }
+        match order {
+            BarOrder::All => state.each_clock(|clock| clock.meet(&self.all.time)),
+            _ => state.clock_of(true).meet(&self.all.time),
+        }
+        self.all_met(state);
+    }
+
     /// Every thread of the block comes after all that was done to its shared memory.
     fn all_met(&self, state: &mut State) {
         state.round.begin(self.all.is_open());
@@ -759,22 +779,23 @@ impl Watch for RaceWatch<'_, '_> {
             let lanes = (0..32usize).filter(|l| event.mask >> l & 1 != 0);
             lanes.for_each(|l| self.all.changes.add(event.addresses[l], event.bytes.into()));
         }
-        let state = self.state(self.all.view.linear(event.at.ctaid));
-        let state = &mut *state.lock();
-        self.cluster(state, event.at.warp as u16);
-        state.turn_to(shared);
-        let (warp, all) = (event.at.warp as u16, self.all);
-        if shared && let Some(effect) = all.effect(state, event) {
-            let (stamp, known) = (state.clock.stamp(warp), |site| all.steps_of(site));
-            if state.round.keep_spread(event, effect, stamp, known) {
-                return;
+        let block = self.all.view.linear(event.at.ctaid);
+        self.with_state(block, |this, state| {
+            this.cluster(state, event.at.warp as u16);
+            state.turn_to(shared);
+            let (warp, all) = (event.at.warp as u16, this.all);
+            if shared && let Some(effect) = all.effect(state, event) {
+                let (stamp, known) = (state.clock.stamp(warp), |site| all.steps_of(site));
+                if state.round.keep_spread(event, effect, stamp, known) {
+                    return;
+                }
             }
-        }
-        // By strong accesses threads learn of each other.
-        if shared || !all.is_weak(event.at.pc) {
-            self.look_back(state);
-        }
-        self.look(state, event, None);
+            // By strong accesses threads learn of each other.
+            if shared || !all.is_weak(event.at.pc) {
+                this.look_back(state);
+            }
+            this.look(state, event, None);
+        });
     }
 
     fn patterned(&mut self, event: &PatternedEvent<'_>) -> Option<Range<u64>> {
@@ -782,14 +803,7 @@ impl Watch for RaceWatch<'_, '_> {
             return None;
         }
         let block = self.all.view.linear(event.at.ctaid);
-        // Without counting references: this comes for every access.
-        let (id, state) = match self.block.take() {
-            Some(own) if own.0 == block => own,
-            Some(_) | None => (block, self.all.state(block)),
-        };
-        let done = self.form(&mut state.lock(), event);
-        self.block = Some((id, state));
-        if !done {
+        if !self.with_state(block, |this, state| this.form(state, event)) {
             event.with_addresses(|event| self.access(event));
         }
         None
@@ -801,10 +815,10 @@ impl Watch for RaceWatch<'_, '_> {
     }
 
     fn noted(&mut self, noted: &NotedAccesses<'_>) {
-        let state = self.state(self.all.view.linear(noted.at.ctaid));
+        let block = self.all.view.linear(noted.at.ctaid);
         let mut at = 0;
         loop {
-            at = self.short_ways(&mut state.lock(), noted, at);
+            at = self.with_state(block, |this, state| this.short_ways(state, noted, at));
             let Some(event) = noted.event(at) else { break };
             event.with_addresses(|event| self.access(event));
             at = noted.after(at);
@@ -812,41 +826,25 @@ impl Watch for RaceWatch<'_, '_> {
     }
 
     fn barrier(&mut self, event: &BarrierEvent) {
-        let state = self.state(self.all.view.linear(event.at.ctaid));
-        self.arrives(&mut state.lock(), event);
+        let block = self.all.view.linear(event.at.ctaid);
+        self.with_state(block, |this, state| this.arrives(state, event));
     }
 
     fn barrier_opens(&mut self, ctaid: [u32; 3], id: u32) {
-        let state = self.state(self.all.view.linear(ctaid));
-        self.opens(&mut state.lock(), id);
+        let block = self.all.view.linear(ctaid);
+        self.with_state(block, |this, state| this.opens(state, id));
     }
 
     fn barrier_round(&mut self, round: &BarrierRound) {
-        let state = self.state(self.all.view.linear(round.at.ctaid));
-        let state = &mut *state.lock();
-        let whole = round.there.count_ones() as usize == state.clock.warps();
-        let order = self.all.order(round.at.pc);
-        let mut meets = whole && matches!(order, BarOrder::All | BarOrder::Shared);
-        match order {
-            BarOrder::All => state.each_clock(|clock| meets &= clock.can_meet()),
-            _ => meets &= state.clock_of(true).can_meet(),
-        }
-        if !meets {
-            round.arrivals().for_each(|arrival| self.arrives(state, &arrival));
-            return self.opens(state, round.id);
-        }
-        match order {
-            BarOrder::All => state.each_clock(|clock| clock.meet(&self.all.time)),
-            _ => state.clock_of(true).meet(&self.all.time),
-        }
-        self.all_met(state);
+        let block = self.all.view.linear(round.at.ctaid);
+        self.with_state(block, |this, state| this.meets(state, round));
     }
 
     fn warp_barrier(&mut self, at: EventPlace, mask: u32) {
-        let state = self.state(self.all.view.linear(at.ctaid));
-        let state = &mut *state.lock();
-        self.look_back(state);
-        state.each_clock(|clock| clock.warp_barrier(at.warp as u16, mask, &self.all.time));
+        self.with_state(self.all.view.linear(at.ctaid), |this, state| {
+            this.look_back(state);
+            state.each_clock(|clock| clock.warp_barrier(at.warp as u16, mask, &this.all.time));
+        });
     }
 
     fn fence(&mut self, at: EventPlace, mask: u32) {
@@ -855,14 +853,14 @@ impl Watch for RaceWatch<'_, '_> {
             return;
         }
         let Attr::Fence { scope, .. } = inst.attr else { return };
-        let state = self.state(self.all.view.linear(at.ctaid));
-        let state = &mut *state.lock();
-        state.sections.fenced(at.warp as u16, mask);
-        // Barriers of OpenCL C are fences too, by which nobody learns anything.
-        if state.clock_of(true).learns_by_fence(at.warp as u16) {
-            self.look_back(state);
-        }
-        state.each_clock(|clock| clock.fence(at.warp as u16, mask, scope, &self.all.time));
+        self.with_state(self.all.view.linear(at.ctaid), |this, state| {
+            state.sections.fenced(at.warp as u16, mask);
+            // Barriers of OpenCL C are fences too, by which nobody learns anything.
+            if state.clock_of(true).learns_by_fence(at.warp as u16) {
+                this.look_back(state);
+            }
+            state.each_clock(|clock| clock.fence(at.warp as u16, mask, scope, &this.all.time));
+        });
     }
 
     fn block_begins(&mut self, block: &BlockEvent) {
