@@ -343,6 +343,22 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             BYTES / 2,
             8.0,
         ),
+        // Of those that are released nobody knows any but the last.
+        (
+            "bytes anywhere, again and again between 100 barriers, with a release between all",
+            format!(
+                "{} mov.u32 %r8, 0; LOOP: bar.sync 0; {} \
+                 setp.eq.u32 %p1, %r1, 0; @%p1 red.release.gpu.global.add.u32 [%rd2], 1; add.u32 %r8, %r8, 1; \
+                 setp.lt.u32 %p1, %r8, 100; @%p1 bra LOOP;",
+                any(BYTES as u32 / 16),
+                (0..8)
+                    .map(|n| format!("st.global.u8 [%rd5+{}], %r8;", n * BYTES / 16))
+                    .collect::<String>()
+            ),
+            BYTES as u32 / 16,
+            BYTES / 2,
+            8.0,
+        ),
         (
             "bytes anywhere, again and again between 300 barriers by one thread and by another",
             format!(

@@ -52,12 +52,18 @@ impl Acts {
     /// The number of an act; `None` if there is no room.
     #[inline]
     pub fn number(&self, act: Cell) -> Option<usize> {
-        let near = self.count().min(NEAR);
-        let found = (1..=near).find(|&n| self.get(n) == act);
-        found.or_else(|| self.look_up(act))
+        self.number_among(act, ACTS)
     }
 
-    fn look_up(&self, act: Cell) -> Option<usize> {
+    /// The same if it has one, or is one of so many.
+    #[inline]
+    pub fn number_among(&self, act: Cell, most: usize) -> Option<usize> {
+        let near = self.count().min(NEAR);
+        let found = (1..=near).find(|&n| self.get(n) == act);
+        found.or_else(|| self.look_up(act, most))
+    }
+
+    fn look_up(&self, act: Cell, most: usize) -> Option<usize> {
         let slots = &mut *self.slots.lock();
         let count = self.count();
         if slots.len() <= count * 2 {
@@ -69,7 +75,7 @@ impl Acts {
         }
         let at = self.slot(slots, act);
         if slots[at] == 0 {
-            if count == ACTS {
+            if count >= most {
                 return None;
             }
             let chunk = self.chunks[count / CHUNK].get_or_init(Box::default);

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::order::Knowledge;
+use super::knowledge::Knowledge;
 
 /// Rounds of a cluster that somebody may still ask for: nobody waits longer than until the one after.
 const KEPT: usize = 3;

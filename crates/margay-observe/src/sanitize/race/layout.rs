@@ -10,7 +10,7 @@ use super::direct::{Grid, Name};
 use super::ledger::{Book, Form};
 use super::order::Tick;
 use super::plain::Tight;
-use super::shadow::{Cell, Mark};
+use super::shadow::{Cell, Mark, Width};
 use super::stamped::{Freed, Pair};
 
 /// How a cell is told.
@@ -222,6 +222,12 @@ impl Layout {
                 let words = [write, read].map(|m| [m.block, m.stamp, m.pc, m.bits()]);
                 let words = words.as_flattened().try_into().unwrap_or_default();
                 return Some(Told { words, ..NOTHING });
+            }
+            // A word by which many count has another mark each time: a list, which only grows, would take ever more.
+            Kind::Named(Form::Listed) | Kind::Apart(Form::Listed)
+                if [cell.write, cell.read].iter().any(|mark| mark.width() != Width::Thread) =>
+            {
+                return None;
             }
             Kind::Named(_) | Kind::Pair | Kind::Apart(_) => {}
         }

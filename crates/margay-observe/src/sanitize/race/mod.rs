@@ -17,6 +17,7 @@ mod direct;
 mod facts;
 mod far;
 mod few;
+mod knowledge;
 mod layout;
 mod leaf;
 mod ledger;
@@ -33,6 +34,7 @@ mod plain;
 #[cfg(test)]
 mod plain_model;
 mod quick;
+mod releases;
 mod report;
 mod round;
 mod row;

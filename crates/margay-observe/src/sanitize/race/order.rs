@@ -14,9 +14,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use imbl::OrdMap;
 use margay_ir::{Scope, Sem};
 use smallvec::SmallVec;
+
+use super::knowledge::{Entry, Knowledge, Known};
+use super::releases::Releases;
+use super::slots::{PAST, Past};
 
 /// Logical time. 0 is before the launch.
 pub type Tick = u32;
@@ -30,90 +33,6 @@ pub struct Thread {
     pub block: u32,
     pub warp: u16,
     pub lane: u8,
-}
-
-/// What is known of a warp's accesses.
-#[derive(Clone, Debug, Default)]
-struct Known {
-    /// Of every lane up to here,
-    all: Tick,
-    /// and of these lanes up to there.
-    lanes: SmallVec<[(u8, Tick); 1]>,
-}
-
-impl Known {
-    fn covers(&self, lane: u8, stamp: Tick) -> bool {
-        stamp <= self.all || self.lanes.iter().any(|&(l, t)| l == lane && stamp <= t)
-    }
-
-    fn join(&mut self, other: &Known) {
-        self.all = self.all.max(other.all);
-        for &(lane, tick) in &other.lanes {
-            match self.lanes.iter_mut().find(|(l, _)| *l == lane) {
-                Some((_, own)) => *own = tick.max(*own),
-                None => self.lanes.push((lane, tick)),
-            }
-        }
-        let all = self.all;
-        self.lanes.retain(|&mut (_, tick)| tick > all);
-    }
-}
-
-/// Knowledge of blocks, warp by warp. Cheap to copy and to add to.
-#[derive(Clone, Debug, Default)]
-pub struct Knowledge(OrdMap<u32, Arc<[Known]>>);
-
-impl Knowledge {
-    fn covers(&self, thread: Thread, stamp: Tick) -> bool {
-        let warps = self.0.get(&thread.block);
-        warps.is_some_and(|w| {
-            w.get(thread.warp as usize).is_some_and(|k| k.covers(thread.lane, stamp))
-        })
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    fn add(&mut self, block: u32, warps: &Arc<[Known]>) {
-        match self.0.get(&block) {
-            None => {
-                self.0.insert(block, warps.clone());
-            }
-            Some(own) if Arc::ptr_eq(own, warps) => {}
-            Some(own) => {
-                let joined: Arc<[Known]> = own
-                    .iter()
-                    .zip(warps.iter())
-                    .map(|(a, b)| {
-                        let mut k = a.clone();
-                        k.join(b);
-                        k
-                    })
-                    .collect();
-                self.0.insert(block, joined);
-            }
-        }
-    }
-
-    /// Adds what `other` knows.
-    pub fn join(&mut self, other: &Knowledge) {
-        if self.is_empty() {
-            *self = other.clone();
-            return;
-        }
-        if self.0.len() < other.0.len() {
-            let mut larger = other.clone();
-            for (&block, warps) in &self.0 {
-                larger.add(block, warps);
-            }
-            *self = larger;
-            return;
-        }
-        for (&block, warps) in &other.0 {
-            self.add(block, warps);
-        }
-    }
 }
 
 /// A fence that lanes have executed: what they knew then is released by their next strong write.
@@ -165,6 +84,29 @@ impl Stamps {
         self.0.is_empty()
     }
 
+    /// Whether one more needs room, or what is alike to be forgotten.
+    fn is_full(&self) -> bool {
+        self.0.len() == self.0.capacity()
+    }
+
+    /// Of stamps that follow on each other and are alike to whoever asks, which have the same `alike`, the first stands for all
+    /// lanes that have any. Makes room.
+    fn join(&mut self, alike: impl Fn(Tick) -> Option<Tick>) {
+        let mut last = None;
+        self.0.dedup_by(|(stamp, lanes), before| {
+            let before_is = last.take().unwrap_or_else(|| alike(before.0));
+            let own = alike(*stamp);
+            let same = own.is_some() && own == before_is;
+            if same {
+                before.1 |= *lanes;
+            }
+            last = Some(own);
+            same
+        });
+        // As often as it doubles.
+        self.0.reserve(self.0.len().max(2));
+    }
+
     /// Notes a stamp of lanes. Returns whether that is new.
     pub fn add(&mut self, stamp: Tick, mask: u32) -> bool {
         // Nearly always the last.
@@ -212,28 +154,60 @@ impl Stamps {
 /// Stamps of the warps of a block, of those that used any, by warp, each for plain accesses and for strong ones. Most blocks
 /// have few, and each block of a launch that widened a mark is kept until the launch ends.
 #[derive(Debug, Default)]
-pub struct UsedStamps(Vec<((u16, bool), Stamps)>);
+pub struct UsedStamps {
+    warps: Vec<((u16, bool), Stamps)>,
+    /// What is past of what the block did, if that is told: such stamps are alike.
+    past: Option<Arc<Past>>,
+}
 
 impl UsedStamps {
+    /// Of a block of which this is past.
+    pub fn of(past: &Arc<Past>) -> UsedStamps {
+        UsedStamps { warps: Vec::new(), past: Some(past.clone()) }
+    }
+
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.warps.is_empty()
+    }
+
+    /// The block has ended: it has no more of them, but for those that others find at marks.
+    pub fn end(&mut self) {
+        if let Some(past) = self.past.take() {
+            for (_, own) in &mut self.warps {
+                own.join(|stamp| past.first(stamp));
+                own.0.shrink_to_fit();
+            }
+        }
+        self.warps.shrink_to_fit();
+    }
+
+    /// Stamps that are kept.
+    #[cfg(test)]
+    pub fn count(&self) -> usize {
+        self.warps.iter().map(|(_, stamps)| stamps.0.len()).sum()
     }
 
     /// Notes a stamp of lanes of a warp, one of so many.
     pub fn add(&mut self, (warp, warps): (u16, usize), strong: bool, stamp: Tick, mask: u32) {
-        if self.0.is_empty() {
-            self.0.reserve_exact(warps);
+        if self.warps.is_empty() {
+            self.warps.reserve_exact(warps);
         }
         let key = (warp, strong);
         // Warps mostly come in order.
-        let at = match self.0.last() {
-            Some((last, _)) if *last < key => self.0.len(),
-            _ => self.0.partition_point(|(k, _)| *k < key),
+        let at = match self.warps.last() {
+            Some((last, _)) if *last < key => self.warps.len(),
+            _ => self.warps.partition_point(|(k, _)| *k < key),
         };
-        if self.0.get(at).is_none_or(|(k, _)| *k != key) {
-            self.0.insert(at, (key, Stamps::default()));
+        if self.warps.get(at).is_none_or(|(k, _)| *k != key) {
+            self.warps.insert(at, (key, Stamps::default()));
         }
-        self.0[at].1.add(stamp, mask);
+        let own = &mut self.warps[at].1;
+        if own.is_full()
+            && let Some(past) = &self.past
+        {
+            own.join(|stamp| past.first(stamp));
+        }
+        own.add(stamp, mask);
     }
 }
 
@@ -248,18 +222,10 @@ pub struct Block {
     waits: SmallVec<[(u16, usize); 4]>,
     /// Counts what its threads learnt: while it stands, what is not known is not known.
     version: u64,
-    /// See [`Release`], in order.
-    releases: Vec<Release>,
+    releases: Releases,
     /// [`Block::known`] of a version.
     known_at: (u64, Tick),
 }
-
-/// Some of a block's threads released something, or may have, one soon after the other: all that the block did up to the first
-/// tick, and of what it did up to the last some. Whoever learns of any of it knows the former, and none of what is later.
-pub type Release = (Tick, Tick);
-
-/// Releases that are told apart. What comes later is as if it were part of the last.
-const RELEASES: usize = 512;
 
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
@@ -359,7 +325,7 @@ impl Block {
             foreign: Knowledge::default(),
             waits: SmallVec::new(),
             version: 0,
-            releases: Vec::new(),
+            releases: Releases::default(),
             known_at: (0, 0),
         }
     }
@@ -414,8 +380,15 @@ impl Block {
     }
 
     /// What others may have learnt of what the block did.
-    pub fn releases(&self) -> &[Release] {
+    pub fn releases(&self) -> &Releases {
         &self.releases
+    }
+
+    /// Forgets what nobody knows any more of what was released. Whether there is anything else: who asks releases nothing
+    /// from then on.
+    pub fn is_known_by_others(&mut self) -> bool {
+        self.releases.forget();
+        !self.releases.is_empty()
     }
 
     /// Every thread of the block knows whatever its block did up to here.
@@ -424,6 +397,7 @@ impl Block {
     }
 
     /// Whether another block may have acquired anything of this one.
+    #[cfg(test)]
     pub fn has_released(&self) -> bool {
         !self.releases.is_empty()
     }
@@ -461,6 +435,11 @@ impl Block {
 
     /// Notes that marks of lanes were widened. Returns whether that is new.
     pub fn use_stamp(&mut self, warp: u16, mask: u32, stamp: Tick, strong: bool) -> bool {
+        if self.warps[warp as usize].used[usize::from(strong)].is_full() {
+            let known = self.known();
+            let used = &mut self.warps[warp as usize].used[usize::from(strong)];
+            used.join(|stamp| (stamp <= known).then_some(PAST));
+        }
         self.warps[warp as usize].used[usize::from(strong)].add(stamp, mask)
     }
 
@@ -519,7 +498,7 @@ impl Block {
         last: Tick,
         strong: bool,
     ) -> bool {
-        let mut alike = used.0.iter().filter(|((_, s), _)| *s == strong);
+        let mut alike = used.warps.iter().filter(|((_, s), _)| *s == strong);
         alike.all(|&((warp, _), ref used)| {
             used.all(last, 0, |lane, stamp| self.knows(me, Thread { block, warp, lane }, stamp))
         })
@@ -540,10 +519,10 @@ impl Block {
                 known.join(k);
             }
         }
-        let entry: Arc<[Known]> = (0..self.warps.len())
+        let warps: Box<[Known]> = (0..self.warps.len())
             .map(|w| {
                 if w != warp as usize {
-                    return Known { all: own.known[w], lanes: SmallVec::new() };
+                    return Known::of_all(own.known[w]);
                 }
                 let mut lanes: SmallVec<[(u8, Tick); 1]> = SmallVec::new();
                 if let Some(matrix) = &own.lanes {
@@ -557,24 +536,10 @@ impl Block {
                 Known { all: own.lanes_all, lanes }
             })
             .collect();
-        known.add(self.id, &entry);
-        self.note_release(&entry);
+        let last = warps.iter().map(Known::last).max().unwrap_or(0);
+        let hold = self.releases.note((self.known_at.1, last));
+        known.add(self.id, &Arc::new(Entry::new(warps, hold)));
         known
-    }
-
-    /// Others may learn of all this, from now on.
-    fn note_release(&mut self, entry: &[Known]) {
-        let (all, ticks) = (self.known_at.1, |known: &Known| {
-            let lanes = known.lanes.iter().map(|(_, tick)| *tick);
-            lanes.max().unwrap_or(0).max(known.all)
-        });
-        let last = entry.iter().map(ticks).max().unwrap_or(0);
-        let full = self.releases.len() == RELEASES;
-        match self.releases.last_mut() {
-            Some((_, end)) if full => *end = Tick::MAX,
-            Some((_, end)) if all <= *end => *end = last.max(*end),
-            _ => self.releases.push((all, last)),
-        }
     }
 
     /// Lanes of a warp meet at `bar.warp.sync`.
@@ -861,10 +826,9 @@ impl Block {
         self.version += 1;
         let own = &mut self.warps[warp as usize];
         own.foreign.join(known);
-        if let Some(entry) = known.0.get(&self.id) {
-            for (k, other) in own.known.iter_mut().zip(entry.iter()) {
-                let lanes = other.lanes.iter().map(|&(_, t)| t).max().unwrap_or(0);
-                *k = (*k).max(other.all).max(lanes);
+        if let Some(warps) = known.of(self.id) {
+            for (k, other) in own.known.iter_mut().zip(warps) {
+                *k = (*k).max(other.last());
             }
         }
     }

@@ -12,7 +12,7 @@ use super::order::{Strong, SyncVariable, Thread, Tick, Time};
 use super::round::Round;
 use super::shadow::{Cell, Cells, Found, Kind, Mark, PAGE, Shadow, Spare, Width};
 use super::stamped::Learns;
-use super::state::State;
+use super::state::{State, Used};
 use crate::sanitize::random::random;
 
 const THREADS: u32 = 64;
@@ -30,6 +30,9 @@ fn is_known(state: &State, me: Thread, mark: Mark) -> bool {
     }
 }
 
+/// The threads of a block that widened marks, by strong accesses or by others, and when; and what is kept of that.
+type Widened = (Vec<(Thread, bool, Tick)>, Used);
+
 /// A launch of which the cells are kept as they are and by the shadow.
 struct Launch<'s> {
     shadow: Shadow<'s>,
@@ -42,6 +45,12 @@ struct Launch<'s> {
     cells: HashMap<u64, Cell>,
     variables: Vec<SyncVariable>,
     asked: [usize; 2],
+    /// How often blocks forgot what they released.
+    forgotten: u32,
+    /// By block which threads widened marks, and when: as it was, and as it is kept.
+    widened: Vec<Widened>,
+    /// How often it was asked for that, with each answer.
+    asked_all: [usize; 2],
 }
 
 impl Launch<'_> {
@@ -49,15 +58,18 @@ impl Launch<'_> {
         let round = Round::new(0, 4, false);
         let state = State::new(self.begun, THREADS, (0, round), &self.time, (false, self.learns));
         self.shadow.ledger().begin(self.begun, state.past.clone());
+        self.widened.push((Vec::new(), state.used.clone()));
         self.running.push(state);
         self.ages.push(0);
         self.begun += 1;
     }
 
     fn end(&mut self, n: usize) {
-        let state = self.running.swap_remove(n);
+        let mut state = self.running.swap_remove(n);
         self.ages.swap_remove(n);
-        self.shadow.ledger().end(state.clock.id, state.clock.has_released());
+        self.forgotten += state.clock.releases().forgotten();
+        state.used.write().end();
+        self.shadow.ledger().end(state.clock.id, state.clock.is_known_by_others());
     }
 
     /// All threads of a block meet, or those of a warp.
@@ -121,6 +133,39 @@ impl Launch<'_> {
         }
     }
 
+    /// A thread widens a mark. Whether threads come after all that a block did to widened marks is what follows of the last time
+    /// of each of its threads.
+    fn widen(&mut self, n: usize, me: Thread, strong: bool, draw: u64) {
+        let state = &mut self.running[n];
+        state.floor(me.warp);
+        let stamp = state.clock.stamp(me.warp);
+        state.note(me.warp, 1 << me.lane, stamp, strong);
+        self.widened[me.block as usize].0.push((me, strong, stamp));
+        let (exact, used) = &self.widened[draw as usize % self.widened.len()];
+        let Some(&(Thread { block, .. }, strong, last)) =
+            exact.get(draw as usize / 100 % exact.len().max(1))
+        else {
+            return;
+        };
+        let mut lasts = HashMap::new();
+        let earlier = exact.iter().filter(|own| own.1 == strong && own.2 <= last);
+        earlier.for_each(|&(thread, _, stamp)| {
+            lasts.entry((thread.warp, thread.lane)).insert_entry((thread, stamp));
+        });
+        for state in &self.running {
+            for (warp, lane) in [(0, 0), (0, 3), (1, 0), (1, 31)] {
+                let me = Thread { block: state.clock.id, warp, lane };
+                let known = lasts.values().all(|own| state.clock.knows(me, own.0, own.1));
+                let told = match block == me.block {
+                    true => state.clock.knows_warps(me, last, strong),
+                    false => state.clock.knows_block(me, block, &used.read(), last, strong),
+                };
+                assert_eq!(told, known, "{me:?} of what {block} did up to {last}");
+                self.asked_all[usize::from(known)] += 1;
+            }
+        }
+    }
+
     /// A thread accesses bytes. Some reads join those that were before.
     fn access(&mut self, n: usize, me: Thread, (at, size): (u64, u64), kind: Kind, value: u16) {
         let state = &mut self.running[n];
@@ -129,8 +174,8 @@ impl Launch<'_> {
         let pc = 3 + u32::from(value % 2);
         // What joins comes later: else the mark has a stamp of what it joins, which may be forgotten.
         let own = |n| self.cells.get(&(at + n)).copied().unwrap_or_default();
-        let joins = value.is_multiple_of(5)
-            // Stamps of wide marks are never forgotten.
+        // Of wide marks stamps are never forgotten where others learn of them.
+        let joins = value.is_multiple_of(if self.learns { 40 } else { 5 })
             && (!self.learns || self.begun < 5)
             && (0..size).all(|n| own(n).read.stamp <= stamp);
         let mark = Mark::new(me, stamp, pc, kind, None);
@@ -196,6 +241,9 @@ fn what_is_forgotten_changes_no_answer() {
             cells: HashMap::new(),
             variables: (0..4).map(|_| SyncVariable::default()).collect(),
             asked: [0; 2],
+            forgotten: 0,
+            widened: Vec::new(),
+            asked_all: [0; 2],
         };
         for _ in 0..150_000 {
             while launch.running.len() < RUN && launch.begun < BLOCKS {
@@ -210,24 +258,28 @@ fn what_is_forgotten_changes_no_answer() {
             let me = Thread { block, warp, lane };
             launch.ages[n] += 1;
             let (age, released) = (launch.ages[n], launch.running[n].clock.has_released());
-            // Some blocks release nothing, some when they have met more often than there are slots, and some early on.
+            // Some blocks release nothing, some when they have met more often than there are slots, some early on, and some
+            // so often that nobody knows most of it.
             let releases = match block % 5 {
                 0 => false,
                 1 => age > 4500,
                 2 => age > 3600,
-                _ => age > 500 && random(3) == 0,
+                3 => age > 500 && random(3) == 0,
+                _ => age > 500,
             };
+            let often = if block % 5 == 4 && releases { 400 } else { 160 };
             match random(1000) {
                 _ if age > 5000 + 100 * (block % 7) => launch.end(n),
                 0..130 => launch.meet(n, true),
                 130..150 if !released => launch.meet(n, false),
-                150..160 if learns => {
+                draw @ 150..400 if learns && draw < often => {
                     let (acquires, fence) = (random(2) == 0, random(2) == 0 && releases);
                     if acquires || releases {
                         let variable = random(4) as usize;
                         launch.synchronise(n, me, variable, !acquires, fence);
                     }
                 }
+                400..430 if learns => launch.widen(n, me, random(2) == 0, random(1 << 32)),
                 _ => {
                     let size = sizes[random(sizes.len() as u64) as usize];
                     let at = random(pages * PAGE / apart) * apart / size * size;
@@ -242,5 +294,19 @@ fn what_is_forgotten_changes_no_answer() {
         let forgotten = launch.shadow.ledger().epoch();
         println!("case {case}: stamps were forgotten {forgotten} times");
         assert!(forgotten > 20, "{forgotten} times in case {case}");
+        let releases = launch.forgotten;
+        println!("case {case}: releases were forgotten {releases} times");
+        assert!(releases > 10 || !learns, "releases {releases} times in case {case}");
+        if learns {
+            assert!(launch.asked_all.iter().all(|&asked| asked > 500), "{:?}", launch.asked_all);
+            let counts = |own: &Widened| (own.0.len(), own.1.read().count());
+            let (all, kept) = launch
+                .widened
+                .iter()
+                .map(counts)
+                .fold((0, 0), |sum, own| (sum.0 + own.0, sum.1 + own.1));
+            assert!(kept * 2 < all, "{kept} of {all} stamps are kept");
+            println!("case {case}: {kept} of {all} stamps of widened marks are kept");
+        }
     }
 }

@@ -4,8 +4,9 @@
 //! *Past* is what all threads of its block come after, but for what the block did while it released something. For what order
 //! is ever asked of, all of it that was done between two releases is alike, at whatever time it was: the threads of the block
 //! know all of it, for ever; and those of another block know none of it, or all, once they have acquired what was released
-//! later. So all of it may have one stamp, the first that there is: [`PAST`], or the one after a release. Where no thread ever
-//! learns of another block, all that a block did is past once it has ended, too.
+//! later. So all of it may have one stamp, the first that there is: [`PAST`], or the one after a release. A release that nobody
+//! knows any more is none ([`super::releases`]). Where no thread ever learns of another block, all that a block did is past
+//! once it has ended, too.
 //!
 //! A slot whose stamp is past is used again. Names that have had it since before stand for what is past: whatever keeps names
 //! knows up to which [`Epoch`] they were gone through for such ones, and a slot what it stood for until when.
@@ -16,7 +17,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use super::order::{Release, Tick};
+use super::order::Tick;
+use super::releases::{Release, Releases};
 
 /// The stamp of what is past: no other is earlier.
 pub const PAST: Tick = 1;
@@ -38,21 +40,27 @@ pub struct Past {
 #[derive(Debug, Default)]
 struct Later {
     releases: Vec<Release>,
+    /// [`Releases::forgotten`] then.
+    forgotten: u32,
     /// All threads of the block come after what was done up to here.
     known: Tick,
 }
 
 impl Past {
     /// All threads of the block come after what was done up to here, and will, and what of it others may know.
-    pub fn reaches(&self, known: Tick, releases: &[Release]) {
-        let first = releases.first().map_or(known, |(all, _)| known.min(*all));
-        if !releases.is_empty() {
+    pub fn reaches(&self, known: Tick, releases: &Releases) {
+        let list = releases.list();
+        let first = list.first().map_or(known, |(all, _)| known.min(*all));
+        if !list.is_empty() {
             let later = &mut *self.later.lock();
             // The last may have become longer.
-            let same = later.releases.len().saturating_sub(1);
+            let same = match later.forgotten == releases.forgotten() {
+                true => later.releases.len().saturating_sub(1),
+                false => 0,
+            };
             later.releases.truncate(same);
-            later.releases.extend_from_slice(&releases[same..]);
-            later.known = known;
+            later.releases.extend_from_slice(&list[same..]);
+            (later.known, later.forgotten) = (known, releases.forgotten());
             self.released.store(true, Ordering::Relaxed);
         }
         self.first.store(first, Ordering::Relaxed);
@@ -66,7 +74,7 @@ impl Past {
         if !self.released.load(Ordering::Relaxed) {
             return None;
         }
-        let Later { releases, known } = &*self.later.lock();
+        let Later { releases, known, .. } = &*self.later.lock();
         let next = releases.partition_point(|(_, last)| *last < stamp);
         let before = releases[..next].last()?.1;
         let end = releases.get(next).map_or(*known, |(all, _)| (*known).min(*all));
@@ -79,7 +87,7 @@ struct Slot {
     /// 0 if it is free.
     stamp: Tick,
     since: Epoch,
-    /// What it stood for, each time before it came to be free.
+    /// What it stood for, each time before it came to be free, as far as that is not alike.
     stood: SmallVec<[(Epoch, Tick); 1]>,
 }
 
@@ -147,12 +155,21 @@ impl Slots {
         *time += 1;
         self.freed = *time;
         for slot in &mut self.slots {
-            let Some(alike) = gone(slot) else { continue };
-            (slot.stamp, slot.since) = (0, *time);
-            match slot.stood.last_mut() {
-                Some((until, stamp)) if *stamp == alike => *until = *time,
-                _ => slot.stood.push((*time, alike)),
+            if let Some(alike) = gone(slot) {
+                (slot.stamp, slot.since) = (0, *time);
+                slot.stood.push((*time, alike));
             }
+            slot.stood
+                .iter_mut()
+                .for_each(|(_, stamp)| *stamp = past.first(*stamp).unwrap_or(*stamp));
+            // Of those that are alike by now the last.
+            slot.stood.dedup_by(|(until, stamp), before| {
+                let alike = *stamp == before.1;
+                if alike {
+                    before.0 = *until;
+                }
+                alike
+            });
         }
     }
 
@@ -180,7 +197,7 @@ mod tests {
         assert!(!slots.has_room(4) && slots.has_room(5));
         slots.forget(&mut time);
         assert_eq!((time, slots.freed, slots.alike(10)), (0, 0, 10));
-        past.reaches(12, &[]);
+        past.reaches(12, &Releases::default());
         slots.forget(&mut time);
         assert_eq!((time, slots.freed, slots.has_room(4)), (1, 1, true));
         assert_eq!([12, 13].map(|stamp| slots.alike(stamp)), [PAST, 13]);
@@ -191,7 +208,7 @@ mod tests {
         assert_eq!([0, 1].map(|seen| slots.stamp(0, seen)), [PAST, 20]);
         assert_eq!([1, 2, 3, 4].map(|n| slots.stamp(n, 1)), [PAST, PAST, 13, PAST]);
         // One of five is few.
-        past.reaches(15, &[]);
+        past.reaches(15, &Releases::default());
         assert_eq!([21, 22, 23].map(|stamp| slots.add(stamp)), [(1, 1), (2, 1), (4, 0)]);
         slots.forget(&mut time);
         assert_eq!((time, slots.find(13)), (1, Some((3, 0))));
@@ -201,17 +218,26 @@ mod tests {
     fn what_lies_between_releases_is_alike() {
         let past = Past::default();
         let firsts = |stamps: &[Tick]| stamps.iter().map(|s| past.first(*s)).collect::<Vec<_>>();
-        past.reaches(12, &[(10, 15)]);
+        past.reaches(12, &Releases::of(&[(10, 15)], 0));
         assert_eq!(firsts(&[10, 11, 15, 16]), [Some(PAST), None, None, None]);
-        past.reaches(20, &[(10, 15)]);
+        past.reaches(20, &Releases::of(&[(10, 15)], 0));
         assert_eq!(firsts(&[15, 16, 20, 21]), [None, Some(16), Some(16), None]);
         // Others are released, one of them while some are.
-        past.reaches(20, &[(10, 15), (20, 25)]);
-        past.reaches(40, &[(10, 15), (20, 27), (30, 33)]);
+        past.reaches(20, &Releases::of(&[(10, 15), (20, 25)], 0));
+        past.reaches(40, &Releases::of(&[(10, 15), (20, 27), (30, 33)], 0));
         let all = [9, 16, 20, 21, 27, 28, 30, 31, 33, 34, 40, 41];
         let one = |n| Some(n);
         let known = [one(1), one(16), one(16), None, None, one(28), one(28), None, None];
         assert_eq!(firsts(&all), [&known[..], &[one(34), one(34), None]].concat());
+        // Nobody knows the second any more, then nobody the first.
+        past.reaches(40, &Releases::of(&[(10, 15), (30, 33)], 1));
+        let between = [one(1), one(16), one(16), one(16), one(16), one(16), one(16), None, None];
+        assert_eq!(firsts(&all), [&between[..], &[one(34), one(34), None]].concat());
+        past.reaches(40, &Releases::of(&[(30, 33)], 2));
+        assert_eq!(
+            firsts(&all),
+            [&[one(1); 7][..], &[None, None, one(34), one(34), None]].concat()
+        );
     }
 
     #[test]
@@ -225,7 +251,7 @@ mod tests {
             (60, &[(12, 15), (40, 42)], 50),
         ] {
             assert_eq!(slots.add(stamp).0, 0);
-            past.reaches(known, releases);
+            past.reaches(known, &Releases::of(releases, 0));
             slots.forget(&mut time);
         }
         assert_eq!((time, slots.find(0).map(|own| own.0)), (4, Some(0)));

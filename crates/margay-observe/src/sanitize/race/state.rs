@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::order::{Block, Tick, Time, UsedStamps};
 use super::page::Page;
+use super::releases::Releases;
 use super::round::Round;
 use super::section::Sections;
 use super::shadow;
@@ -66,7 +67,8 @@ impl State {
         (apart, learns): (bool, bool),
     ) -> State {
         let clock = Block::new(id, threads, time);
-        let used = Used::default();
+        let past = Arc::default();
+        let used = Arc::new(RwLock::new(UsedStamps::of(&past)));
         let other = apart.then(|| {
             let clock = Block::new(id, threads, time);
             let used = Used::default();
@@ -84,7 +86,7 @@ impl State {
             of_shared: false,
             learns,
             floors: Floors::default(),
-            past: Arc::default(),
+            past,
         }
     }
 
@@ -143,14 +145,12 @@ impl State {
         }
         self.shared.forget();
         self.round.begin(open);
-        // Where stamps of widened marks are kept on, marks of the block may be looked at still.
-        if Arc::strong_count(&self.used) > 1 || !self.used.read().is_empty() {
-            self.used = Used::default();
-        }
         self.unordered = Unordered::default();
         self.sections.clear();
         self.floors.version = None;
         self.past = Arc::default();
+        // Where stamps of widened marks are kept on, marks of the block may be looked at still.
+        self.used = Arc::new(RwLock::new(UsedStamps::of(&self.past)));
     }
 
     /// What [`Block::floor`] and [`Block::is_uniform`] say, and whether threads know of each other by barriers alone.
@@ -165,7 +165,8 @@ impl State {
             (floors.version, floors.simple) = (Some(clock.version()), clock.is_simple());
             if !self.of_shared {
                 let known = floors.warps.iter().map(|(floor, _)| *floor).min().unwrap_or(0);
-                self.past.reaches(known, if self.learns { clock.releases() } else { &[] });
+                let none = Releases::default();
+                self.past.reaches(known, if self.learns { clock.releases() } else { &none });
             }
         }
         let (floor, uniform) = floors.warps[warp as usize];

@@ -883,7 +883,7 @@ impl Watch for RaceWatch<'_, '_> {
     fn block_ends(&mut self, block: &BlockEvent) {
         let id = self.all.view.linear(block.ctaid);
         let ended = self.all.blocks.lock().remove(&id);
-        let released = |state: &Mutex<State>| state.lock().clock_of(false).has_released();
+        let released = |state: &Mutex<State>| state.lock().clock_of(false).is_known_by_others();
         let released = ended.as_deref().is_none_or(released);
         self.all.shadow.ledger().end(id, released);
         self.block = None;
@@ -894,7 +894,12 @@ impl Watch for RaceWatch<'_, '_> {
         }
         // Most blocks never widened a mark: nothing is kept of them.
         let mut used = self.all.used.write();
-        if used.get(&id).is_some_and(|used| used.read().is_empty()) {
+        let ends = |own: &Used| {
+            let mut own = own.write();
+            own.end();
+            own.is_empty()
+        };
+        if used.get(&id).is_some_and(ends) {
             used.remove(&id);
         }
     }
