@@ -9,127 +9,219 @@ use smallvec::{SmallVec, smallvec};
 use super::order::{Thread, Tick};
 use super::releases::Hold;
 
-/// What is known of a warp's accesses.
-#[derive(Clone, Debug, Default)]
-pub struct Known {
-    /// Of every lane up to here,
-    pub all: Tick,
-    /// and of these lanes up to there, which is later.
-    pub lanes: SmallVec<[(u8, Tick); 1]>,
-}
-
-impl Known {
-    /// The same of every lane.
-    pub fn of_all(all: Tick) -> Known {
-        Known { all, lanes: SmallVec::new() }
-    }
-
-    fn covers(&self, lane: u8, stamp: Tick) -> bool {
-        stamp <= self.all || self.lanes.iter().any(|&(l, t)| l == lane && stamp <= t)
-    }
-
-    /// Up to when anything is known.
-    pub fn last(&self) -> Tick {
-        self.lanes.iter().map(|&(_, tick)| tick).max().unwrap_or(0).max(self.all)
-    }
-
-    /// Whether `other` has all of this.
-    fn is_within(&self, other: &Known) -> bool {
-        self.all <= other.all && self.lanes.iter().all(|&(lane, tick)| other.covers(lane, tick))
-    }
-
-    fn join(&mut self, other: &Known) {
-        self.all = self.all.max(other.all);
-        for &(lane, tick) in &other.lanes {
-            match self.lanes.iter_mut().find(|(l, _)| *l == lane) {
-                Some((_, own)) => *own = tick.max(*own),
-                None => self.lanes.push((lane, tick)),
-            }
-        }
-        let all = self.all;
-        self.lanes.retain(|&mut (_, tick)| tick > all);
-    }
-}
-
-/// What is known of a block.
+/// What is known of a block's accesses.
 #[derive(Debug)]
 pub struct Entry {
-    warps: Box<[Known]>,
+    /// By warp, of every lane up to here,
+    all: SmallVec<[Tick; 4]>,
+    /// and of these lanes up to there, which is later: each with its warp.
+    lanes: SmallVec<[(u16, u8, Tick); 1]>,
     /// Of the releases by which it came to be known.
     holds: SmallVec<[Hold; 1]>,
 }
 
 impl Entry {
-    /// What was released once.
-    pub fn new(warps: Box<[Known]>, hold: Hold) -> Entry {
-        Entry { warps, holds: smallvec![hold] }
+    /// What was released once: of every lane of each warp, and of some lanes of a warp more than that.
+    pub fn new(
+        all: impl Iterator<Item = Tick>,
+        (warp, lanes): (u16, &[(u8, Tick)]),
+        hold: Hold,
+    ) -> Entry {
+        let lanes = lanes.iter().map(|&(lane, tick)| (warp, lane, tick));
+        Entry { all: all.collect(), lanes: lanes.collect(), holds: smallvec![hold] }
     }
 
+    fn covers(&self, warp: u16, lane: u8, stamp: Tick) -> bool {
+        self.all.get(usize::from(warp)).is_some_and(|all| stamp <= *all)
+            || self.lanes.iter().any(|&(w, l, tick)| (w, l) == (warp, lane) && stamp <= tick)
+    }
+
+    /// Up to when anything is known, by warp.
+    pub fn lasts(&self) -> impl Iterator<Item = Tick> {
+        self.all.iter().enumerate().map(|(warp, all)| {
+            let lanes = self.lanes.iter().filter(move |own| usize::from(own.0) == warp);
+            lanes.map(|own| own.2).max().unwrap_or(0).max(*all)
+        })
+    }
+
+    /// Whether `other` has all of this.
     fn is_within(&self, other: &Entry) -> bool {
-        self.warps.iter().zip(&other.warps).all(|(own, other)| own.is_within(other))
+        self.all.iter().zip(&other.all).all(|(own, other)| own <= other)
+            && self.lanes.iter().all(|&(warp, lane, tick)| other.covers(warp, lane, tick))
     }
 
     fn joined(&self, other: &Entry) -> Entry {
-        let mut warps = self.warps.clone();
-        warps.iter_mut().zip(&other.warps).for_each(|(own, other)| own.join(other));
+        let all = self.all.iter().zip(&other.all);
+        let all: SmallVec<[Tick; 4]> = all.map(|(own, other)| *own.max(other)).collect();
+        let mut lanes = self.lanes.clone();
+        for &(warp, lane, tick) in &other.lanes {
+            match lanes.iter_mut().find(|own| (own.0, own.1) == (warp, lane)) {
+                Some((.., own)) => *own = tick.max(*own),
+                None => lanes.push((warp, lane, tick)),
+            }
+        }
+        lanes.retain(|&mut (warp, _, tick)| tick > all[usize::from(warp)]);
         let mut holds = self.holds.clone();
         for hold in &other.holds {
             if !holds.iter().any(|own| Arc::ptr_eq(own, hold)) {
                 holds.push(hold.clone());
             }
         }
-        Entry { warps, holds }
+        Entry { all, lanes, holds }
     }
 }
 
-/// Knowledge of blocks, warp by warp. Cheap to copy and to add to.
-#[derive(Clone, Debug, Default)]
-pub struct Knowledge(OrdMap<u32, Arc<Entry>>);
+/// Blocks of which there is a list.
+const FEW: usize = 8;
+
+/// Knowledge of blocks. Cheap to copy and to add to, and small where it is of few: each variable by which anything was
+/// released has some.
+#[derive(Clone, Debug)]
+pub enum Knowledge {
+    /// In order.
+    Few(SmallVec<[(u32, Arc<Entry>); 1]>),
+    Many(Box<OrdMap<u32, Arc<Entry>>>),
+}
+
+impl Default for Knowledge {
+    fn default() -> Knowledge {
+        Knowledge::Few(SmallVec::new())
+    }
+}
 
 impl Knowledge {
     pub fn covers(&self, thread: Thread, stamp: Tick) -> bool {
-        let warps = self.of(thread.block);
-        warps.is_some_and(|w| {
-            w.get(thread.warp as usize).is_some_and(|k| k.covers(thread.lane, stamp))
-        })
+        self.of(thread.block).is_some_and(|own| own.covers(thread.warp, thread.lane, stamp))
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len() == 0
     }
 
-    /// What is known of a block's warps.
-    pub fn of(&self, block: u32) -> Option<&[Known]> {
-        self.0.get(&block).map(|entry| &*entry.warps)
+    /// Blocks of which anything is known.
+    fn len(&self) -> usize {
+        match self {
+            Knowledge::Few(list) => list.len(),
+            Knowledge::Many(all) => all.len(),
+        }
+    }
+
+    /// What is known of a block.
+    pub fn of(&self, block: u32) -> Option<&Arc<Entry>> {
+        match self {
+            Knowledge::Few(list) => list.iter().find(|own| own.0 == block).map(|own| &own.1),
+            Knowledge::Many(all) => all.get(&block),
+        }
+    }
+
+    fn insert(&mut self, block: u32, entry: Arc<Entry>) {
+        match self {
+            Knowledge::Many(all) => {
+                all.insert(block, entry);
+            }
+            Knowledge::Few(list) => {
+                let at = list.partition_point(|own| own.0 < block);
+                if let Some(own) = list.get_mut(at)
+                    && own.0 == block
+                {
+                    own.1 = entry;
+                } else if list.len() < FEW {
+                    list.insert(at, (block, entry));
+                } else {
+                    let all = list.drain(..).chain([(block, entry)]).collect();
+                    *self = Knowledge::Many(Box::new(all));
+                }
+            }
+        }
     }
 
     /// Adds what is known of a block. Of two of which one has all of the other that one stays, so that what nobody knows any
     /// more is not held.
     pub fn add(&mut self, block: u32, entry: &Arc<Entry>) {
-        let new = match self.0.get(&block) {
+        let new = match self.of(block) {
             Some(own) if Arc::ptr_eq(own, entry) || entry.is_within(own) => return,
             Some(own) if !own.is_within(entry) => Arc::new(own.joined(entry)),
             Some(_) | None => entry.clone(),
         };
-        self.0.insert(block, new);
+        self.insert(block, new);
     }
 
     /// Adds what `other` knows.
     pub fn join(&mut self, other: &Knowledge) {
-        if self.is_empty() {
-            *self = other.clone();
-            return;
+        if self.len() >= other.len() {
+            return self.add_all(other);
         }
-        if self.0.len() < other.0.len() {
-            let mut larger = other.clone();
-            for (&block, entry) in &self.0 {
-                larger.add(block, entry);
+        let own = std::mem::replace(self, other.clone());
+        self.add_all(&own);
+    }
+
+    fn add_all(&mut self, other: &Knowledge) {
+        match other {
+            Knowledge::Few(list) => list.iter().for_each(|(block, entry)| self.add(*block, entry)),
+            Knowledge::Many(all) => all.iter().for_each(|(block, entry)| self.add(*block, entry)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sanitize::random::random;
+
+    /// Whatever is joined, what is known is what any part knew, and what no part has any more is not held.
+    #[test]
+    fn what_is_joined_is_what_each_part_knew() {
+        const BLOCKS: u32 = 20;
+        let mut random = random(7);
+        let threads: Vec<Thread> = (0..BLOCKS)
+            .flat_map(|block| (0..2).map(move |warp| (block, warp)))
+            .flat_map(|(block, warp)| (0..3).map(move |lane| Thread { block, warp, lane }))
+            .collect();
+        let (mut all, mut lasts): (Vec<Knowledge>, Vec<Vec<Tick>>) = Default::default();
+        for step in 0..4000 {
+            // What a thread released, or what one who knows two of these does.
+            let (knowledge, last) = if all.len() < 2 || step % 3 == 0 {
+                let block = random(BLOCKS.into()) as u32;
+                let (ticks, warp) = ([random(50) as Tick, random(50) as Tick], random(2) as u16);
+                let lanes: Vec<_> = (0..random(3) as u8)
+                    .map(|lane| (lane, ticks[usize::from(warp)] + 1 + random(9) as Tick))
+                    .collect();
+                let entry = Entry::new(ticks.into_iter(), (warp, &lanes), Hold::default());
+                let latest = |w: usize| {
+                    let lanes = lanes.iter().filter(|_| w == usize::from(warp));
+                    lanes.map(|own| own.1).chain([ticks[w]]).max().unwrap()
+                };
+                assert!(entry.lasts().eq([latest(0), latest(1)]));
+                let last = threads.iter().map(|thread| match thread.block == block {
+                    true => {
+                        let own =
+                            lanes.iter().filter(|own| own.0 == thread.lane && thread.warp == warp);
+                        own.map(|own| own.1).chain([ticks[usize::from(thread.warp)]]).max().unwrap()
+                    }
+                    false => 0,
+                });
+                let mut knowledge = Knowledge::default();
+                knowledge.add(block, &Arc::new(entry));
+                (knowledge, last.collect())
+            } else {
+                let (a, b) = (random(all.len() as u64) as usize, random(all.len() as u64) as usize);
+                let mut knowledge = all[a].clone();
+                knowledge.join(&all[b]);
+                let last = lasts[a].iter().zip(&lasts[b]).map(|(a, b)| *a.max(b)).collect();
+                (knowledge, last)
+            };
+            for (thread, &last) in threads.iter().zip(&last) {
+                assert!(last == 0 || knowledge.covers(*thread, last), "{thread:?} {last}");
+                assert!(!knowledge.covers(*thread, last + 1), "{thread:?} {last}");
             }
-            *self = larger;
-            return;
+            if all.len() < 40 {
+                all.push(knowledge);
+                lasts.push(last);
+            } else {
+                let at = random(40) as usize;
+                (all[at], lasts[at]) = (knowledge, last);
+            }
         }
-        for (&block, entry) in &other.0 {
-            self.add(block, entry);
-        }
+        assert!(all.iter().any(|own| own.len() > FEW) && all.iter().any(|own| own.len() < FEW));
     }
 }

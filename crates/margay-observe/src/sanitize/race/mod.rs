@@ -49,6 +49,7 @@ mod state;
 mod stores;
 mod table;
 mod unordered;
+mod variable;
 mod watch;
 
 pub use facts::Facts;

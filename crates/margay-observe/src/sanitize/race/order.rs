@@ -17,9 +17,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use margay_ir::{Scope, Sem};
 use smallvec::SmallVec;
 
-use super::knowledge::{Entry, Knowledge, Known};
+use super::knowledge::{Entry, Knowledge};
 use super::releases::Releases;
 use super::slots::{PAST, Past};
+use super::variable::SyncVariable;
 
 /// Logical time. 0 is before the launch.
 pub type Tick = u32;
@@ -253,25 +254,6 @@ impl Time {
     /// A tick later than all before.
     fn next(&self) -> Tick {
         self.0.fetch_add(1, Ordering::Relaxed) + 1
-    }
-}
-
-/// A variable through which threads synchronise.
-#[derive(Debug, Default)]
-pub struct SyncVariable {
-    /// Released with a scope wider than a block.
-    wide: Knowledge,
-    /// Released for the block of the releasing thread only.
-    narrow: Vec<(u32, Knowledge)>,
-    /// The one block that released, if it was one.
-    only: Option<u32>,
-    released: bool,
-}
-
-impl SyncVariable {
-    /// Whether anything was ever released by it.
-    pub fn is_released(&self) -> bool {
-        self.released
     }
 }
 
@@ -519,26 +501,22 @@ impl Block {
                 known.join(k);
             }
         }
-        let warps: Box<[Known]> = (0..self.warps.len())
-            .map(|w| {
-                if w != warp as usize {
-                    return Known::of_all(own.known[w]);
+        let mut lanes: SmallVec<[(u8, Tick); 1]> = SmallVec::new();
+        if let Some(matrix) = &own.lanes {
+            for (other, &tick) in matrix[lane as usize].iter().enumerate() {
+                if tick > own.lanes_all && other != lane as usize {
+                    lanes.push((other as u8, tick));
                 }
-                let mut lanes: SmallVec<[(u8, Tick); 1]> = SmallVec::new();
-                if let Some(matrix) = &own.lanes {
-                    for (other, &tick) in matrix[lane as usize].iter().enumerate() {
-                        if tick > own.lanes_all && other != lane as usize {
-                            lanes.push((other as u8, tick));
-                        }
-                    }
-                }
-                lanes.push((lane, own.stamp));
-                Known { all: own.lanes_all, lanes }
-            })
-            .collect();
-        let last = warps.iter().map(Known::last).max().unwrap_or(0);
+            }
+        }
+        lanes.push((lane, own.stamp));
+        let all = (0..self.warps.len()).map(|w| match w == warp as usize {
+            true => own.lanes_all,
+            false => own.known[w],
+        });
+        let last = all.clone().chain(lanes.iter().map(|own| own.1)).max().unwrap_or(0);
         let hold = self.releases.note((self.known_at.1, last));
-        known.add(self.id, &Arc::new(Entry::new(warps, hold)));
+        known.add(self.id, &Arc::new(Entry::new(all, (warp, &lanes), hold)));
         known
     }
 
@@ -723,21 +701,13 @@ impl Block {
         time: &Time,
     ) {
         let id = self.id;
-        if access.reads && variable.released {
-            let mut known = Knowledge::default();
-            if access.scope != Scope::Cta || variable.only == Some(id) {
-                known.join(&variable.wide);
-            }
-            for (block, narrow) in &variable.narrow {
-                if *block == id {
-                    known.join(narrow);
-                }
-            }
+        if access.reads && variable.is_released() {
+            let known = variable.known(id, access.scope);
             if !known.is_empty() {
                 if acquires(access.sem) {
                     self.learn(warp, lane, &known);
                 }
-                let same_block = variable.only == Some(id);
+                let same_block = variable.is_only_of(id);
                 let own = &mut self.warps[warp as usize];
                 let followed = if access.locks { Knowledge::default() } else { known.clone() };
                 match own.acquiring.iter_mut().find(|(l, _)| *l == lane) {
@@ -758,20 +728,7 @@ impl Block {
             *variable = SyncVariable::default();
         }
         let mut release = |scope: Scope, known: &Knowledge| {
-            let scope = scope.min(access.scope);
-            if scope == Scope::Cta {
-                match variable.narrow.iter_mut().find(|(block, _)| *block == id) {
-                    Some((_, k)) => k.join(known),
-                    None => variable.narrow.push((id, known.clone())),
-                }
-            } else {
-                variable.wide.join(known);
-            }
-            variable.only = match variable.released {
-                false => Some(id),
-                true => variable.only.filter(|&b| b == id),
-            };
-            variable.released = true;
+            variable.release(id, scope.min(access.scope), known);
         };
         for (l, fenced) in &self.warps[warp as usize].fenced {
             if *l == lane {
@@ -826,9 +783,9 @@ impl Block {
         self.version += 1;
         let own = &mut self.warps[warp as usize];
         own.foreign.join(known);
-        if let Some(warps) = known.of(self.id) {
-            for (k, other) in own.known.iter_mut().zip(warps) {
-                *k = (*k).max(other.last());
+        if let Some(entry) = known.of(self.id) {
+            for (k, last) in own.known.iter_mut().zip(entry.lasts()) {
+                *k = (*k).max(last);
             }
         }
     }

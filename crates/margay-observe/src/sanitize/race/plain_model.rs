@@ -8,11 +8,12 @@ use std::collections::HashMap;
 use margay_ir::{Scope, Sem};
 
 use super::ledger::Ledger;
-use super::order::{Strong, SyncVariable, Thread, Tick, Time};
+use super::order::{Strong, Thread, Tick, Time};
 use super::round::Round;
 use super::shadow::{Cell, Cells, Found, Kind, Mark, PAGE, Shadow, Spare, Width};
 use super::stamped::Learns;
 use super::state::{State, Used};
+use super::variable::SyncVariable;
 use crate::sanitize::random::random;
 
 const THREADS: u32 = 64;

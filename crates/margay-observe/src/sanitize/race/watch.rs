@@ -23,7 +23,7 @@ use super::facts::{Facts, Role};
 use super::ledger::Ledger;
 use super::look::{self, Look, Then, by_page, lanes_of};
 use super::noted::Sites;
-use super::order::{Block, Strong, SyncVariable, Thread, Time};
+use super::order::{Block, Strong, Thread, Time};
 use super::page::Page;
 use super::quick::Quick;
 use super::report::Pair;
@@ -34,6 +34,7 @@ use super::stamped::Learns;
 use super::state::{State, Used};
 use super::table::Effect;
 use super::unordered::Looker;
+use super::variable::SyncVariable;
 use crate::sanitize::form::{Forms, extent, place};
 use crate::sanitize::view::View;
 

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Variables through which threads synchronise.
+
+use margay_ir::Scope;
+
+use super::knowledge::Knowledge;
+
+/// Which blocks released anything by a variable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum By {
+    #[default]
+    Nobody,
+    One(u32),
+    Several,
+}
+
+/// A variable through which threads synchronise: what they released by it.
+#[derive(Debug, Default)]
+pub struct SyncVariable {
+    /// With a scope wider than a block.
+    wide: Knowledge,
+    /// For the block of the releasing thread only. Hardly any variable has such.
+    narrow: Option<Box<[(u32, Knowledge)]>>,
+    by: By,
+}
+
+impl SyncVariable {
+    /// Whether anything was ever released by it.
+    pub fn is_released(&self) -> bool {
+        self.by != By::Nobody
+    }
+
+    /// Whether only this block released anything.
+    pub fn is_only_of(&self, block: u32) -> bool {
+        self.by == By::One(block)
+    }
+
+    /// What a block learns that reads it with this scope.
+    pub fn known(&self, block: u32, scope: Scope) -> Knowledge {
+        let mut known = Knowledge::default();
+        if scope != Scope::Cta || self.is_only_of(block) {
+            known.join(&self.wide);
+        }
+        let narrow = self.narrow.iter().flatten().filter(|own| own.0 == block);
+        narrow.for_each(|(_, own)| known.join(own));
+        known
+    }
+
+    /// A thread of a block releases what it knows.
+    pub fn release(&mut self, block: u32, scope: Scope, known: &Knowledge) {
+        if scope == Scope::Cta {
+            let mut narrow = self.narrow.take().map(Vec::from).unwrap_or_default();
+            match narrow.iter_mut().find(|own| own.0 == block) {
+                Some((_, own)) => own.join(known),
+                None => narrow.push((block, known.clone())),
+            }
+            self.narrow = Some(narrow.into());
+        } else {
+            self.wide.join(known);
+        }
+        self.by = match self.by {
+            By::Nobody => By::One(block),
+            By::One(own) if own == block => self.by,
+            By::One(_) | By::Several => By::Several,
+        };
+    }
+}
