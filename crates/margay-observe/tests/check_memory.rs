@@ -343,6 +343,25 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             BYTES / 2,
             8.0,
         ),
+        // What who released something knew is kept for each word.
+        (
+            "words, each released by a thread",
+            "mul.wide.u32 %rd5, %r3, 4; add.u64 %rd5, %rd5, %rd1; st.release.gpu.global.u32 [%rd5], %r3;"
+                .to_owned(),
+            BYTES as u32 / 4,
+            BYTES,
+            64.0,
+        ),
+        (
+            "words, each acquired and released by two threads",
+            "mul.wide.u32 %rd5, %r3, 4; add.u64 %rd5, %rd5, %rd1; atom.acq_rel.gpu.global.add.u32 %r6, [%rd5], 1; \
+             xor.b32 %r6, %r3, 165; mul.wide.u32 %rd5, %r6, 4; add.u64 %rd5, %rd5, %rd1; \
+             atom.acq_rel.gpu.global.add.u32 %r6, [%rd5], 1;"
+                .to_owned(),
+            BYTES as u32 / 4,
+            BYTES,
+            84.0,
+        ),
         // Of those that are released nobody knows any but the last.
         (
             "bytes anywhere, again and again between 100 barriers, with a release between all",

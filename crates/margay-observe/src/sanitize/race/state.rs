@@ -148,9 +148,16 @@ impl State {
         self.unordered = Unordered::default();
         self.sections.clear();
         self.floors.version = None;
-        self.past = Arc::default();
-        // Where stamps of widened marks are kept on, marks of the block may be looked at still.
-        self.used = Arc::new(RwLock::new(UsedStamps::of(&self.past)));
+        // Where stamps of widened marks are kept on, or what is past, marks of the block may be looked at still.
+        match Arc::get_mut(&mut self.used).map(RwLock::get_mut) {
+            Some(used) if used.is_empty() => *used = UsedStamps::default(),
+            Some(_) | None => self.used = Arc::default(),
+        }
+        match Arc::get_mut(&mut self.past) {
+            Some(past) => *past = Past::default(),
+            None => self.past = Arc::default(),
+        }
+        *self.used.write() = UsedStamps::of(&self.past);
     }
 
     /// What [`Block::floor`] and [`Block::is_uniform`] say, and whether threads know of each other by barriers alone.
