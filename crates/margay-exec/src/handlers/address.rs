@@ -232,10 +232,6 @@ pub fn resolve_lane(
     address: u64,
     bytes: u64,
 ) -> Result<u64, Box<FaultKind>> {
-    if bytes.is_power_of_two() && address & (bytes - 1) != 0 {
-        let bytes = bytes as u32;
-        return Err(Box::new(FaultKind::Misaligned { space, address, bytes, access }));
-    }
     // A fault in a window names the space and the place there, not where the host has put the window.
     let from = |base: u64, size: u64| Some(address.wrapping_sub(base)).filter(|&a| a < size);
     let (space, address) = match space {
@@ -249,6 +245,10 @@ pub fn resolve_lane(
         },
         _ => (space, address),
     };
+    if bytes.is_power_of_two() && address & (bytes - 1) != 0 {
+        let bytes = bytes as u32;
+        return Err(Box::new(FaultKind::Misaligned { space, address, bytes, access }));
+    }
     let pointer = match space {
         Space::Shared => shared_pointer(cx, address, bytes),
         Space::Local => local_pointer(cx, lane, address, bytes),

@@ -35,15 +35,8 @@ pub fn failure(
                 Space::Shared => "memory/shared-out-of-bounds",
                 Space::Local => "memory/local-out-of-bounds",
             };
-            let cure = match (&gone, nearest) {
-                (Some(gone), _) => format!(
-                    "byte {} of the {} bytes of `{}` that were freed: free them after their last use",
-                    address - gone.base,
-                    gone.size,
-                    gone.label
-                ),
-                (None, Some(near)) => distance(near, *address, *bytes),
-                (None, None) if *space == Space::Shared => words
+            let cure = match (*space, &gone, nearest) {
+                (Space::Shared, ..) => words
                     .say(
                         "check the index against the array's size, and against the shared memory \
                          that the launch asks for",
@@ -51,18 +44,27 @@ pub fn failure(
                          that clSetKernelArg asks for",
                     )
                     .to_owned(),
-                (None, None) if *space == Space::Local => {
-                    "check the index against the array's size".to_owned()
+                (Space::Local, ..) => "check the index against the array's size".to_owned(),
+                (Space::Param, ..) => "check the offset against the kernel's parameters".to_owned(),
+                (Space::Global | Space::Generic | Space::Const, Some(gone), _) => format!(
+                    "byte {} of the {} bytes of `{}` that were freed: free them after their last use",
+                    address - gone.base,
+                    gone.size,
+                    gone.label
+                ),
+                (Space::Global | Space::Generic | Space::Const, None, Some(near)) => {
+                    distance(near, *address, *bytes)
                 }
-                (None, None) if *space == Space::Param => {
-                    "check the offset against the kernel's parameters".to_owned()
-                }
-                (None, None) if *address < 4096 => {
-                    "the pointer is null: was the allocation checked, and was it passed?".to_owned()
-                }
-                (None, None) => {
-                    "the address is in no allocation of the device: is it a host pointer?"
-                        .to_owned()
+                (Space::Global | Space::Generic | Space::Const, None, None) => {
+                    let why = match *address < 4096 {
+                        true => {
+                            "the pointer is null: was the allocation checked, and was it passed?"
+                        }
+                        false => {
+                            "the address is in no allocation of the device: is it a host pointer?"
+                        }
+                    };
+                    why.to_owned()
                 }
             };
             (code, verb(*access), Some(*space), Some(*address), Some(*bytes), cure)

@@ -55,7 +55,7 @@ impl Acts {
         self.number_among(act, ACTS)
     }
 
-    /// The same if it has one, or is one of so many.
+    /// The same; of an act that has none yet only as long as fewer than so many have one.
     #[inline]
     pub fn number_among(&self, act: Cell, most: usize) -> Option<usize> {
         let near = self.count().min(NEAR);

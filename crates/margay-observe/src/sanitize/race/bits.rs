@@ -31,14 +31,19 @@ fn select(mut word: u64, mut number: usize) -> usize {
     at
 }
 
+/// A word, or 0 if there is none.
+#[inline]
+fn word(words: &[u64], n: usize) -> u64 {
+    words.get(n).copied().unwrap_or(0)
+}
+
 /// The number of so many bits, at most 64, of words from a bit on. What is behind the last is anything.
 #[inline]
 pub fn read(words: &[u64], at: usize, width: usize) -> u64 {
-    let word = |n: usize| words.get(n).copied().unwrap_or(0);
     let (n, bit) = (at / WORD, at % WORD);
     let from = match bit {
-        0 => word(n),
-        _ => word(n) >> bit | word(n + 1) << (WORD - bit),
+        0 => word(words, n),
+        _ => word(words, n) >> bit | word(words, n + 1) << (WORD - bit),
     };
     from & lowest(width)
 }
@@ -80,11 +85,6 @@ impl Bits {
         self.words.reserve_exact(words - self.words.len());
     }
 
-    #[inline]
-    fn word(&self, n: usize) -> u64 {
-        self.words.get(n).copied().unwrap_or(0)
-    }
-
     /// The 64 bits from one on. What is behind the last is anything.
     #[inline]
     fn from(&self, at: usize) -> u64 {
@@ -118,7 +118,7 @@ impl Bits {
             let to = n * WORD;
             let moved = match to.checked_sub(width) {
                 Some(from) => self.from(from),
-                None => self.word(0) << (width - to),
+                None => word(&self.words, 0) << (width - to),
             };
             let kept = if to < first { lowest(first - to) } else { 0 };
             self.words[n] = self.words[n] & kept | moved & !kept;
