@@ -149,6 +149,17 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
         )
     };
     let words = |apart: u32| (huge / apart, HUGE / apart as usize * 4);
+    // Bytes anywhere between so many barriers, between each so many of which the block releases something by one word.
+    let released = |barriers: u32, each: u32| {
+        let stores = (0..8).map(|n| format!("st.global.u8 [%rd5+{}], %r8;", n * BYTES / 16));
+        format!(
+            "{} mov.u32 %r8, 0; LOOP: bar.sync 0; {} rem.u32 %r9, %r8, {each}; add.u32 %r9, %r9, %r1; \
+             setp.eq.u32 %p1, %r9, 0; @%p1 red.release.gpu.global.add.u32 [%rd2], 1; add.u32 %r8, %r8, 1; \
+             setp.lt.u32 %p1, %r8, {barriers}; @%p1 bra LOOP;",
+            any(BYTES as u32 / 16),
+            stores.collect::<String>()
+        )
+    };
     let pattern =
         |name, body: String, (threads, touched): (u32, usize)| (name, body, threads, touched, 8.0);
     let mixed = "st.global.u32 [%rd5], %r3; st.global.u8 [%rd5+4], %r3; st.global.u16 [%rd5+10], %r3; \
@@ -330,15 +341,7 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
         // is to touch some.
         (
             "bytes anywhere, again and again between 300 barriers, with releases",
-            format!(
-                "{} mov.u32 %r8, 0; LOOP: bar.sync 0; {} rem.u32 %r9, %r8, 150; add.u32 %r9, %r9, %r1; \
-                 setp.eq.u32 %p1, %r9, 0; @%p1 red.release.gpu.global.add.u32 [%rd2], 1; add.u32 %r8, %r8, 1; \
-                 setp.lt.u32 %p1, %r8, 300; @%p1 bra LOOP;",
-                any(BYTES as u32 / 16),
-                (0..8)
-                    .map(|n| format!("st.global.u8 [%rd5+{}], %r8;", n * BYTES / 16))
-                    .collect::<String>()
-            ),
+            released(300, 150),
             BYTES as u32 / 16,
             BYTES / 2,
             8.0,
@@ -365,15 +368,7 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
         // Of those that are released nobody knows any but the last.
         (
             "bytes anywhere, again and again between 100 barriers, with a release between all",
-            format!(
-                "{} mov.u32 %r8, 0; LOOP: bar.sync 0; {} \
-                 setp.eq.u32 %p1, %r1, 0; @%p1 red.release.gpu.global.add.u32 [%rd2], 1; add.u32 %r8, %r8, 1; \
-                 setp.lt.u32 %p1, %r8, 100; @%p1 bra LOOP;",
-                any(BYTES as u32 / 16),
-                (0..8)
-                    .map(|n| format!("st.global.u8 [%rd5+{}], %r8;", n * BYTES / 16))
-                    .collect::<String>()
-            ),
+            released(100, 1),
             BYTES as u32 / 16,
             BYTES / 2,
             8.0,
