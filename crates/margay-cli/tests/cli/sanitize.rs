@@ -118,6 +118,7 @@ fn faults_of_generic_accesses_name_the_space_and_its_cure() {
     if !libraries("sanitize") || !clang("sanitize") {
         return;
     }
+    const MISALIGNED: &str = "memory/misaligned";
     let place = built(WINDOWS);
     for (arguments, code, at, cure) in [
         (&[][..], "memory/shared-out-of-bounds", "at 0x190 (Shared)", "the array's size, and"),
@@ -133,12 +134,13 @@ fn faults_of_generic_accesses_name_the_space_and_its_cure() {
             "(Generic)",
             "800 bytes past the end of the 400 bytes",
         ),
-        (&["a", "b", "c"], "memory/misaligned", "at 0x2 (Shared)", "an address that 4 divides"),
+        (&["a", "b", "c"], MISALIGNED, "at 0x2 (Shared)", "an address that 4 divides"),
     ] {
         let line = ["run", "--log", "off", "--check", "memory", "./x"];
         let got = place.margay(&[&line[..], arguments].concat());
         assert_eq!(got.code, 1, "{}", got.stderr);
-        for part in [&format!("error[{code}]: "), "write of 4 bytes", at, cure] {
+        let how = if code == MISALIGNED { "misaligned" } else { "illegal" };
+        for part in [&format!("error[{code}]: {how} write of 4 bytes"), at, cure] {
             assert!(got.stderr.contains(part), "no {part:?} in {}", got.stderr);
         }
         assert!(!got.stderr.contains("null"), "{}", got.stderr);
