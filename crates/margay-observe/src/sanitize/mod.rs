@@ -19,6 +19,7 @@ pub mod race;
 #[cfg(test)]
 mod random;
 pub mod report;
+mod states;
 pub mod streams;
 pub mod sync;
 pub mod view;

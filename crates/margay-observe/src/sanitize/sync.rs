@@ -30,15 +30,9 @@ use crate::words::Words;
 /// Watches one launch.
 pub struct SyncObserver<'a> {
     pub(super) view: View<'a>,
-    /// Open rounds of the barriers, by block and number.
-    rounds: Mutex<FxHashMap<u32, FxHashMap<u32, Round>>>,
-    /// Lanes that waited at a barrier of the source before, by block, its line and column, and warp.
-    regulars: Mutex<FxHashMap<u32, Regulars>>,
     /// Some warp has arrived at a barrier in parts.
     parts: AtomicBool,
     pub(super) facts: Arc<Facts>,
-    /// Lanes of each warp of a block that have arrived at the cluster's barrier and not waited there since.
-    arrived: Mutex<FxHashMap<(u32, u32), u32>>,
     /// What the program's mbarriers hold, if it has any.
     pub(super) mbarriers: Option<Mutex<Mbarriers>>,
 }
@@ -106,9 +100,6 @@ impl<'a> SyncObserver<'a> {
         SyncObserver {
             mbarriers: facts.has_mbarriers.then(Mutex::default),
             facts,
-            arrived: Mutex::default(),
-            rounds: Mutex::default(),
-            regulars: Mutex::default(),
             parts: AtomicBool::new(false),
             view,
         }
@@ -175,67 +166,6 @@ impl<'a> SyncObserver<'a> {
         self.report("sync/divergent-barrier", message, cure, vec![here]);
     }
 
-    /// Some lanes have ended that waited at this barrier in an earlier round: before the others of their warp came
-    /// to it again, or while those waited. Who ends before the first barrier is another matter, and usual.
-    fn left(&self, block: u32, arrival: &Arrival) {
-        let Some(&(line, column)) = self.facts.sites.get(&arrival.at.pc) else { return };
-        let key = (line, column, arrival.at.warp);
-        let mut regulars = self.regulars.lock();
-        let before = regulars.entry(block).or_default().entry(key).or_default();
-        // The barrier is open: those that have not arrived have gone past it, or ended.
-        let gone = *before & !arrival.mask & !(arrival.alive & arrival.busy);
-        *before |= arrival.mask;
-        drop(regulars);
-        if gone != 0 {
-            let (name, words) = (self.barrier_name(), self.view.words);
-            let message = format!(
-                "{} {} have ended that waited at this {name} before, while {} wait at it again",
-                gone.count_ones(),
-                words.say("threads of a warp", "work-items of a sub-group"),
-                arrival.mask.count_ones(),
-            );
-            let cure = words.say(
-                "let all threads of the block take part in every round of the barrier",
-                "let all work-items of the work-group take part in every round of the barrier",
-            );
-            let here = self.actor("barrier", arrival.at, lowest(arrival.mask));
-            self.report("sync/divergent-barrier", message, cure, vec![here]);
-        }
-    }
-
-    /// Every thread arrives at a cluster's barrier and then waits there, in turns (PTX ISA, "barrier.cluster").
-    fn cluster_barrier(&self, event: &BarrierEvent) {
-        let key = (self.view.linear(event.at.ctaid), event.at.warp);
-        let mut arrived = self.arrived.lock();
-        let own = arrived.entry(key).or_default();
-        let (arrives, waits) = match event.kind {
-            BarKind::Arrive => (true, false),
-            BarKind::Wait => (false, true),
-            BarKind::Sync | BarKind::RedPopc | BarKind::RedAnd | BarKind::RedOr => (true, true),
-        };
-        let wrong = match arrives {
-            true => event.mask & *own,
-            false => event.mask & !*own,
-        };
-        *own = if waits { *own & !event.mask } else { *own | event.mask };
-        drop(arrived);
-        if wrong == 0 {
-            return;
-        }
-        let (message, cure) = match arrives {
-            true => (
-                "a thread arrives at the cluster's barrier again, and has not waited there since it did",
-                "wait (barrier_wait, barrier.cluster.wait) before the next arrival",
-            ),
-            false => (
-                "a thread waits at the cluster's barrier, and has not arrived there",
-                "arrive (barrier_arrive, barrier.cluster.arrive) before the wait, in every thread that waits",
-            ),
-        };
-        let here = self.actor("barrier", event.at, lowest(wrong));
-        self.report("sync/cluster-barrier", message.to_owned(), cure, vec![here]);
-    }
-
     fn barrier_name(&self) -> &'static str {
         self.view.words.say("__syncthreads()", "barrier()")
     }
@@ -260,12 +190,20 @@ impl Observer for SyncObserver<'_> {
     }
 
     fn worker(&self) -> Box<dyn Watch + '_> {
-        Box::new(SyncWatch { all: self, whole: Whole::default() })
+        let (rounds, regulars, arrived, whole) = Default::default();
+        Box::new(SyncWatch { all: self, rounds, regulars, arrived, whole })
     }
 }
 
+/// Watches a worker. A block is one worker's.
 struct SyncWatch<'w, 'a> {
     all: &'w SyncObserver<'a>,
+    /// Open rounds of the barriers, by block and number.
+    rounds: FxHashMap<u32, FxHashMap<u32, Round>>,
+    /// Lanes that waited at a barrier of the source before, by block, its line and column, and warp.
+    regulars: FxHashMap<u32, Regulars>,
+    /// Lanes of each warp of a block that have arrived at the cluster's barrier and not waited there since.
+    arrived: FxHashMap<(u32, u32), u32>,
     whole: Whole,
 }
 
@@ -292,14 +230,72 @@ impl SyncWatch<'_, '_> {
         if self.whole.list.is_empty() {
             return;
         }
-        let mut regulars = self.all.regulars.lock();
-        let own = regulars.entry(self.whole.block).or_default();
+        let own = self.regulars.entry(self.whole.block).or_default();
         for (pc, warps) in self.whole.list.drain(..) {
             let Some(&(line, column)) = self.all.facts.sites.get(&pc) else { continue };
             for warp in (0..32).filter(|warp| warps >> warp & 1 != 0) {
                 *own.entry((line, column, warp)).or_default() = u32::MAX;
             }
         }
+    }
+
+    /// Some lanes have ended that waited at this barrier in an earlier round: before the others of their warp came
+    /// to it again, or while those waited. Who ends before the first barrier is another matter, and usual.
+    fn left(&mut self, block: u32, arrival: &Arrival) {
+        let all = self.all;
+        let Some(&(line, column)) = all.facts.sites.get(&arrival.at.pc) else { return };
+        let key = (line, column, arrival.at.warp);
+        let before = self.regulars.entry(block).or_default().entry(key).or_default();
+        // The barrier is open: those that have not arrived have gone past it, or ended.
+        let gone = *before & !arrival.mask & !(arrival.alive & arrival.busy);
+        *before |= arrival.mask;
+        if gone != 0 {
+            let (name, words) = (all.barrier_name(), all.view.words);
+            let message = format!(
+                "{} {} have ended that waited at this {name} before, while {} wait at it again",
+                gone.count_ones(),
+                words.say("threads of a warp", "work-items of a sub-group"),
+                arrival.mask.count_ones(),
+            );
+            let cure = words.say(
+                "let all threads of the block take part in every round of the barrier",
+                "let all work-items of the work-group take part in every round of the barrier",
+            );
+            let here = all.actor("barrier", arrival.at, lowest(arrival.mask));
+            all.report("sync/divergent-barrier", message, cure, vec![here]);
+        }
+    }
+
+    /// Every thread arrives at a cluster's barrier and then waits there, in turns (PTX ISA, "barrier.cluster").
+    fn cluster_barrier(&mut self, event: &BarrierEvent) {
+        let all = self.all;
+        let key = (all.view.linear(event.at.ctaid), event.at.warp);
+        let own = self.arrived.entry(key).or_default();
+        let (arrives, waits) = match event.kind {
+            BarKind::Arrive => (true, false),
+            BarKind::Wait => (false, true),
+            BarKind::Sync | BarKind::RedPopc | BarKind::RedAnd | BarKind::RedOr => (true, true),
+        };
+        let wrong = match arrives {
+            true => event.mask & *own,
+            false => event.mask & !*own,
+        };
+        *own = if waits { *own & !event.mask } else { *own | event.mask };
+        if wrong == 0 {
+            return;
+        }
+        let (message, cure) = match arrives {
+            true => (
+                "a thread arrives at the cluster's barrier again, and has not waited there since it did",
+                "wait (barrier_wait, barrier.cluster.wait) before the next arrival",
+            ),
+            false => (
+                "a thread waits at the cluster's barrier, and has not arrived there",
+                "arrive (barrier_arrive, barrier.cluster.arrive) before the wait, in every thread that waits",
+            ),
+        };
+        let here = all.actor("barrier", event.at, lowest(wrong));
+        all.report("sync/cluster-barrier", message.to_owned(), cure, vec![here]);
     }
 }
 
@@ -322,8 +318,7 @@ impl Watch for SyncWatch<'_, '_> {
             return;
         }
         let block = self.all.view.linear(event.at.ctaid);
-        let mut rounds = self.all.rounds.lock();
-        let Some(open) = rounds.get_mut(&block) else { return };
+        let Some(open) = self.rounds.get_mut(&block) else { return };
         for round in open.values_mut() {
             if let Some(arrival) = round.warps.get_mut(&event.at.warp) {
                 arrival.busy |= event.mask & !arrival.mask;
@@ -333,7 +328,7 @@ impl Watch for SyncWatch<'_, '_> {
 
     fn barrier(&mut self, event: &BarrierEvent) {
         let all = self.all;
-        let Some(id) = event.id else { return all.cluster_barrier(event) };
+        let Some(id) = event.id else { return self.cluster_barrier(event) };
         if !all.is_for_all(event.at.pc) || event.count.is_some() {
             return;
         }
@@ -341,9 +336,8 @@ impl Watch for SyncWatch<'_, '_> {
         if block == self.whole.block {
             self.note_whole();
         }
-        let mut rounds = all.rounds.lock();
         let new = || Round { first: event.at, warps: BTreeMap::new() };
-        let round = rounds.entry(block).or_default().entry(id).or_insert_with(new);
+        let round = self.rounds.entry(block).or_default().entry(id).or_insert_with(new);
         let first = round.first;
         let new = || Arrival { at: event.at, mask: 0, alive: event.alive, busy: 0 };
         let arrival = round.warps.entry(event.at.warp).or_insert_with(new);
@@ -351,7 +345,6 @@ impl Watch for SyncWatch<'_, '_> {
         if arrival.mask != arrival.alive {
             all.parts.store(true, Ordering::Relaxed);
         }
-        drop(rounds);
         if !all.same_barrier(first, event.at) {
             let name = all.barrier_name();
             let words = all.view.words;
@@ -373,12 +366,10 @@ impl Watch for SyncWatch<'_, '_> {
     fn barrier_opens(&mut self, ctaid: [u32; 3], id: u32) {
         let all = self.all;
         let block = all.view.linear(ctaid);
-        let Some(round) = all.rounds.lock().get_mut(&block).and_then(|open| open.remove(&id))
-        else {
-            return;
-        };
+        let open = self.rounds.get_mut(&block);
+        let Some(round) = open.and_then(|open| open.remove(&id)) else { return };
         for arrival in round.warps.values() {
-            all.left(block, arrival);
+            self.left(block, arrival);
             let passed = arrival.alive & !arrival.mask & arrival.busy;
             if passed != 0 {
                 all.divergent(arrival, passed);
@@ -407,12 +398,12 @@ impl Watch for SyncWatch<'_, '_> {
         if id == self.whole.block {
             self.whole.list.clear();
         }
-        self.all.rounds.lock().remove(&id);
-        self.all.regulars.lock().remove(&id);
+        self.rounds.remove(&id);
+        self.regulars.remove(&id);
         if let Some(mbarriers) = &self.all.mbarriers {
             mbarriers.lock().block_ends(id);
         }
-        self.all.arrived.lock().retain(|(of, _), _| *of != id);
+        self.arrived.retain(|(of, _), _| *of != id);
     }
 
     fn mbarrier(&mut self, event: &MbarrierEvent<'_>) {

@@ -25,13 +25,13 @@ use super::taint::{self, Operand, Taint, gather, spread};
 use super::unset::variable;
 use crate::sanitize::finding::{Actor, Check, Finding, Severity};
 use crate::sanitize::form::{Form, Forms, Order, extent};
+use crate::sanitize::states::States;
 use crate::sanitize::view::View;
 
 /// Watches one launch.
 pub struct InitObserver<'a> {
     pub(super) view: View<'a>,
     globals: &'a Globals,
-    blocks: Mutex<FxHashMap<u32, Arc<Mutex<State>>>>,
     reported: Mutex<HashSet<(u32, u32)>>,
     pub(super) facts: Arc<Facts>,
     written: Written,
@@ -54,7 +54,6 @@ impl<'a> InitObserver<'a> {
         Some(InitObserver {
             view,
             globals,
-            blocks: Mutex::default(),
             reported: Mutex::default(),
             facts,
             written,
@@ -73,13 +72,11 @@ impl<'a> InitObserver<'a> {
         }
     }
 
-    fn state(&self, block: u32) -> Arc<Mutex<State>> {
-        let make = || {
-            let mut state = State::new(self.view.shared_bytes, self.view.threads());
-            self.fresh(&mut state);
-            Arc::new(Mutex::new(state))
-        };
-        self.blocks.lock().entry(block).or_insert_with(make).clone()
+    /// What is known of a block that begins.
+    fn begun(&self) -> Box<State> {
+        let mut state = State::new(self.view.shared_bytes, self.view.threads());
+        self.fresh(&mut state);
+        Box::new(state)
     }
 }
 
@@ -114,13 +111,12 @@ impl Observer for InitObserver<'_> {
     fn worker(&self) -> Box<dyn Watch + '_> {
         Box::new(InitWatch {
             all: self,
-            block: None,
+            states: States::default(),
             pending: Vec::new(),
             done: 0,
             chosen: VecDeque::new(),
             range: None,
             gap: 0..0,
-            spare: None,
             forms: Forms::default(),
             lookups: 0,
             told: RefCell::default(),
@@ -157,7 +153,7 @@ impl Pending {
 
 struct InitWatch<'w, 'a> {
     all: &'w InitObserver<'a>,
-    block: Option<(u32, Arc<Mutex<State>>)>,
+    states: States<State>,
     /// In the order of their instructions.
     pending: Vec<Pending>,
     /// How many of them had their turn.
@@ -168,8 +164,6 @@ struct InitWatch<'w, 'a> {
     range: Option<(u64, u64, Arc<Bits>)>,
     /// Memory that is not watched.
     gap: Range<u64>,
-    /// Of a block that has ended, to be used again.
-    spare: Option<Arc<Mutex<State>>>,
     forms: Forms,
     /// Looks at bytes.
     lookups: u32,
@@ -206,15 +200,18 @@ enum Use {
 }
 
 impl InitWatch<'_, '_> {
-    fn state(&mut self, block: u32) -> Arc<Mutex<State>> {
-        match &self.block {
-            Some((id, state)) if *id == block => state.clone(),
-            _ => {
-                let state = self.all.state(block);
-                self.block = Some((block, state.clone()));
-                state
-            }
-        }
+    /// Does something with what is known of a block.
+    #[inline]
+    fn with_state<R>(
+        &mut self,
+        ctaid: [u32; 3],
+        change: impl FnOnce(&mut Self, &mut State) -> R,
+    ) -> R {
+        let block = self.all.view.linear(ctaid);
+        let mut state = self.states.take(block).unwrap_or_else(|| self.all.begun());
+        let done = change(self, &mut state);
+        self.states.put(block, state);
+        done
     }
 
     /// The bits of global memory at an address, if it is watched.
@@ -290,10 +287,7 @@ impl InitWatch<'_, '_> {
         if owner == p.block {
             return look(None, at);
         }
-        let peer = self.all.blocks.lock().get(&owner).cloned();
-        // The blocks of a cluster are one worker's: nobody else holds its lock.
-        let peer = peer.as_ref().and_then(|peer| peer.try_lock());
-        peer.map_or(0, |peer| look(Some(&peer), at))
+        self.states.peer(owner).map_or(0, |peer| look(Some(peer), at))
     }
 
     fn report(&self, what: Use, at: EventPlace, pc: u32, lane: usize, origin: Origin) {
@@ -851,52 +845,41 @@ impl Watch for InitWatch<'_, '_> {
     }
 
     fn admits(&mut self, event: &AccessEvent<'_>) -> bool {
-        let state = self.state(self.all.view.linear(event.at.ctaid));
-        self.admits_lanes(&mut state.lock(), event)
+        self.with_state(event.at.ctaid, |this, state| this.admits_lanes(state, event))
     }
 
     fn admits_patterned(&mut self, event: &PatternedEvent<'_>) -> bool {
-        let block = self.all.view.linear(event.at.ctaid);
-        // Without counting references: this comes for every access.
-        let (id, state) = match self.block.take() {
-            Some(own) if own.0 == block => own,
-            Some(_) | None => (block, self.all.state(block)),
-        };
-        let admitted = self.admits_form(&mut state.lock(), event);
-        self.block = Some((id, state));
-        admitted
+        self.with_state(event.at.ctaid, |this, state| this.admits_form(state, event))
     }
 
     fn admits_shared_reads(&mut self, ctaid: [u32; 3], holes: &mut Vec<Range<u64>>) -> bool {
-        let state = self.state(self.all.view.linear(ctaid));
-        state.lock().is_shared_written_but(holes)
+        self.with_state(ctaid, |_, state| state.is_shared_written_but(holes))
     }
 
     fn is_settled(&mut self, ctaid: [u32; 3], warp: u32) -> bool {
-        let state = self.state(self.all.view.linear(ctaid));
-        state.lock().is_local_written(warp, &self.all.frame)
+        let frame = &self.all.frame;
+        self.with_state(ctaid, |_, state| state.is_local_written(warp, frame))
     }
 
     fn interprets(&mut self, ctaid: [u32; 3], warp: u32) -> bool {
-        let state = self.state(self.all.view.linear(ctaid));
-        !state.lock().is_defined(warp)
+        self.with_state(ctaid, |_, state| !state.is_defined(warp))
     }
 
     fn run(&mut self, at: EventPlace, end: u32, mask: u32) {
-        let state = self.state(self.all.view.linear(at.ctaid));
-        let state = &mut *state.lock();
-        let mut pc = at.pc;
-        loop {
-            // Where all values are defined, only memory can bring one in that is not.
-            if state.is_defined(at.warp) {
-                pc = self.all.facts.next_access.get(pc as usize).copied().unwrap_or(u32::MAX);
+        self.with_state(at.ctaid, |this, state| {
+            let mut pc = at.pc;
+            loop {
+                // Where all values are defined, only memory can bring one in that is not.
+                if state.is_defined(at.warp) {
+                    pc = this.all.facts.next_access.get(pc as usize).copied().unwrap_or(u32::MAX);
+                }
+                if pc >= end {
+                    break;
+                }
+                this.step(state, at, pc, mask);
+                pc += 1;
             }
-            if pc >= end {
-                break;
-            }
-            self.step(state, at, pc, mask);
-            pc += 1;
-        }
+        });
         // What is left belongs to an instruction that will be tried again.
         self.pending.clear();
         self.done = 0;
@@ -908,30 +891,27 @@ impl Watch for InitWatch<'_, '_> {
     }
 
     fn argument(&mut self, event: &ArgumentEvent) {
-        let state = self.state(self.all.view.linear(event.at.ctaid));
-        self.all.pass(&mut state.lock(), event);
+        self.with_state(event.at.ctaid, |this, state| this.all.pass(state, event));
     }
 
     fn block_begins(&mut self, block: &BlockEvent) {
         let id = self.all.view.linear(block.ctaid);
-        match self.spare.take() {
-            Some(spare) => {
-                {
-                    let state = &mut *spare.lock();
-                    state.renew();
-                    self.all.fresh(state);
-                }
-                self.all.blocks.lock().insert(id, spare);
+        let state = match self.states.take_spare() {
+            Some(mut state) => {
+                state.renew();
+                self.all.fresh(&mut state);
+                state
             }
-            // Others of its cluster may write there before it does anything.
-            None => drop(self.all.state(id)),
-        }
+            None => self.all.begun(),
+        };
+        // Others of its cluster may write there before it does anything.
+        self.states.put(id, state);
     }
 
     fn block_ends(&mut self, block: &BlockEvent) {
-        let ended = self.all.blocks.lock().remove(&self.all.view.linear(block.ctaid));
-        (self.block, self.range, self.gap) = (None, None, 0..0);
-        // Unless another worker looked at it last.
-        self.spare = ended.filter(|state| Arc::strong_count(state) == 1).or(self.spare.take());
+        if let Some(state) = self.states.take(self.all.view.linear(block.ctaid)) {
+            self.states.keep(state);
+        }
+        (self.range, self.gap) = (None, 0..0);
     }
 }

@@ -94,6 +94,11 @@ impl Ledger {
         self.names.lock().stamped.begin(block, past);
     }
 
+    /// See [`Stamped::follow`].
+    pub fn follow(&self, before: u32, block: u32) {
+        self.names.lock().stamped.follow(before, block);
+    }
+
     /// A block has ended; `released`: others may have acquired something of it.
     pub fn end(&self, block: u32, released: bool) {
         self.names.lock().stamped.end(block, released);

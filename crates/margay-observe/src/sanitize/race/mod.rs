@@ -34,6 +34,7 @@ mod plain;
 #[cfg(test)]
 mod plain_model;
 mod quick;
+mod recent;
 mod releases;
 mod report;
 mod round;

@@ -2,9 +2,12 @@
 //! Cells of pages of which so little is accessed that a page of its own would take more than they do: those of many pages
 //! together, in runs ([`super::leaf`]), by place.
 //!
-//! A page of its own is made once it takes less: [`Dues`] counts what the cells of a page are worth.
+//! A page of its own is made once it takes less: [`Dues`] counts what the cells of a page are worth. What came lately is not in
+//! a run yet ([`super::recent`]).
 
 use std::ops::Range;
+
+use smallvec::SmallVec;
 
 use super::direct::Grid;
 use super::few::Part;
@@ -12,6 +15,7 @@ use super::leaf::{FAR, Leaf, PART_BITS, part_number};
 use super::ledger::Ledger;
 use super::packed::Packed;
 use super::page::{BYTES, LINE, LINES_BYTES, Page, WORDS};
+use super::recent::{Place, Recent};
 use super::shadow::{Cell, PAGE};
 
 /// What a run takes, about, with names.
@@ -86,6 +90,8 @@ impl Runs {
 /// The cells of some pages.
 #[derive(Debug, Default)]
 pub struct Scattered {
+    /// Of words of which nothing is in a run.
+    recent: Recent,
     runs: Runs,
     /// Runs that there have been.
     made: u64,
@@ -152,6 +158,48 @@ impl Scattered {
         part: Part,
         each: &mut impl FnMut(&mut Cell),
     ) -> usize {
+        if let Some(cell) = self.recent.cell((word, part)) {
+            each(cell);
+            return 0;
+        }
+        if self.recent.has_word(word) {
+            let mut parts = SmallVec::<[(Place, Cell); 4]>::new();
+            self.recent.take(word, word + 1, |place, cell| parts.push((place, cell)));
+            parts.into_iter().for_each(|(place, cell)| self.enter(ledger, place, cell));
+        } else if part_number(part).is_some() && !self.has_word(word) {
+            let mut cell = Cell::default();
+            each(&mut cell);
+            if let Some((place, cell)) = self.recent.push((word, part), cell) {
+                self.enter(ledger, place, cell);
+            }
+            return part.count_ones() as usize;
+        }
+        self.visit_runs(ledger, word, part, each)
+    }
+
+    /// Whether there is any part of a word in a run.
+    fn has_word(&self, word: u64) -> bool {
+        let first = word * WORD;
+        let run = self.runs.before(first + 1).checked_sub(1).and_then(|n| self.runs.0.get(n));
+        let near = run.filter(|(begin, _)| *begin >= first & !(FAR - 1));
+        near.is_some_and(|(begin, leaf)| {
+            !leaf.range(first - *begin..first - *begin + WORD).is_empty()
+        })
+    }
+
+    /// Puts what came lately into a run.
+    fn enter(&mut self, ledger: &Ledger, (word, part): Place, cell: Cell) {
+        self.visit_runs(ledger, word, part, &mut |own| *own = cell);
+    }
+
+    /// As [`Scattered::visit`], where nothing of the word came lately.
+    fn visit_runs(
+        &mut self,
+        ledger: &Ledger,
+        word: u64,
+        part: Part,
+        each: &mut impl FnMut(&mut Cell),
+    ) -> usize {
         let first = word * WORD;
         let run = self.run(ledger.grid(), first);
         let (begin, leaf) = &mut self.runs.0[run];
@@ -182,7 +230,7 @@ impl Scattered {
         }
         self.divide(ledger, word, part);
         let bytes = (0..4).map(|byte| 1 << byte).filter(|byte| part & byte != 0);
-        bytes.map(|byte| self.visit(ledger, word, byte, each)).sum()
+        bytes.map(|byte| self.visit_runs(ledger, word, byte, each)).sum()
     }
 
     /// Gives each byte a cell of those parts of a word that meet this one.
@@ -249,13 +297,19 @@ impl Scattered {
     /// Whether a page of its own takes less for what there is of a page, of which so many bytes are new.
     pub fn are_many(&self, page: u64, new: usize) -> bool {
         let places = self.of_page(page);
-        let count: usize = places.iter().map(|(_, places)| places.len()).sum();
+        let first = page * PAGE_WORDS;
+        let recent = self.recent.of(first, first + PAGE_WORDS);
+        let in_runs: usize = places.iter().map(|(_, places)| places.len()).sum();
+        let count = in_runs + recent.clone().count();
         // Not each time.
         let step = if count < 64 { 8 } else { 64 };
         if count < DENSE_WORDS as usize || count / step == count.saturating_sub(new) / step {
             return false;
         }
         let mut dues = Dues::default();
+        for (word, part) in recent {
+            dues.add((word - first) as usize / WORDS, part.count_ones() as usize);
+        }
         for (run, places) in places {
             let (begin, leaf) = &self.runs.0[run];
             for at in places {
@@ -268,6 +322,14 @@ impl Scattered {
 
     /// Takes what there is of a page into one of its own.
     pub fn move_to(&mut self, ledger: &Ledger, number: u64, page: &mut Page) {
+        let put = |page: &mut Page, word: u64, part: Part, cell: Cell| {
+            let from = 4 * word + u64::from(part.trailing_zeros());
+            page.cells(from, part.count_ones().into(), |own| *own = cell);
+        };
+        let first = number * PAGE_WORDS;
+        self.recent.take(first, first + PAGE_WORDS, |(word, part), cell| {
+            put(page, word - first, part, cell);
+        });
         // From the last on.
         for (run, places) in self.of_page(number) {
             let (begin, leaf) = &mut self.runs.0[run];
@@ -275,10 +337,8 @@ impl Scattered {
             for at in places.clone() {
                 let word = (*begin + u64::from(leaf.place(at))) / WORD % PAGE_WORDS;
                 let (part, cell) = (leaf.part(at), leaf.cell(ledger, at));
-                let from = 4 * word + u64::from(part.trailing_zeros());
-                let size = u64::from(part.count_ones());
-                page.cells(from, size, |own| *own = cell);
-                bytes += size as usize;
+                put(page, word, part, cell);
+                bytes += part.count_ones() as usize;
             }
             leaf.remove(places);
             ledger.sub(bytes);
@@ -407,6 +467,7 @@ mod tests {
             let mut page = Page::new(PAGE, false);
             scattered.move_to(&ledger, number, &mut page);
             assert!(scattered.of_page(number).is_empty());
+            assert!(number > 0 || scattered.recent.is_empty());
             for (at, cell) in known.range(number * PAGE..(number + 1) * PAGE) {
                 page.cells(at % PAGE, 1, |own| assert_eq!(own, cell));
             }

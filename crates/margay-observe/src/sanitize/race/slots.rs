@@ -66,6 +66,15 @@ impl Past {
         self.first.store(first, Ordering::Relaxed);
     }
 
+    /// From now on of another block, of which nothing is.
+    pub fn renew(&self) {
+        self.first.store(0, Ordering::Relaxed);
+        if self.released.load(Ordering::Relaxed) {
+            *self.later.lock() = Later::default();
+            self.released.store(false, Ordering::Relaxed);
+        }
+    }
+
     /// The first of the stamps that what is past has; `None` if it is not.
     pub fn first(&self, stamp: Tick) -> Option<Tick> {
         if stamp <= self.first.load(Ordering::Relaxed) {
@@ -104,6 +113,12 @@ pub struct Slots {
 impl Slots {
     pub fn new(past: Arc<Past>) -> Slots {
         Slots { past: Some(past), slots: Vec::new(), freed: 0 }
+    }
+
+    /// For another block, of which the same [`Past`] tells.
+    pub fn renew(&mut self) {
+        self.slots.clear();
+        self.freed = 0;
     }
 
     /// The stamp that may stand for another: that one, unless it is past.

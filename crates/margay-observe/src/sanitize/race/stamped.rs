@@ -109,6 +109,16 @@ impl Stamped {
         self.slots.insert(block, Slots::new(past));
     }
 
+    /// A block begins after another one has ended, if it is [never](Learns::Never) that threads learn of other blocks; what is
+    /// past of it is told by the same.
+    pub fn follow(&mut self, before: u32, block: u32) {
+        debug_assert!(self.learns == Learns::Never);
+        if let Some(mut slots) = self.slots.remove(&before) {
+            slots.renew();
+            self.slots.insert(block, slots);
+        }
+    }
+
     /// A block has ended; `released`: others may have acquired something of it.
     pub fn end(&mut self, block: u32, released: bool) {
         let Some(mut slots) = self.slots.remove(&block) else { return };

@@ -148,6 +148,10 @@ impl State {
         self.unordered = Unordered::default();
         self.sections.clear();
         self.floors.version = None;
+        if !self.learns {
+            // Nobody else asks for stamps, and the next block is the only one that this is kept on for.
+            return self.past.renew();
+        }
         // Where stamps of widened marks are kept on, or what is past, marks of the block may be looked at still.
         match Arc::get_mut(&mut self.used).map(RwLock::get_mut) {
             Some(used) if used.is_empty() => *used = UsedStamps::default(),

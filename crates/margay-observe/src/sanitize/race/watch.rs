@@ -36,6 +36,7 @@ use super::table::Effect;
 use super::unordered::Looker;
 use super::variable::SyncVariable;
 use crate::sanitize::form::{Forms, extent, place};
+use crate::sanitize::states::States;
 use crate::sanitize::view::View;
 
 /// What a volatile or atomic access is to programs for compute capabilities before 7.0, which have no memory model.
@@ -75,7 +76,6 @@ pub struct RaceObserver<'a> {
     shadow: Shadow<'a>,
     /// There was no room for a page.
     pub(super) full: AtomicBool,
-    blocks: Mutex<FxHashMap<u32, Arc<Mutex<State>>>>,
     used: RwLock<FxHashMap<u32, Used>>,
     variables: Vec<Mutex<FxHashMap<(u32, u64), SyncVariable>>>,
     /// Whether there are any.
@@ -119,7 +119,6 @@ impl<'a> RaceObserver<'a> {
             time: Time::default(),
             shadow: Shadow::new(shadow::room(), spare, ledger),
             full: AtomicBool::new(false),
-            blocks: Mutex::default(),
             used: RwLock::default(),
             variables: (0..SYNC_SHARDS).map(|_| Mutex::default()).collect(),
             synchronises: AtomicBool::new(false),
@@ -139,20 +138,16 @@ impl<'a> RaceObserver<'a> {
         self.facts.orders.get(pc as usize).copied().unwrap_or(BarOrder::All)
     }
 
-    fn state(&self, block: u32) -> Arc<Mutex<State>> {
-        let mut blocks = self.blocks.lock();
-        let view = &self.view;
-        let make = || {
-            let (threads, shared) = (view.threads(), view.shared_bytes);
-            let bytes = u64::from(shared).next_multiple_of(4);
-            let mut round = Round::new(bytes, self.facts.unit, !self.independent);
-            round.begin(self.is_open());
-            let (apart, learns) = (self.facts.apart, self.learns);
-            let state = State::new(block, threads, (shared, round), &self.time, (apart, learns));
-            self.shadow.ledger().begin(block, state.past.clone());
-            Arc::new(Mutex::new(state))
-        };
-        blocks.entry(block).or_insert_with(make).clone()
+    /// What is known of a block that begins.
+    fn begun(&self, block: u32) -> Box<State> {
+        let (threads, shared) = (self.view.threads(), self.view.shared_bytes);
+        let bytes = u64::from(shared).next_multiple_of(4);
+        let mut round = Round::new(bytes, self.facts.unit, !self.independent);
+        round.begin(self.is_open());
+        let (apart, learns) = (self.facts.apart, self.learns);
+        let state = State::new(block, threads, (shared, round), &self.time, (apart, learns));
+        self.shadow.ledger().begin(block, state.past.clone());
+        Box::new(state)
     }
 
     /// Whether other blocks may access a block's shared memory at any time, or it is to be so.
@@ -366,10 +361,9 @@ impl Observer for RaceObserver<'_> {
     fn worker(&self) -> Box<dyn Watch + '_> {
         Box::new(RaceWatch {
             all: self,
-            block: None,
+            states: States::default(),
             pages: vec![None; NEAR_PAGES],
             missed: 0,
-            spare: None,
             forms: Forms::default(),
             steps: vec![(0, None); NEAR_SITES],
             noted_sites: None,
@@ -382,13 +376,10 @@ impl Observer for RaceObserver<'_> {
 /// Watches a worker.
 pub(super) struct RaceWatch<'w, 'a> {
     pub(super) all: &'w RaceObserver<'a>,
-    /// The block that ran last.
-    block: Option<(u32, Arc<Mutex<State>>)>,
+    states: States<State>,
     /// Pages that were looked at lately, each at its number's place; and how many were there before and are not any more.
     pages: Vec<Option<(u64, Arc<Mutex<Page>>)>>,
     missed: usize,
-    /// Of a block that has ended, to be used again.
-    spare: Option<Arc<Mutex<State>>>,
     pub(super) forms: Forms,
     /// Steps of instructions that were executed lately, each at its number's place.
     steps: Vec<(u64, Option<Arc<Steps>>)>,
@@ -404,11 +395,9 @@ impl RaceWatch<'_, '_> {
     /// Does something with what is known of a block.
     #[inline]
     fn with_state<R>(&mut self, block: u32, change: impl FnOnce(&mut Self, &mut State) -> R) -> R {
-        // Without counting references: this comes for every access.
-        let own = self.block.take().filter(|(id, _)| *id == block);
-        let (id, state) = own.unwrap_or_else(|| (block, self.all.state(block)));
-        let done = change(self, &mut state.lock());
-        self.block = Some((id, state));
+        let mut state = self.states.take(block).unwrap_or_else(|| self.all.begun(block));
+        let done = change(self, &mut state);
+        self.states.put(block, state);
         done
     }
 
@@ -630,11 +619,7 @@ impl RaceWatch<'_, '_> {
             state.shared = own;
             look.note(state);
             for (lane, owner, at) in others {
-                let peer = all.blocks.lock().get(&owner).cloned();
-                // The blocks of a cluster are one worker's, and this one is no other's: nobody holds its lock.
-                let Some(mut peer) = peer.as_ref().and_then(|peer| peer.try_lock()) else {
-                    continue;
-                };
+                let Some(peer) = self.states.peer_mut(owner) else { continue };
                 look.lane(state, &mut peer.shared, at, bytes, lane);
                 look.note(state);
             }
@@ -865,34 +850,35 @@ impl Watch for RaceWatch<'_, '_> {
     }
 
     fn block_begins(&mut self, block: &BlockEvent) {
-        let id = self.all.view.linear(block.ctaid);
-        if let Some(spare) = self.spare.take() {
-            let mut state = spare.lock();
-            state.renew(id, &self.all.time, self.all.is_open());
-            self.all.shadow.ledger().begin(id, state.past.clone());
-            drop(state);
-            self.all.blocks.lock().insert(id, spare);
+        let (id, all) = (self.all.view.linear(block.ctaid), self.all);
+        let mut state = match self.states.take_spare() {
+            Some(mut state) => {
+                let (before, ledger) = (state.clock.id, all.shadow.ledger());
+                state.renew(id, &all.time, all.is_open());
+                match all.learns {
+                    true => ledger.begin(id, state.past.clone()),
+                    false => ledger.follow(before, id),
+                }
+                state
+            }
+            None => all.begun(id),
+        };
+        if all.learns {
+            all.used.write().insert(id, state.used_of_global());
         }
-        let state = self.all.state(id);
-        if self.all.learns {
-            let used = state.lock().used_of_global();
-            self.all.used.write().insert(id, used);
-        }
-        self.block = Some((id, state));
+        self.states.put(id, state);
     }
 
     fn block_ends(&mut self, block: &BlockEvent) {
         let id = self.all.view.linear(block.ctaid);
-        let ended = self.all.blocks.lock().remove(&id);
-        let released = |state: &Mutex<State>| state.lock().clock_of(false).is_known_by_others();
-        let released = ended.as_deref().is_none_or(released);
-        self.all.shadow.ledger().end(id, released);
-        self.block = None;
-        // Unless another worker looked at it last.
-        self.spare = ended.filter(|state| Arc::strong_count(state) == 1).or(self.spare.take());
+        let Some(mut state) = self.states.take(id) else { return };
+        let released = state.clock_of(false).is_known_by_others();
+        self.states.keep(state);
         if !self.all.learns {
+            // What it did is past, or will be when the next one begins.
             return;
         }
+        self.all.shadow.ledger().end(id, released);
         // Most blocks never widened a mark: nothing is kept of them.
         let mut used = self.all.used.write();
         let ends = |own: &Used| {
