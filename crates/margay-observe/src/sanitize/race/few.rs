@@ -361,7 +361,7 @@ impl Few {
             return;
         }
         let marks = self.list.iter().map(|entry| entry.write).chain(self.reads.iter().copied());
-        marks.for_each(|packed| used.add(packed >> 5));
+        used.add_all(marks.map(|packed| packed >> 5));
     }
 
     /// Gives the marks other numbers.

@@ -17,6 +17,8 @@ mod direct;
 mod facts;
 mod far;
 mod few;
+#[cfg(target_arch = "x86_64")]
+mod gathered;
 mod knowledge;
 mod layout;
 mod leaf;
@@ -25,6 +27,7 @@ mod lines;
 mod listed;
 mod lists;
 mod look;
+mod near;
 mod noted;
 pub mod order;
 mod packed;

@@ -153,9 +153,17 @@ impl Default for Uses {
 }
 
 impl Uses {
-    pub fn add(&mut self, number: u16) {
-        self.numbers[number as usize / 64] |= 1 << (number % 64);
-        self.times += usize::from(number != 0);
+    /// Adds numbers. Those next to each other are often the same, or none: 0.
+    pub fn add_all(&mut self, numbers: impl Iterator<Item = u16>) {
+        let (mut last, mut times) = (0, 0);
+        for number in numbers {
+            if number != last {
+                self.numbers[number as usize / 64] |= 1 << (number % 64);
+                last = number;
+            }
+            times += usize::from(number != 0);
+        }
+        self.times += times;
     }
 
     fn has(&self, number: u16) -> bool {
@@ -251,7 +259,8 @@ impl<const N: usize> Packed<N> {
 
     /// Notes the numbers that the cells have.
     pub fn note(&self, used: &mut Uses) {
-        self.write.iter().chain(&self.read).for_each(|packed| used.add(packed >> 5));
+        used.add_all(self.write.iter().map(|packed| packed >> 5));
+        used.add_all(self.read.iter().map(|packed| packed >> 5));
     }
 
     /// Gives the marks other numbers.

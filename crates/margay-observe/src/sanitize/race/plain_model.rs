@@ -213,7 +213,7 @@ impl Launch<'_> {
             change(cell);
         };
         match self.shadow.find(at / PAGE).unwrap() {
-            Found::Page(page, _) => page.lock().cells(at % PAGE, size, &mut visit),
+            Found::Page(page) => page.lock().cells(at % PAGE, size, &mut visit),
             Found::Scattered(mut page) => {
                 page.cells(at % PAGE, size, &mut visit);
                 page.settle();

@@ -14,7 +14,7 @@ use margay_exec::observe::{AccessEvent, Noted, PatternedEvent};
 use super::look::hashes;
 use super::noted::{Notes, Run as Reads, Sites};
 use super::order::{Block, Tick};
-use super::table::{Effect, Party, Run, Table};
+use super::table::{Effect, Party, Run, Spread, Table};
 
 /// Accesses that are kept of a block; those of them that have no pattern, and those that bring values.
 const MOST: usize = 1 << 14;
@@ -110,6 +110,8 @@ pub struct Round {
     bytes: u64,
     unit: u32,
     lockstep: bool,
+    /// How many accesses are kept at most, without a pattern, and with values.
+    most: [usize; 3],
 }
 
 /// Accesses that were kept and are to be looked at.
@@ -158,6 +160,9 @@ impl Round {
     /// For a block with so much shared memory, no access to which has less than `1 << unit` bytes. `lockstep`: lanes of a
     /// warp are ordered by being in one.
     pub fn new(bytes: u64, unit: u32, lockstep: bool) -> Round {
+        // Fewer where cells, which they are kept beside while they are looked at, are those of bytes.
+        let fewer = [32, 4, 1][unit.min(2) as usize];
+        let most = [MOST, MOST_SPREAD, MOST_VALUES].map(|most| most / fewer);
         Round {
             list: Vec::new(),
             noted: Notes::default(),
@@ -169,6 +174,7 @@ impl Round {
             bytes,
             unit,
             lockstep,
+            most,
         }
     }
 
@@ -259,7 +265,7 @@ impl Round {
         if !self.has_room(Effect::Read) {
             return 0;
         }
-        let room = self.most()[0] - self.len();
+        let room = self.most[0] - self.len();
         let notes = &notes[..sites.reads(&notes[..notes.len().min(room)])];
         if notes.is_empty() {
             return 0;
@@ -327,7 +333,7 @@ impl Round {
         let (pc, warp, base) = (at.pc, at.warp as u16, self.spread.len() as u64);
         let kept =
             Kept { site: 0, base, pc, stamp, mask, bytes, values: NONE, warp, effect, access };
-        let enter = |table: &mut Table| table.spread(addresses, &kept.party());
+        let enter = |table: &mut Table| table.spread(&Spread::at(addresses), &kept.party());
         let narrow = self.bytes >> self.unit <= 1 << 16;
         if !narrow || !self.admits(&kept, enter, known) {
             return false;
@@ -364,16 +370,9 @@ impl Round {
         open && !self.is_long()
     }
 
-    /// How many accesses are kept at most, without a pattern, and with values.
-    fn most(&self) -> [usize; 3] {
-        // Fewer where cells, which they are kept beside while they are looked at, are those of bytes.
-        let fewer = [32, 4, 1][self.unit.min(2) as usize];
-        [MOST, MOST_SPREAD, MOST_VALUES].map(|most| most / fewer)
-    }
-
     /// Whether a list is full.
     fn is_long(&self) -> bool {
-        let [all, spread, values] = self.most();
+        let [all, spread, values] = self.most;
         self.len() >= all || self.spread.len() >= spread || self.values.len() >= values
     }
 
@@ -395,7 +394,7 @@ impl Round {
             }
             Place::Spread(n) => {
                 let addresses = self.spread[n as usize].map(|n| u64::from(n) << self.unit);
-                table.spread(&addresses, &kept.party())
+                table.spread(&Spread::at(&addresses), &kept.party())
             }
         })
     }
@@ -404,8 +403,11 @@ impl Round {
 /// How the lanes' addresses of an instruction lie to each other.
 #[derive(Clone, Debug)]
 pub struct Steps {
-    pattern: [i64; 32],
+    /// Of each lane from a base on, which wraps.
+    steps: [u64; 32],
     shape: Shape,
+    /// No two lanes begin at one address.
+    apart: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -443,25 +445,32 @@ impl Shape {
 impl Steps {
     /// Those of an access whose addresses follow from one.
     pub fn of(event: &PatternedEvent<'_>) -> Steps {
-        Steps { pattern: *event.pattern, shape: Shape::of(event.pattern, event.bytes) }
+        let steps = event.pattern.map(|step| step as u64);
+        let mut sorted = steps;
+        sorted.sort_unstable();
+        let apart = sorted.windows(2).all(|two| two[0] != two[1]);
+        Steps { steps, shape: Shape::of(event.pattern, event.bytes), apart }
     }
 
     /// Where each lane accesses.
     pub fn addresses(&self, base: u64) -> [u64; 32] {
-        self.pattern.map(|step| base.wrapping_add_signed(step))
+        self.steps.map(|step| base.wrapping_add(step))
     }
 
     /// Enters an access. False if it may race.
     #[inline]
     pub fn enter(&self, table: &mut Table, base: u64, party: &Party) -> bool {
-        let at = |lane: u8| base.wrapping_add_signed(self.pattern[usize::from(lane)]);
+        let at = |lane: u8| base.wrapping_add(self.steps[usize::from(lane)]);
         match &self.shape {
             Shape::Same => table.same(at(0), party),
             Shape::Runs(runs) => runs.iter().all(|&run| {
                 let here = u32::MAX >> (32 - u32::from(run.lanes)) << run.first;
                 party.mask & here == 0 || table.run(at(run.first), run, party)
             }),
-            Shape::Other => table.spread(&self.addresses(base), party),
+            Shape::Other => {
+                let (addresses, apart) = (&self.steps, self.apart);
+                table.spread(&Spread { addresses, base, apart }, party)
+            }
         }
     }
 }

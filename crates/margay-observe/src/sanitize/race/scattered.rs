@@ -422,7 +422,7 @@ mod tests {
                 match (next(1000) == 0).then(|| shadow.page(number)).flatten() {
                     Some((page, _)) => page.lock().cells(at, size, visit),
                     None => match shadow.find(number).unwrap() {
-                        Found::Page(page, _) => page.lock().cells(at, size, visit),
+                        Found::Page(page) => page.lock().cells(at, size, visit),
                         Found::Scattered(mut page) => {
                             page.cells(at, size, &mut visit);
                             page.settle();
@@ -439,7 +439,7 @@ mod tests {
             for (at, cell) in known {
                 let check = |own: &mut Cell| assert_eq!(*own, cell);
                 match shadow.find(at / PAGE).unwrap() {
-                    Found::Page(page, _) => page.lock().cells(at % PAGE, 1, check),
+                    Found::Page(page) => page.lock().cells(at % PAGE, 1, check),
                     Found::Scattered(mut page) => page.cells(at % PAGE, 1, check),
                 }
             }

@@ -9,6 +9,9 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use margay_exec::observe::AccessEvent;
+
+use super::look::lanes_of;
 use super::page::LINE;
 
 const BITS: u32 = 12;
@@ -27,6 +30,13 @@ impl Changes {
         let Some(counts) = self.0.get() else { return };
         for line in low / LINE..=low.saturating_add(bytes.saturating_sub(1)) / LINE {
             counts[place(line)].fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// The same of what each lane accesses.
+    pub fn add_each(&self, event: &AccessEvent<'_>) {
+        if self.0.get().is_some() {
+            lanes_of(event.mask).for_each(|l| self.add(event.addresses[l], event.bytes.into()));
         }
     }
 

@@ -301,9 +301,9 @@ impl Drop for Shadow<'_> {
 }
 
 /// Where the cells of a page are.
-pub enum Found<'s> {
-    /// In a page of its own, which may be new.
-    Page(Arc<Mutex<Page>>, bool),
+pub enum Found<'s, P = Arc<Mutex<Page>>> {
+    /// In a page of its own.
+    Page(P),
     /// With those of others.
     Scattered(ScatteredPage<'s>),
 }
@@ -341,7 +341,7 @@ impl Shadow<'_> {
     pub fn find(&self, number: u64) -> Option<Found<'_>> {
         let shard = self.shard(number);
         if let Some(page) = shard.pages.get(&number) {
-            return Some(Found::Page(page.clone(), false));
+            return Some(Found::Page(page.clone()));
         }
         if self.left.load(Ordering::Relaxed) < LEAF_BYTES {
             return None;

@@ -217,11 +217,11 @@ impl RaceWatch<'_, '_> {
             quick.blocks_from = 0;
         }
         let word = AlikeWord { all, at: at % PAGE, looker, mark };
-        if let Some(page) = self.near(at / PAGE) {
-            return word.read(state, &mut *page.lock(), quick);
+        if let Some(mut page) = self.pages.get(at / PAGE) {
+            return word.read(state, &mut *page, quick);
         }
         match self.find(at / PAGE, false) {
-            Some(Found::Page(page, _)) => word.read(state, &mut *page.lock(), quick),
+            Some(Found::Page(mut page)) => word.read(state, &mut *page, quick),
             Some(Found::Scattered(mut page)) => {
                 let done = word.read(state, &mut page, quick);
                 page.settle();
@@ -231,19 +231,17 @@ impl RaceWatch<'_, '_> {
         }
     }
 
-    /// What the numbers of notes stand for.
-    fn noted_sites(&mut self, noted: &NotedAccesses<'_>) -> Arc<Sites> {
-        if let Some(sites) = self.noted_sites.as_ref().filter(|sites| sites.are_of(noted)) {
-            return sites.clone();
+    /// What the numbers of notes stand for: to be put back, as counting references costs as much as a note.
+    fn take_sites(&mut self, noted: &NotedAccesses<'_>) -> Arc<Sites> {
+        if let Some(sites) = self.noted_sites.take().filter(|sites| sites.are_of(noted)) {
+            return sites;
         }
         let all = self.all;
         let steps = |event: &PatternedEvent<'_>| {
             let form = self.forms.of(event).filter(|_| all.is_weak(event.at.pc))?;
             Some((self.steps(event).clone(), form))
         };
-        let sites = Arc::new(Sites::of(noted, |pc| all.is_alone(pc), steps));
-        self.noted_sites = Some(sites.clone());
-        sites
+        Arc::new(Sites::of(noted, |pc| all.is_alone(pc), steps))
     }
 
     /// Goes through noted accesses by the short ways, from this one on. Returns the first for which there is none.
@@ -253,7 +251,7 @@ impl RaceWatch<'_, '_> {
         noted: &NotedAccesses<'_>,
         mut at: usize,
     ) -> usize {
-        let (all, sites) = (self.all, self.noted_sites(noted));
+        let (all, sites) = (self.all, self.take_sites(noted));
         let notes = noted.notes();
         while let Some(note) = notes.get(at) {
             let site = sites.site(note).filter(|_| !state.clock.is_cluster_due());
@@ -296,6 +294,7 @@ impl RaceWatch<'_, '_> {
             }
             at = noted.after(at);
         }
+        self.noted_sites = Some(sites);
         at
     }
 
@@ -416,8 +415,7 @@ impl RaceWatch<'_, '_> {
                 state.shared = own;
                 done
             } else {
-                let Some(page) = self.page(at / PAGE) else { continue };
-                let mut page = page.lock();
+                let Some(mut page) = self.page(at / PAGE) else { continue };
                 let row = page.row(at % PAGE, first, shift);
                 row.is_some_and(|row| {
                     let done = all.visit_row(state, row, &looker, mark, (mask, values));

@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+#[cfg(target_arch = "x86_64")]
+use super::gathered::{self, Entry, Lanes};
 use super::look::lanes_of;
 
 /// What an access does to a unit.
@@ -16,9 +18,9 @@ pub enum Effect {
 }
 
 /// Several threads read it.
-const MANY: u16 = u16::MAX;
+const MANY: u32 = u16::MAX as u32;
 /// It was accessed strongly.
-const STRONG: u16 = u16::MAX - 1;
+const STRONG: u32 = MANY - 1;
 
 /// Lanes of a warp whose addresses follow from lane to lane.
 #[derive(Clone, Copy, Debug)]
@@ -44,31 +46,25 @@ pub struct Table {
     unit: u32,
     /// Lanes of a warp are ordered by being in one.
     lockstep: bool,
-    /// A thread's number and 1; 0 for nobody. What one lane of a warp in lockstep does, the warp does.
-    writers: Vec<u16>,
-    readers: Vec<u16>,
+    /// Of each unit who wrote it, in the lower half, and who read it: a thread's number and 1; 0 for nobody. What one lane of a
+    /// warp in lockstep does, the warp does.
+    units: Vec<u32>,
     /// Units that were accessed.
     used: Range<usize>,
 }
 
-/// Applies an access to a unit. Whether it may race.
+/// What a unit is after an access, without branches; and what others left there that it may race with, or 0.
 #[inline(always)]
-fn visit(writer: &mut u16, reader: &mut u16, me: u16, effect: Effect) -> bool {
-    let (w, r) = (*writer, *reader);
-    let others_wrote = (w != 0) & (w != me);
+pub fn enter(unit: u32, me: u32, effect: Effect) -> (u32, u32) {
+    let others = |who: u32, me: u32| who & 0u32.wrapping_sub(u32::from(who != me));
+    let (w, r) = (unit & MANY, unit >> 16);
     match effect {
         Effect::Read => {
-            *reader = if (r == 0) | (r == me) { me } else { MANY };
-            others_wrote
+            let many = MANY & 0u32.wrapping_sub(u32::from(others(r, me) != 0));
+            (w | (me | many) << 16, others(w, me))
         }
-        Effect::Write => {
-            *writer = me;
-            others_wrote | (r != 0) & (r != me)
-        }
-        Effect::Strong => {
-            *writer = STRONG;
-            (w != 0) & (w != STRONG) | (r != 0)
-        }
+        Effect::Write => (me | r << 16, others(w, me) | others(r, me)),
+        Effect::Strong => (STRONG | r << 16, others(w, STRONG) | r),
     }
 }
 
@@ -76,21 +72,20 @@ impl Table {
     /// A table of `bytes` bytes, no part of which smaller than `1 << unit` bytes is accessed.
     pub fn new(bytes: u64, unit: u32, lockstep: bool) -> Table {
         let units = (bytes as usize).div_ceil(1 << unit);
-        Table { unit, lockstep, writers: vec![0; units], readers: vec![0; units], used: 0..0 }
+        Table { unit, lockstep, units: vec![0; units], used: 0..0 }
     }
 
     /// Forgets all accesses.
     pub fn clear(&mut self) {
         let used = std::mem::take(&mut self.used);
-        self.writers[used.clone()].fill(0);
-        self.readers[used].fill(0);
+        self.units[used].fill(0);
     }
 
     /// The number of a thread, and the step from that of one lane to the next.
-    fn number(&self, warp: u16, lane: u8) -> (u16, u16) {
+    fn number(&self, warp: u16, lane: u8) -> (u32, u32) {
         match self.lockstep {
-            true => (warp + 1, 0),
-            false => (warp * 32 + u16::from(lane) + 1, 1),
+            true => (u32::from(warp) + 1, 0),
+            false => (u32::from(warp) * 32 + u32::from(lane) + 1, 1),
         }
     }
 
@@ -100,14 +95,20 @@ impl Table {
         let within = (1 << self.unit) - 1;
         let (from, end) =
             ((at >> self.unit) as usize, (at.checked_add(bytes)? >> self.unit) as usize);
-        if (at | bytes) & within != 0 || end > self.writers.len() {
+        if (at | bytes) & within != 0 || end > self.units.len() {
             return None;
         }
-        self.used = match self.used.is_empty() {
-            true => from..end,
-            false => self.used.start.min(from)..self.used.end.max(end),
-        };
+        self.use_units(from..end);
         Some(from..end)
+    }
+
+    /// These are accessed.
+    #[inline]
+    fn use_units(&mut self, here: Range<usize>) {
+        self.used = match self.used.is_empty() {
+            true => here,
+            false => self.used.start.min(here.start)..self.used.end.max(here.end),
+        };
     }
 
     /// Lanes, the first of which has its bytes at `at`, access what lies in a row. False if that may race.
@@ -120,28 +121,21 @@ impl Table {
             return false;
         };
         let (me, step) = self.number(party.warp, first);
-        let (writers, readers) = (&mut self.writers[units.clone()], &mut self.readers[units]);
+        let units = &mut self.units[units];
         let (effect, each_units) = (party.effect, party.bytes >> self.unit);
         if !each_units.is_power_of_two() {
             return false;
         }
         if each_units != 1 {
             let shift = each_units.trailing_zeros();
-            return each(writers, readers, effect, |i| {
-                let lane = i as u16 >> shift;
+            return each(units, effect, |i| {
+                let lane = i as u32 >> shift;
                 (me + lane * step, on >> lane & 1 != 0)
             });
         }
-        match (<&mut [u16; 32]>::try_from(&mut *writers), <&mut [u16; 32]>::try_from(&mut *readers))
-        {
-            (Ok(writers), Ok(readers)) if on == u32::MAX => {
-                row(writers, readers, effect, (me, step))
-            }
-            (Ok(writers), Ok(readers)) => {
-                let on: [u16; 32] = std::array::from_fn(|i| (on >> i & 1) as u16);
-                each(writers, readers, effect, |i| (me + i as u16 * step, on[i] != 0))
-            }
-            _ => each(writers, readers, effect, |i| (me + i as u16 * step, on >> i & 1 != 0)),
+        match <&mut [u32; 32]>::try_from(&mut *units) {
+            Ok(units) => row(units, on, effect, (me, step)),
+            Err(_) => each(units, effect, |i| (me + i as u32 * step, on >> i & 1 != 0)),
         }
     }
 
@@ -157,67 +151,70 @@ impl Table {
             (false, Effect::Read) => MANY,
             (false, Effect::Write) => return false,
         };
-        let (writers, readers) = (&mut self.writers[units.clone()], &mut self.readers[units]);
-        each(writers, readers, party.effect, |_| (me, true))
+        each(&mut self.units[units], party.effect, |_| (me, true))
     }
 
     /// Each lane of the mask accesses the bytes at its address. False if that may race.
-    pub fn spread(&mut self, addresses: &[u64; 32], party: &Party) -> bool {
+    pub fn spread(&mut self, at: &Spread<'_>, party: &Party) -> bool {
+        if party.mask == 0 {
+            return true;
+        }
         if party.bytes == 1 << self.unit {
             return match party.effect {
-                Effect::Read => self.units_of(addresses, party, Effect::Read),
-                Effect::Write => self.units_of(addresses, party, Effect::Write),
-                Effect::Strong => self.units_of(addresses, party, Effect::Strong),
+                Effect::Read => self.units_of(at, party, Effect::Read),
+                Effect::Write => self.units_of(at, party, Effect::Write),
+                Effect::Strong => self.units_of(at, party, Effect::Strong),
             };
         }
-        let mut left = party.mask;
-        let mut raced = false;
-        while left != 0 {
-            let lane = left.trailing_zeros();
-            left &= left - 1;
-            let Some(units) = self.units(addresses[lane as usize], u64::from(party.bytes)) else {
+        let mut raced = 0;
+        for lane in lanes_of(party.mask) {
+            let Some(units) = self.units(at.address(lane), u64::from(party.bytes)) else {
                 return false;
             };
             let (me, _) = self.number(party.warp, lane as u8);
-            for unit in units {
-                let (writer, reader) = (&mut self.writers[unit], &mut self.readers[unit]);
-                raced |= visit(writer, reader, me, party.effect);
+            for unit in &mut self.units[units] {
+                let (new, others) = enter(*unit, me, party.effect);
+                (*unit, raced) = (new, raced | others);
             }
         }
-        !raced
+        raced == 0
     }
 
     /// [`Table::spread`] where each lane accesses one unit, as most do: always inlined, for each effect a loop of its own.
     #[inline(always)]
-    fn units_of(&mut self, addresses: &[u64; 32], party: &Party, effect: Effect) -> bool {
-        let at = At::of(addresses, party.mask, self.unit);
-        let count = self.writers.len().min(self.readers.len());
-        let here = at.low as usize..at.end as usize;
-        if party.mask == 0 {
-            return true;
+    fn units_of(&mut self, at: &Spread<'_>, party: &Party, effect: Effect) -> bool {
+        let (first, step) = self.number(party.warp, 0);
+        #[cfg(target_arch = "x86_64")]
+        if gathered::is_there() {
+            let (mask, &Spread { addresses, base, apart }) = (party.mask, at);
+            // Where all leave the same it matters to none whether they are.
+            let apart = apart || step == 0 || effect == Effect::Strong;
+            let lanes = Lanes { addresses, base, mask, first, step, apart };
+            // SAFETY: the processor has what the function is compiled for.
+            match unsafe { gathered::enter_each(&mut self.units, self.unit, lanes, effect) } {
+                Entry::Done(here, others) => {
+                    self.use_units(here);
+                    return others == 0;
+                }
+                Entry::Odd => return false,
+                Entry::Meet => {}
+            }
         }
-        if at.odd || here.end > count {
+        let numbers = Numbers::of(at, party.mask, self.unit);
+        let here = numbers.low as usize..numbers.end as usize;
+        if numbers.odd || here.end > self.units.len() {
             return false;
         }
-        self.used = match self.used.is_empty() {
-            true => here,
-            false => self.used.start.min(here.start)..self.used.end.max(here.end),
-        };
-        let (first, step) = self.number(party.warp, 0);
-        // Of one length, so that they are compared with once.
-        let (writers, readers) = (&mut self.writers[..count], &mut self.readers[..count]);
+        self.use_units(here);
         // What others left, or 0.
-        let mut others = 0;
+        let mut all = 0;
         // Loops of their own, without calls: a closure would have all this by references.
         macro_rules! each {
             ($lanes:expr) => {
                 for lane in $lanes {
-                    let unit = at.units[lane] as usize;
-                    if let (Some(writer), Some(reader)) =
-                        (writers.get_mut(unit), readers.get_mut(unit))
-                    {
-                        let me = first.wrapping_add(step.wrapping_mul(lane as u16));
-                        others |= enter(writer, reader, me, effect);
+                    if let Some(unit) = self.units.get_mut(numbers.units[lane] as usize) {
+                        let (new, others) = enter(*unit, first + step * lane as u32, effect);
+                        (*unit, all) = (new, all | others);
                     }
                 }
             };
@@ -226,66 +223,56 @@ impl Table {
             u32::MAX => each!(0..32),
             mask => each!(lanes_of(mask)),
         }
-        others == 0
+        all == 0
     }
 }
 
-/// Applies an access by all lanes to a unit each. False if that may race.
+/// Where lanes access that are no run.
+pub struct Spread<'a> {
+    /// Each, less the base.
+    pub addresses: &'a [u64; 32],
+    pub base: u64,
+    /// No two lanes begin at one address.
+    pub apart: bool,
+}
+
+impl<'a> Spread<'a> {
+    /// At any addresses.
+    pub fn at(addresses: &'a [u64; 32]) -> Spread<'a> {
+        Spread { addresses, base: 0, apart: false }
+    }
+
+    #[inline]
+    fn address(&self, lane: usize) -> u64 {
+        self.base.wrapping_add(self.addresses[lane])
+    }
+}
+
+/// Applies an access by these lanes to a unit each. False if that may race.
 #[inline]
-fn row(writers: &mut [u16; 32], readers: &mut [u16; 32], effect: Effect, by: (u16, u16)) -> bool {
+fn row(units: &mut [u32; 32], on: u32, effect: Effect, by: (u32, u32)) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512dq") {
+    if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
         // SAFETY: the processor has what the function is compiled for.
-        return unsafe { row_by_vectors(writers, readers, effect, by) };
+        return unsafe { row_by_vectors(units, on, effect, by) };
     }
-    row_of_each(writers, readers, effect, by)
+    row_of_each(units, on, effect, by)
 }
 
-/// The same with all lanes in a vector.
+/// The same with lanes in vectors.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq")]
-fn row_by_vectors(
-    writers: &mut [u16; 32],
-    readers: &mut [u16; 32],
-    effect: Effect,
-    by: (u16, u16),
-) -> bool {
-    row_of_each(writers, readers, effect, by)
+#[target_feature(enable = "avx512f,avx512bw")]
+fn row_by_vectors(units: &mut [u32; 32], on: u32, effect: Effect, by: (u32, u32)) -> bool {
+    row_of_each(units, on, effect, by)
 }
 
 #[inline(always)]
-fn row_of_each(
-    writers: &mut [u16; 32],
-    readers: &mut [u16; 32],
-    effect: Effect,
-    (me, step): (u16, u16),
-) -> bool {
-    each(writers, readers, effect, |i| (me + i as u16 * step, true))
+fn row_of_each(units: &mut [u32; 32], on: u32, effect: Effect, (me, step): (u32, u32)) -> bool {
+    each(units, effect, |i| (me + i as u32 * step, on >> i & 1 != 0))
 }
 
-/// As [`visit`], without branches. Returns what others left there that it may race with, or 0.
-#[inline(always)]
-fn enter(writer: &mut u16, reader: &mut u16, me: u16, effect: Effect) -> u16 {
-    let others = |who: u16, me: u16| who & 0u16.wrapping_sub(u16::from(who != me));
-    let (w, r) = (*writer, *reader);
-    match effect {
-        Effect::Read => {
-            *reader = me | 0u16.wrapping_sub(u16::from(others(r, me) != 0));
-            others(w, me)
-        }
-        Effect::Write => {
-            *writer = me;
-            others(w, me) | others(r, me)
-        }
-        Effect::Strong => {
-            *writer = STRONG;
-            others(w, STRONG) | r
-        }
-    }
-}
-
-/// Where lanes access a unit each.
-struct At {
+/// Units that lanes access, one each.
+struct Numbers {
     /// Of each lane. Those of lanes that are not there mean nothing.
     units: [u32; 32],
     /// The lowest of those that are there, and the end of the highest.
@@ -295,59 +282,35 @@ struct At {
     odd: bool,
 }
 
-impl At {
-    #[inline]
-    fn of(addresses: &[u64; 32], mask: u32, unit: u32) -> At {
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512bw") {
-            // SAFETY: the processor has what the function is compiled for.
-            return unsafe { At::by_vectors(addresses, mask, unit) };
-        }
-        At::of_each(addresses, mask, unit)
-    }
-
-    /// The same with the lanes in vectors.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
-    fn by_vectors(addresses: &[u64; 32], mask: u32, unit: u32) -> At {
-        At::of_each(addresses, mask, unit)
-    }
-
-    #[inline(always)]
-    fn of_each(addresses: &[u64; 32], mask: u32, unit: u32) -> At {
+impl Numbers {
+    fn of(at: &Spread<'_>, mask: u32, unit: u32) -> Numbers {
         let within = (1u64 << unit) - 1;
         let (mut units, mut odd) = ([0; 32], 0);
         let (mut low, mut last) = (u32::MAX, 0);
-        for (lane, &address) in addresses.iter().enumerate() {
+        for (lane, own) in units.iter_mut().enumerate() {
+            let address = at.address(lane);
             let there = mask >> lane & 1;
-            let (at, on) = (address >> unit, 0u32.wrapping_sub(there));
-            odd |= (address & within | at >> 32) & 0u64.wrapping_sub(u64::from(there));
-            units[lane] = at as u32;
-            (low, last) = (low.min(at as u32 | !on), last.max(at as u32 & on));
+            let (number, on) = (address >> unit, 0u32.wrapping_sub(there));
+            odd |= (address & within | number >> 32) & 0u64.wrapping_sub(u64::from(there));
+            *own = number as u32;
+            (low, last) = (low.min(number as u32 | !on), last.max(number as u32 & on));
         }
-        At { units, low, end: last.saturating_add(1), odd: odd != 0 }
+        Numbers { units, low, end: last.saturating_add(1), odd: odd != 0 }
     }
 }
 
 /// Applies an access to units: by whom each, and whether at all. False if that may race.
 #[inline(always)]
-fn each(
-    writers: &mut [u16],
-    readers: &mut [u16],
-    effect: Effect,
-    who: impl Fn(usize) -> (u16, bool),
-) -> bool {
+fn each(units: &mut [u32], effect: Effect, who: impl Fn(usize) -> (u32, bool)) -> bool {
     // A loop for each effect, without branches.
     macro_rules! all {
         ($effect:expr) => {{
-            let mut raced = 0u16;
-            for (i, (writer, reader)) in writers.iter_mut().zip(readers).enumerate() {
+            let mut raced = 0;
+            for (i, unit) in units.iter_mut().enumerate() {
                 let (me, on) = who(i);
-                let (mut w, mut r) = (*writer, *reader);
-                let races = visit(&mut w, &mut r, me, $effect);
-                *writer = if on { w } else { *writer };
-                *reader = if on { r } else { *reader };
-                raced |= u16::from(races & on);
+                let (new, others) = enter(*unit, me, $effect);
+                *unit = if on { new } else { *unit };
+                raced |= if on { others } else { 0 };
             }
             raced == 0
         }};
@@ -399,7 +362,7 @@ mod tests {
                         halves.map(run).iter().all(|kept| *kept)
                     }
                     2 => table.same(base, &party),
-                    _ => table.spread(&addresses, &party),
+                    _ => table.spread(&Spread::at(&addresses), &party),
                 };
                 let mut raced = false;
                 for lane in (0..32u16).filter(|l| mask >> l & 1 != 0) {
@@ -419,17 +382,21 @@ mod tests {
         assert!(said > all / 4 && said < all, "{said} of {all}");
     }
 
-    /// Without branches it is the same.
+    /// What a unit is after an access, and whether that may race, as it is told.
     #[test]
-    fn lanes_enter_as_they_visit() {
+    fn a_unit_has_who_wrote_and_read_it() {
         let known = [0, 1, 2, 33, STRONG, MANY];
-        for effect in [Effect::Read, Effect::Write, Effect::Strong] {
-            for (w, r) in known.iter().flat_map(|&w| known.map(|r| (w, r))) {
-                for me in [1, 2, 33, STRONG - 1] {
-                    let (mut one, mut other) = ((w, r), (w, r));
-                    let raced = visit(&mut one.0, &mut one.1, me, effect);
-                    let others = enter(&mut other.0, &mut other.1, me, effect);
-                    assert_eq!((one, raced), (other, others != 0), "{effect:?} {w} {r} by {me}");
+        for (w, r) in known.iter().flat_map(|&w| known.map(|r| (w, r))) {
+            for me in [1, 2, 33, STRONG - 1] {
+                let (wrote, read) = (w != 0 && w != me, r != 0 && r != me);
+                for (effect, unit, races) in [
+                    (Effect::Read, (w, if read { MANY } else { me }), wrote),
+                    (Effect::Write, (me, r), wrote || read),
+                    (Effect::Strong, (STRONG, r), w != 0 && w != STRONG || r != 0),
+                ] {
+                    let (new, others) = enter(w | r << 16, me, effect);
+                    let told = ((new & MANY, new >> 16), others != 0);
+                    assert_eq!(told, (unit, races), "{effect:?} {w} {r} by {me}");
                 }
             }
         }
@@ -449,17 +416,28 @@ mod tests {
                 all
             };
             let end = bytes >> unit;
-            assert!(table.spread(&at(&[]), &party(0, 0)) && table.used.is_empty());
-            assert!(table.spread(&at(&[(3, 9), (31, end - 1)]), &party(0, 1 << 3 | 1 << 31)));
+            assert!(table.spread(&Spread::at(&at(&[])), &party(0, 0)) && table.used.is_empty());
+            assert!(
+                table.spread(
+                    &Spread::at(&at(&[(3, 9), (31, end - 1)])),
+                    &party(0, 1 << 3 | 1 << 31)
+                )
+            );
             assert_eq!(table.used, 9..end as usize);
             for beyond in [end, end + 5, 1 << 32, (1 << 32) + 9] {
-                assert!(!table.spread(&at(&[(3, beyond)]), &party(0, 1 << 3)), "{beyond}");
+                assert!(
+                    !table.spread(&Spread::at(&at(&[(3, beyond)])), &party(0, 1 << 3)),
+                    "{beyond}"
+                );
             }
             let odd = at(&[(3, 9)]).map(|address| address.wrapping_add(1));
-            assert!(!table.spread(&odd, &party(0, 1 << 3)));
-            assert!(!table.spread(&at(&[(4, 9)]), &party(0, 1 << 4)), "lane 3 was there");
+            assert!(!table.spread(&Spread::at(&odd), &party(0, 1 << 3)));
+            assert!(
+                !table.spread(&Spread::at(&at(&[(4, 9)])), &party(0, 1 << 4)),
+                "lane 3 was there"
+            );
             table.clear();
-            assert!(table.spread(&at(&[(4, 9)]), &party(0, 1 << 4)));
+            assert!(table.spread(&Spread::at(&at(&[(4, 9)])), &party(0, 1 << 4)));
         }
     }
 

@@ -22,6 +22,7 @@ use super::cluster::Cluster;
 use super::facts::{Facts, Role};
 use super::ledger::Ledger;
 use super::look::{self, Look, Then, by_page, lanes_of};
+use super::near::{NearPages, Own};
 use super::noted::Sites;
 use super::order::{Block, Strong, Thread, Time};
 use super::page::Page;
@@ -60,10 +61,7 @@ impl Volatile {
 }
 
 const SYNC_SHARDS: usize = 64;
-/// Pages that a worker finds again without a lock: at first, and where it comes back to more of them.
-const NEAR_PAGES: usize = 512;
-const MOST_NEAR_PAGES: usize = 1 << 14;
-/// Instructions whose steps it finds so.
+/// Instructions whose steps a worker finds again without a lock.
 const NEAR_SITES: usize = 64;
 
 /// Watches one launch.
@@ -362,8 +360,7 @@ impl Observer for RaceObserver<'_> {
         Box::new(RaceWatch {
             all: self,
             states: States::default(),
-            pages: vec![None; NEAR_PAGES],
-            missed: 0,
+            pages: NearPages::default(),
             forms: Forms::default(),
             steps: vec![(0, None); NEAR_SITES],
             noted_sites: None,
@@ -377,9 +374,7 @@ impl Observer for RaceObserver<'_> {
 pub(super) struct RaceWatch<'w, 'a> {
     pub(super) all: &'w RaceObserver<'a>,
     states: States<State>,
-    /// Pages that were looked at lately, each at its number's place; and how many were there before and are not any more.
-    pages: Vec<Option<(u64, Arc<Mutex<Page>>)>>,
-    missed: usize,
+    pub(super) pages: NearPages,
     pub(super) forms: Forms,
     /// Steps of instructions that were executed lately, each at its number's place.
     steps: Vec<(u64, Option<Arc<Steps>>)>,
@@ -417,65 +412,32 @@ impl RaceWatch<'_, '_> {
 
     /// The shadow of a page, if there is room for it.
     #[inline]
-    pub(super) fn page(&mut self, number: u64) -> Option<&Arc<Mutex<Page>>> {
-        let mut at = self.page_place(number);
-        if self.pages[at].as_ref().is_none_or(|(n, _)| *n != number) {
-            self.find_page(at, number)?;
-            at = self.page_place(number);
+    pub(super) fn page(&mut self, number: u64) -> Option<Own<'_>> {
+        if !self.pages.has(number) {
+            let Some((page, new)) = self.all.shadow.page(number) else {
+                self.all.tell_full();
+                return None;
+            };
+            self.pages.put(number, page, new);
         }
-        self.pages[at].as_ref().map(|(_, page)| page)
-    }
-
-    /// A page of its own that was looked at lately.
-    #[inline]
-    pub(super) fn near(&self, number: u64) -> Option<&Arc<Mutex<Page>>> {
-        let near = self.pages[self.page_place(number)].as_ref();
-        near.filter(|(n, _)| *n == number).map(|(_, page)| page)
+        self.pages.get(number)
     }
 
     /// Where the cells of a page are that was not looked at lately, if there is room for them; `alone`: it is to be one of its
     /// own.
     #[cold]
-    pub(super) fn find(&mut self, number: u64, alone: bool) -> Option<Found<'_>> {
-        let found = if alone { None } else { self.all.shadow.find(number) };
-        match found {
-            Some(Found::Scattered(_)) => found,
-            // Of its own, or to be.
-            Some(Found::Page(..)) => self.page(number).map(|page| Found::Page(page.clone(), false)),
-            None if alone => self.page(number).map(|page| Found::Page(page.clone(), false)),
-            None => {
-                self.all.tell_full();
-                None
+    pub(super) fn find(&mut self, number: u64, alone: bool) -> Option<Found<'_, Own<'_>>> {
+        if !alone {
+            match self.all.shadow.find(number) {
+                Some(Found::Scattered(page)) => return Some(Found::Scattered(page)),
+                Some(Found::Page(_)) => {}
+                None => {
+                    self.all.tell_full();
+                    return None;
+                }
             }
         }
-    }
-
-    /// Where a page is kept that was looked at lately. Rows of a matrix are powers of two apart.
-    #[inline]
-    fn page_place(&self, number: u64) -> usize {
-        let bits = self.pages.len().trailing_zeros();
-        (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)) as usize
-    }
-
-    /// Puts a page where it is found again.
-    #[cold]
-    fn find_page(&mut self, at: usize, number: u64) -> Option<()> {
-        let Some((page, is_new)) = self.all.shadow.page(number) else {
-            self.all.tell_full();
-            return None;
-        };
-        self.pages[at] = Some((number, page));
-        self.missed += usize::from(!is_new);
-        let count = self.pages.len();
-        if self.missed > 4 * count && count < MOST_NEAR_PAGES {
-            let old = std::mem::replace(&mut self.pages, vec![None; 4 * count]);
-            self.missed = 0;
-            for (number, page) in old.into_iter().flatten() {
-                let at = self.page_place(number);
-                self.pages[at] = Some((number, page));
-            }
-        }
-        Some(())
+        self.page(number).map(Found::Page)
     }
 
     /// Lets strong accesses acquire and release. Returns whether something is released by the variable.
@@ -626,11 +588,11 @@ impl RaceWatch<'_, '_> {
         } else {
             for (number, own) in by_page(event) {
                 // All lanes whose accesses lie in the page, which is locked once for them.
-                let crosses = if let Some(page) = self.near(number) {
-                    look.lanes(state, &mut *page.lock(), own)
+                let crosses = if let Some(mut page) = self.pages.get(number) {
+                    look.lanes(state, &mut *page, own)
                 } else {
                     match self.find(number, look::fill_a_page(event, own)) {
-                        Some(Found::Page(page, _)) => look.lanes(state, &mut *page.lock(), own),
+                        Some(Found::Page(mut page)) => look.lanes(state, &mut *page, own),
                         Some(Found::Scattered(mut page)) => {
                             let crosses = look.lanes(state, &mut page, own);
                             page.settle();
@@ -639,8 +601,7 @@ impl RaceWatch<'_, '_> {
                         None => continue,
                     }
                 };
-                if crosses && let Some(next) = self.page(number.wrapping_add(1)) {
-                    let mut next = next.lock();
+                if crosses && let Some(mut next) = self.page(number.wrapping_add(1)) {
                     for lane in lanes_of(own) {
                         let here = PAGE - event.addresses[lane] % PAGE;
                         if here < bytes {
@@ -762,8 +723,7 @@ impl Watch for RaceWatch<'_, '_> {
             return;
         }
         if !shared && event.access != Access::Read {
-            let lanes = (0..32usize).filter(|l| event.mask >> l & 1 != 0);
-            lanes.for_each(|l| self.all.changes.add(event.addresses[l], event.bytes.into()));
+            self.all.changes.add_each(event);
         }
         let block = self.all.view.linear(event.at.ctaid);
         self.with_state(block, |this, state| {
@@ -793,6 +753,10 @@ impl Watch for RaceWatch<'_, '_> {
             event.with_addresses(|event| self.access(event));
         }
         None
+    }
+
+    fn alone(&mut self) {
+        self.pages.alone();
     }
 
     /// Local memory is nobody else's.
