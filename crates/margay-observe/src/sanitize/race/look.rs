@@ -184,39 +184,38 @@ pub(super) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
 
 /// The pages that the lanes of an access begin in, in the order of their first lanes, with their lanes.
 #[inline]
-pub(super) fn by_page(event: &AccessEvent<'_>) -> impl Iterator<Item = (u64, u32)> + use<> {
-    let numbers = event.addresses.map(|address| address / PAGE);
-    let mut left = event.mask;
+pub(super) fn by_page<'e>(event: &AccessEvent<'e>) -> impl Iterator<Item = (u64, u32)> + use<'e> {
+    let (addresses, mut left) = (event.addresses, event.mask);
     std::iter::from_fn(move || {
-        let number = *numbers.get(left.trailing_zeros() as usize)?;
-        let lanes = left & lanes_with(&numbers, number);
+        let number = addresses.get(left.trailing_zeros() as usize)? / PAGE;
+        let lanes = left & lanes_in(addresses, number);
         left &= !lanes;
         Some((number, lanes))
     })
 }
 
-/// The lanes that have this number.
+/// The lanes that access this page first.
 #[inline]
-fn lanes_with(numbers: &[u64; 32], number: u64) -> u32 {
+fn lanes_in(addresses: &[u64; 32], page: u64) -> u32 {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") {
         // SAFETY: the processor has what the function is compiled for.
-        return unsafe { lanes_with_by_vectors(numbers, number) };
+        return unsafe { lanes_in_by_vectors(addresses, page) };
     }
-    lanes_with_each(numbers, number)
+    lanes_in_each(addresses, page)
 }
 
 /// The same by comparisons that give a bit a lane.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn lanes_with_by_vectors(numbers: &[u64; 32], number: u64) -> u32 {
-    lanes_with_each(numbers, number)
+fn lanes_in_by_vectors(addresses: &[u64; 32], page: u64) -> u32 {
+    lanes_in_each(addresses, page)
 }
 
 #[inline(always)]
-fn lanes_with_each(numbers: &[u64; 32], number: u64) -> u32 {
-    let bit = |(lane, own): (usize, &u64)| u32::from(*own == number) << lane;
-    numbers.iter().enumerate().fold(0, |lanes, own| lanes | bit(own))
+fn lanes_in_each(addresses: &[u64; 32], page: u64) -> u32 {
+    let bit = |(lane, at): (usize, &u64)| u32::from(*at / PAGE == page) << lane;
+    addresses.iter().enumerate().fold(0, |lanes, own| lanes | bit(own))
 }
 
 /// Whether these lanes access so many words of their page that it is to be one of its own.
