@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Cells that were accessed first only lately, as they are: of most pages more is accessed soon, and then they come into a page of
-//! its own. Making names of them in between would cost many times what the accesses do.
+//! its own. Making names of them in between would cost many times what the accesses do. Where it is not so, which is soon known,
+//! none are kept: they would take more than they may.
 
 use super::few::Part;
 use super::shadow::Cell;
 
 /// As many as let a page have one of its own ([`super::scattered::DENSE_WORDS`]), and one more.
 const MOST: usize = 16;
+
+/// Cells that have to go before it is known whether that is in vain.
+const PROOF: u32 = 64;
 
 /// A part of a word, and where it is.
 pub type Place = (u64, Part);
@@ -16,6 +20,9 @@ pub type Place = (u64, Part);
 pub struct Recent {
     places: Vec<Place>,
     cells: Vec<Cell>,
+    /// How many have gone as there was no room, and how many came into a page.
+    gone: u32,
+    taken: u32,
 }
 
 impl Recent {
@@ -37,10 +44,23 @@ impl Recent {
         self.places.iter().any(|(own, _)| *own == word)
     }
 
+    /// Whether cells mostly go for others, so that no more are to be kept.
+    #[inline]
+    pub fn is_vain(&self) -> bool {
+        self.gone >= PROOF && self.gone > self.taken
+    }
+
+    /// All of them, and their memory.
+    pub fn take_all(&mut self) -> impl Iterator<Item = (Place, Cell)> + use<> {
+        let (places, cells) = (std::mem::take(&mut self.places), std::mem::take(&mut self.cells));
+        places.into_iter().zip(cells)
+    }
+
     /// Takes one more. Returns the first if there is no room for it.
     pub fn push(&mut self, place: Place, cell: Cell) -> Option<(Place, Cell)> {
         let first =
             (self.places.len() == MOST).then(|| (self.places.remove(0), self.cells.remove(0)));
+        self.gone += u32::from(first.is_some());
         if self.places.capacity() == 0 {
             self.places.reserve_exact(MOST);
             self.cells.reserve_exact(MOST);
@@ -48,6 +68,13 @@ impl Recent {
         self.places.push(place);
         self.cells.push(cell);
         first
+    }
+
+    /// Takes these out, for a page of their own.
+    pub fn take_page(&mut self, first: u64, end: u64, each: impl FnMut(Place, Cell)) {
+        let before = self.places.len();
+        self.take(first, end, each);
+        self.taken += (before - self.places.len()) as u32;
     }
 
     /// Those of words from one on and before another.
@@ -102,5 +129,23 @@ mod tests {
         assert_eq!(recent.cell((3, 15)), Some(&mut cell(3)));
         recent.take(0, 200, |_, _| {});
         assert!(recent.is_empty());
+    }
+
+    #[test]
+    fn no_more_are_kept_where_most_go() {
+        for taken in [0, 2 * MOST as u64] {
+            let mut recent = Recent::default();
+            for n in 0..400 {
+                if recent.is_vain() {
+                    break;
+                }
+                recent.push((n, 15), cell(n as u32));
+                recent.take_page(n.saturating_sub(taken / 2), n * u64::from(taken > 0), |_, _| {});
+            }
+            assert_eq!(recent.is_vain(), taken == 0);
+            let left: Vec<_> = recent.take_all().map(|((word, _), _)| word).collect();
+            assert_eq!(left.last(), Some(&if taken == 0 { 79 } else { 399 }));
+            assert!(recent.is_empty() && recent.places.capacity() == 0);
+        }
     }
 }

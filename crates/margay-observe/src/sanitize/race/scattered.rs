@@ -166,11 +166,15 @@ impl Scattered {
             let mut parts = SmallVec::<[(Place, Cell); 4]>::new();
             self.recent.take(word, word + 1, |place, cell| parts.push((place, cell)));
             parts.into_iter().for_each(|(place, cell)| self.enter(ledger, place, cell));
-        } else if part_number(part).is_some() && !self.has_word(word) {
+        } else if !self.recent.is_vain() && part_number(part).is_some() && !self.has_word(word) {
             let mut cell = Cell::default();
             each(&mut cell);
             if let Some((place, cell)) = self.recent.push((word, part), cell) {
                 self.enter(ledger, place, cell);
+                if self.recent.is_vain() {
+                    let all = self.recent.take_all();
+                    all.for_each(|(place, cell)| self.enter(ledger, place, cell));
+                }
             }
             return part.count_ones() as usize;
         }
@@ -327,7 +331,7 @@ impl Scattered {
             page.cells(from, part.count_ones().into(), |own| *own = cell);
         };
         let first = number * PAGE_WORDS;
-        self.recent.take(first, first + PAGE_WORDS, |(word, part), cell| {
+        self.recent.take_page(first, first + PAGE_WORDS, |(word, part), cell| {
             put(page, word - first, part, cell);
         });
         // From the last on.
