@@ -185,7 +185,6 @@ mod wide {
     }
 
     /// [`super::deepest_of`] for a mask that is not empty, by vectors of 16; none where values are far apart.
-    #[clippy::msrv = "1.89"]
     #[inline]
     #[target_feature(enable = "avx2,avx512f,avx512cd,avx512vpopcntdq")]
     fn deepest_at_once(mask: u32, values: &[u64; 32], shift: u32, places: u32) -> Option<u32> {
@@ -480,8 +479,6 @@ mod wide {
     }
 
     /// [`bytes`] for 32 bits, by vectors of 16; the zeros before them all do not count.
-    // As for AVX-512 in `margay-exec`: Rust 1.89 has it.
-    #[clippy::msrv = "1.89"]
     #[inline]
     #[target_feature(enable = "avx2,avx512f,avx512cd")]
     fn words_at_once(own: [__m256i; 4]) -> u32 {

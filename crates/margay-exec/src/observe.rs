@@ -7,7 +7,8 @@
 //! what they are interested in, and only that is reported; without an observer an access pays for
 //! one test of a flag and a jump for nothing.
 //!
-//! Limit: blocks may move between workers, so what belongs to a block must be found by its `ctaid`.
+//! A block is one worker's from its beginning to its end, and so are the blocks of a cluster: what belongs to them may be kept
+//! in the worker's watch. Blocks of a worker take turns, so it is found by the `ctaid`.
 
 use std::ops::Range;
 

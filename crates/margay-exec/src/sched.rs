@@ -271,7 +271,7 @@ pub fn permute(i: u64, n: u64, seed: u64) -> u64 {
     ((i as u128 * factor as u128 + shift as u128) % n as u128) as u64
 }
 
-/// A group that a worker began.
+/// A group that a worker began, which is that worker's to its end: watches rely on it ([`crate::observe`]).
 struct Begun {
     group: Group,
     spinning: bool,

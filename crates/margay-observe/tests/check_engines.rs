@@ -52,8 +52,20 @@ fn run_with(
     wanted: &[Check],
     set_up: impl FnOnce(&Checks),
 ) -> (String, Vec<u8>) {
+    run_grid(text, engine, (3, threads), (1, BYTES), wanted, set_up)
+}
+
+/// The same with so many blocks of so many threads, on so many threads of the host, and with buffers of so many bytes.
+fn run_grid(
+    text: &str,
+    engine: Engine,
+    (blocks, threads): (u32, u32),
+    (workers, size): (usize, usize),
+    wanted: &[Check],
+    set_up: impl FnOnce(&Checks),
+) -> (String, Vec<u8>) {
     let mut bench = Bench::new(&["h200"]);
-    (bench.engine, bench.seed) = (Some(engine), None);
+    (bench.engine, bench.seed, bench.workers) = (Some(engine), None, workers);
     let module = bench.load_text(text);
     let wanted: BTreeSet<Check> = wanted.iter().copied().collect();
     let directory = std::env::temp_dir().join(format!(
@@ -64,19 +76,19 @@ fn run_with(
     std::fs::create_dir_all(&directory).unwrap();
     let checks = Checks::start(&directory, wanted, Filter::default());
     set_up(&checks);
-    let bytes: Vec<u8> = (0..BYTES as u32).map(|i| ((i * 7) >> 3) as u8).collect();
+    let bytes: Vec<u8> = (0..size as u32).map(|i| ((i * 7) >> 3) as u8).collect();
     let buffers: Vec<u64> = (0..3).map(|_| bench.buffer(&bytes)).collect();
     for (n, &to) in buffers.iter().enumerate() {
         checks.allocated(&bench.memory.find(to).unwrap());
-        let written = [0, BYTES as u64, BYTES as u64 / 2][n];
+        let written = [0, size as u64, size as u64 / 2][n];
         let copy = CopyEvent { to, from: None, bytes: written, stream: 0, order: None };
         checks.copied(&copy);
     }
-    bench.launch_under(&*checks, &module, "k", [3, 1, 1], [threads, 1, 1], &buffers);
+    bench.launch_under(&*checks, &module, "k", [blocks, 1, 1], [threads, 1, 1], &buffers);
     let mut after = Vec::new();
     for at in buffers {
         // SAFETY: the buffer was made with this size.
-        after.extend_from_slice(unsafe { std::slice::from_raw_parts(at as *const u8, BYTES) });
+        after.extend_from_slice(unsafe { std::slice::from_raw_parts(at as *const u8, size) });
     }
     let mut findings = checks.report().findings;
     // Addresses are those of this run's buffers.
@@ -292,6 +304,40 @@ fn races_that_addresses_rule_out_are_none() {
                 let told = found(&findings, other);
                 assert_eq!(told, other == *code, "{name}, {threads}: {other}: {body}\n{findings}");
             }
+        }
+    }
+}
+
+/// However many workers run the blocks, what is found is the same: in rows, scattered over pages, and in words of several blocks.
+#[test]
+fn workers_find_the_same() {
+    const BLOCKS: u32 = 3000;
+    let scattered = "mul.lo.u32 %y1, %r3, 40503; and.b32 %y1, %y1, 0x3ffff; mul.wide.u32 %x1, %y1, 4; \
+                     add.u64 %x1, %rd2, %x1; st.global.u32 [%x1], %r3;";
+    let row = "add.u64 %x2, %rd1, %rd4; st.global.u32 [%x2], %r3; ld.global.u32 %y2, [%x2];";
+    let tile = "shl.b32 %y3, %r1, 2; add.u32 %y3, %y3, %r4; st.shared.u32 [%y3], %r1; bar.sync 0; \
+                xor.b32 %y4, %r1, 1; shl.b32 %y4, %y4, 2; add.u32 %y4, %y4, %r4; ld.shared.u32 %y5, [%y4];";
+    // Two blocks write a word, or one reads what another writes.
+    let word = "shr.u32 %y6, %r2, 1; mul.wide.u32 %x3, %y6, 4; add.u64 %x3, %rd3, %x3; \
+                setp.ne.u32 %p1, %r1, 0; @%p1 bra SKIP; st.global.u32 [%x3], %r2; SKIP:";
+    let read = "ld.global.u32 %y7, [%rd3+4096]; mul.wide.u32 %x3, %r2, 4; add.u64 %x3, %rd3, %x3; \
+                setp.ne.u32 %p1, %r1, 5; @%p1 bra SKIP; st.global.u32 [%x3], %y7; SKIP:";
+    for (last, code) in [("", ""), (word, "race/write-write"), (read, "race/read-write")] {
+        let body = format!(".reg .b64 %x<8>; .reg .b32 %y<9>;\n{scattered}\n{row}\n{tile}\n{last}");
+        let text = kernel(&body);
+        let run = |workers, engine| {
+            let shape = ((BLOCKS, 64), (workers, 1 << 20));
+            run_grid(&text, engine, shape.0, shape.1, &[Check::Race, Check::Sync], |_| {})
+        };
+        let (one, _) = run(1, Engine::Jit);
+        assert_eq!(found(&one, code), !code.is_empty(), "{code}: {one}");
+        for (workers, engine) in [(2, Engine::Jit), (4, Engine::Jit), (4, Engine::Interp)] {
+            let (several, _) = run(workers, engine);
+            assert_eq!(
+                pairs(&one),
+                pairs(&several),
+                "{workers} workers: {several}\n--- one\n{one}"
+            );
         }
     }
 }

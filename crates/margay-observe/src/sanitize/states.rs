@@ -10,13 +10,13 @@ use rustc_hash::FxHashMap;
 pub struct States<S> {
     last: Option<(u32, Box<S>)>,
     others: FxHashMap<u32, Box<S>>,
-    /// Of a block that has ended, to be used again.
-    spare: Option<Box<S>>,
+    /// Of blocks that have ended, to be used again: as many as were there at once, at most.
+    spare: Vec<Box<S>>,
 }
 
 impl<S> Default for States<S> {
     fn default() -> States<S> {
-        States { last: None, others: FxHashMap::default(), spare: None }
+        States { last: None, others: FxHashMap::default(), spare: Vec::new() }
     }
 }
 
@@ -36,6 +36,7 @@ impl<S> States<S> {
     /// What is known of a block that runs now.
     #[inline]
     pub fn put(&mut self, block: u32, state: Box<S>) {
+        debug_assert!(self.peer(block).is_none(), "block {block} has one");
         self.others.extend(self.last.replace((block, state)));
     }
 
@@ -43,25 +44,25 @@ impl<S> States<S> {
     pub fn peer(&self, block: u32) -> Option<&S> {
         match &self.last {
             Some((id, state)) if *id == block => Some(state),
-            _ => self.others.get(&block).map(|state| &**state),
+            Some(_) | None => self.others.get(&block).map(|state| &**state),
         }
     }
 
     pub fn peer_mut(&mut self, block: u32) -> Option<&mut S> {
         match &mut self.last {
             Some((id, state)) if *id == block => Some(state),
-            _ => self.others.get_mut(&block).map(|state| &mut **state),
+            Some(_) | None => self.others.get_mut(&block).map(|state| &mut **state),
         }
     }
 
     /// What was known of a block that has ended is to be used again.
     pub fn keep(&mut self, ended: Box<S>) {
-        self.spare = Some(ended);
+        self.spare.push(ended);
     }
 
     /// What was known of a block that has ended, if none uses it again.
     pub fn take_spare(&mut self) -> Option<Box<S>> {
-        self.spare.take()
+        self.spare.pop()
     }
 }
 

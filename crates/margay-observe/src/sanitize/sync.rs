@@ -8,7 +8,6 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use margay_exec::fault::FaultKind;
 use margay_exec::launch::LaunchFailure;
@@ -30,8 +29,6 @@ use crate::words::Words;
 /// Watches one launch.
 pub struct SyncObserver<'a> {
     pub(super) view: View<'a>,
-    /// Some warp has arrived at a barrier in parts.
-    parts: AtomicBool,
     pub(super) facts: Arc<Facts>,
     /// What the program's mbarriers hold, if it has any.
     pub(super) mbarriers: Option<Mutex<Mbarriers>>,
@@ -97,12 +94,7 @@ struct Arrival {
 impl<'a> SyncObserver<'a> {
     pub fn new(view: View<'a>) -> SyncObserver<'a> {
         let facts = view.known.sync(view.program);
-        SyncObserver {
-            mbarriers: facts.has_mbarriers.then(Mutex::default),
-            facts,
-            parts: AtomicBool::new(false),
-            view,
-        }
+        SyncObserver { mbarriers: facts.has_mbarriers.then(Mutex::default), facts, view }
     }
 
     pub(super) fn actor(&self, action: &str, at: EventPlace, lane: u32) -> Actor {
@@ -190,8 +182,8 @@ impl Observer for SyncObserver<'_> {
     }
 
     fn worker(&self) -> Box<dyn Watch + '_> {
-        let (rounds, regulars, arrived, whole) = Default::default();
-        Box::new(SyncWatch { all: self, rounds, regulars, arrived, whole })
+        let (rounds, regulars, parts, arrived, whole) = Default::default();
+        Box::new(SyncWatch { all: self, rounds, regulars, parts, arrived, whole })
     }
 }
 
@@ -202,6 +194,8 @@ struct SyncWatch<'w, 'a> {
     rounds: FxHashMap<u32, FxHashMap<u32, Round>>,
     /// Lanes that waited at a barrier of the source before, by block, its line and column, and warp.
     regulars: FxHashMap<u32, Regulars>,
+    /// Some warp has arrived at a barrier in parts.
+    parts: bool,
     /// Lanes of each warp of a block that have arrived at the cluster's barrier and not waited there since.
     arrived: FxHashMap<(u32, u32), u32>,
     whole: Whole,
@@ -314,7 +308,7 @@ impl Watch for SyncWatch<'_, '_> {
         if event.space == Space::Shared {
             self.all.mbarrier_access(event);
         }
-        if !self.all.parts.load(Ordering::Relaxed) {
+        if !self.parts {
             return;
         }
         let block = self.all.view.linear(event.at.ctaid);
@@ -343,7 +337,7 @@ impl Watch for SyncWatch<'_, '_> {
         let arrival = round.warps.entry(event.at.warp).or_insert_with(new);
         arrival.mask |= event.mask;
         if arrival.mask != arrival.alive {
-            all.parts.store(true, Ordering::Relaxed);
+            self.parts = true;
         }
         if !all.same_barrier(first, event.at) {
             let name = all.barrier_name();

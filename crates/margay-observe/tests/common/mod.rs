@@ -113,6 +113,8 @@ pub struct Bench {
     pub engine: Option<Engine>,
     /// Fixes the order of blocks.
     pub seed: Option<u64>,
+    /// Threads of the host, at most.
+    pub workers: usize,
     /// Stream that launches are said to be in.
     pub stream: u64,
     gpu: margay_arch::Gpu,
@@ -131,6 +133,7 @@ impl Bench {
             bank_mode: BankMode::FourByte,
             engine: None,
             seed: Some(1),
+            workers: 1,
             stream: 0,
         }
     }
@@ -276,7 +279,7 @@ impl Bench {
             cooperative: false,
             stack_limit: 1024,
             timeout: None,
-            threads: 1,
+            threads: self.workers,
             seed: self.seed,
             grid_id: 1,
             grid_workspace: 0,

@@ -62,7 +62,7 @@ pub fn enter_each(units: &mut [u32], unit: u32, lanes: Lanes<'_>, effect: Effect
     let within = _mm512_set1_epi64((1i64 << unit) - 1);
     let mut odd = _mm512_setzero_si512();
     let mut quarter = |n: usize| {
-        // SAFETY: there are four times as many addresses.
+        // SAFETY: it is one of four quarters.
         let at = unsafe { _mm512_loadu_si512(addresses.as_ptr().add(n * QUARTER).cast()) };
         let at = _mm512_add_epi64(at, base);
         let number = _mm512_srl_epi64(at, shift);

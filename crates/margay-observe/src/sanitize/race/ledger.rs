@@ -95,8 +95,8 @@ impl Ledger {
     }
 
     /// See [`Stamped::follow`].
-    pub fn follow(&self, before: u32, block: u32) {
-        self.names.lock().stamped.follow(before, block);
+    pub fn follow(&self, before: u32, block: u32, past: &Arc<Past>) {
+        self.names.lock().stamped.follow(before, block, past);
     }
 
     /// A block has ended; `released`: others may have acquired something of it.

@@ -66,7 +66,7 @@ impl Default for NearPages {
 
 /// Where a page is kept of a power of two of places: rows of a matrix are powers of two apart, too.
 #[inline]
-fn place(number: u64, places: usize) -> usize {
+pub fn place(number: u64, places: usize) -> usize {
     (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - places.trailing_zeros())) as usize
 }
 
@@ -77,6 +77,7 @@ fn none(count: usize) -> Vec<Option<(u64, Near)>> {
 impl NearPages {
     /// Nobody else ever looks at a page. To be told before any is here.
     pub fn alone(&mut self) {
+        debug_assert!(self.pages.iter().all(Option::is_none));
         self.alone = true;
     }
 
@@ -111,7 +112,10 @@ impl NearPages {
                 self.pages[at] = Some((number, near));
             }
         }
-        let near = if self.alone { Near::Held(page.lock_arc()) } else { Near::Shared(page) };
+        // There is always one to be had. Without, it would wait for itself.
+        let held = self.alone.then(|| page.try_lock_arc()).flatten();
+        debug_assert_eq!(held.is_some(), self.alone);
+        let near = held.map_or_else(|| Near::Shared(page), Near::Held);
         let at = place(number, self.pages.len());
         self.pages[at] = Some((number, near));
     }

@@ -63,7 +63,7 @@ impl Launch<'_> {
             Some(mut state) => {
                 let before = state.clock.id;
                 state.renew(block, time, false);
-                ledger.follow(before, block);
+                ledger.follow(before, block, &state.past);
                 state
             }
             None => {

@@ -4,10 +4,11 @@
 //! none are kept: they would take more than they may.
 
 use super::few::Part;
+use super::scattered::DENSE_WORDS;
 use super::shadow::Cell;
 
-/// As many as let a page have one of its own ([`super::scattered::DENSE_WORDS`]), and one more.
-const MOST: usize = 16;
+/// As many as let a page have one of its own, and one more.
+const MOST: usize = DENSE_WORDS as usize + 1;
 
 /// Cells that have to go before it is known whether that is in vain.
 const PROOF: u32 = 64;
@@ -15,7 +16,7 @@ const PROOF: u32 = 64;
 /// A part of a word, and where it is.
 pub type Place = (u64, Part);
 
-/// Cells of parts of words of which no two meet, in the order in which they came.
+/// Cells of words, or of a part of each, in the order in which they came.
 #[derive(Debug, Default)]
 pub struct Recent {
     places: Vec<Place>,
@@ -38,10 +39,11 @@ impl Recent {
         self.cells.get_mut(at)
     }
 
-    /// Whether there is a cell of any part of a word.
+    /// Takes out the cell of any part of a word.
     #[inline]
-    pub fn has_word(&self, word: u64) -> bool {
-        self.places.iter().any(|(own, _)| *own == word)
+    pub fn take_word(&mut self, word: u64) -> Option<(Place, Cell)> {
+        let at = self.places.iter().position(|(own, _)| *own == word)?;
+        Some((self.places.remove(at), self.cells.remove(at)))
     }
 
     /// Whether cells mostly go for others, so that no more are to be kept.
@@ -70,20 +72,13 @@ impl Recent {
         first
     }
 
-    /// Takes these out, for a page of their own.
-    pub fn take_page(&mut self, first: u64, end: u64, each: impl FnMut(Place, Cell)) {
-        let before = self.places.len();
-        self.take(first, end, each);
-        self.taken += (before - self.places.len()) as u32;
-    }
-
     /// Those of words from one on and before another.
     pub fn of(&self, first: u64, end: u64) -> impl Iterator<Item = Place> + Clone {
         self.places.iter().copied().filter(move |(word, _)| (first..end).contains(word))
     }
 
-    /// Takes these out. Calls `each` on them.
-    pub fn take(&mut self, first: u64, end: u64, mut each: impl FnMut(Place, Cell)) {
+    /// Takes out those of words from one on and before another, for a page of their own. Calls `each` on them.
+    pub fn take_page(&mut self, first: u64, end: u64, mut each: impl FnMut(Place, Cell)) {
         let mut left = 0;
         for n in 0..self.places.len() {
             let (place, cell) = (self.places[n], self.cells[n]);
@@ -94,6 +89,7 @@ impl Recent {
                 left += 1;
             }
         }
+        self.taken += (self.places.len() - left) as u32;
         self.places.truncate(left);
         self.cells.truncate(left);
     }
@@ -117,17 +113,18 @@ mod tests {
             assert_eq!(recent.push((n.into(), 15), cell(n)), None);
         }
         assert_eq!(recent.push((100, 1), cell(100)), Some(((0, 15), cell(0))));
-        assert!(recent.cell((0, 15)).is_none() && !recent.has_word(0));
-        assert!(recent.cell((100, 2)).is_none() && recent.has_word(100));
+        assert!(recent.cell((0, 15)).is_none() && recent.take_word(0).is_none());
+        assert!(recent.cell((100, 2)).is_none());
         assert_eq!(recent.cell((100, 1)), Some(&mut cell(100)));
         assert_eq!(recent.of(3, 6).collect::<Vec<_>>(), [(3, 15), (4, 15), (5, 15)]);
         let mut taken = Vec::new();
-        recent.take(4, 101, |(word, _), own| taken.push((word, own)));
+        recent.take_page(4, 101, |(word, _), own| taken.push((word, own)));
         let words = (4..MOST as u64).chain([100]);
         assert_eq!(taken, words.map(|n| (n, cell(n as u32))).collect::<Vec<_>>());
         assert_eq!(recent.of(0, 200).map(|(word, _)| word).collect::<Vec<_>>(), [1, 2, 3]);
         assert_eq!(recent.cell((3, 15)), Some(&mut cell(3)));
-        recent.take(0, 200, |_, _| {});
+        assert_eq!(recent.take_word(2), Some(((2, 15), cell(2))));
+        recent.take_page(0, 200, |_, _| {});
         assert!(recent.is_empty());
     }
 

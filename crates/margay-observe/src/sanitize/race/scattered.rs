@@ -7,8 +7,6 @@
 
 use std::ops::Range;
 
-use smallvec::SmallVec;
-
 use super::direct::Grid;
 use super::few::Part;
 use super::leaf::{FAR, Leaf, PART_BITS, part_number};
@@ -162,10 +160,9 @@ impl Scattered {
             each(cell);
             return 0;
         }
-        if self.recent.has_word(word) {
-            let mut parts = SmallVec::<[(Place, Cell); 4]>::new();
-            self.recent.take(word, word + 1, |place, cell| parts.push((place, cell)));
-            parts.into_iter().for_each(|(place, cell)| self.enter(ledger, place, cell));
+        // Another part of the word.
+        if let Some((place, cell)) = self.recent.take_word(word) {
+            self.enter(ledger, place, cell);
         } else if !self.recent.is_vain() && part_number(part).is_some() && !self.has_word(word) {
             let mut cell = Cell::default();
             each(&mut cell);

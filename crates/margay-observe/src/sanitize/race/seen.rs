@@ -12,13 +12,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use margay_exec::observe::AccessEvent;
 
 use super::look::lanes_of;
+use super::near::place;
 use super::page::LINE;
 
-const BITS: u32 = 12;
-
-fn place(number: u64) -> usize {
-    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BITS)) as usize
-}
+const PLACES: usize = 1 << 12;
 
 /// How often lines were written, some of them together; counted from the first read on that changes nothing any more.
 #[derive(Default)]
@@ -29,7 +26,7 @@ impl Changes {
     pub fn add(&self, low: u64, bytes: u64) {
         let Some(counts) = self.0.get() else { return };
         for line in low / LINE..=low.saturating_add(bytes.saturating_sub(1)) / LINE {
-            counts[place(line)].fetch_add(1, Ordering::SeqCst);
+            counts[place(line, PLACES)].fetch_add(1, Ordering::SeqCst);
         }
     }
 
@@ -41,11 +38,11 @@ impl Changes {
     }
 
     fn begin(&self) {
-        self.0.get_or_init(|| (0..1 << BITS).map(|_| AtomicU32::new(0)).collect());
+        self.0.get_or_init(|| (0..PLACES).map(|_| AtomicU32::new(0)).collect());
     }
 
     fn of(&self, low: u64) -> Option<u32> {
-        self.0.get().map(|counts| counts[place(low / LINE)].load(Ordering::SeqCst))
+        self.0.get().map(|counts| counts[place(low / LINE, PLACES)].load(Ordering::SeqCst))
     }
 }
 
@@ -72,7 +69,7 @@ pub struct Seen(Vec<(Read, u32)>);
 
 impl Seen {
     fn at(read: &Read) -> usize {
-        place(read.low ^ u64::from(read.pc) << 40)
+        place(read.low ^ u64::from(read.pc) << 40, PLACES)
     }
 
     /// Whether the same was seen and its line was not written since; else what [`Seen::add`] wants to know.
@@ -89,7 +86,7 @@ impl Seen {
     pub fn add(&mut self, read: Read, count: Option<u32>, changes: &Changes) {
         let Some(count) = count else { return changes.begin() };
         if self.0.is_empty() {
-            self.0 = vec![Default::default(); 1 << BITS];
+            self.0 = vec![Default::default(); PLACES];
         }
         self.0[Seen::at(&read)] = (read, count);
     }

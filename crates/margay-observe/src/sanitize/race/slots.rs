@@ -66,13 +66,10 @@ impl Past {
         self.first.store(first, Ordering::Relaxed);
     }
 
-    /// From now on of another block, of which nothing is.
+    /// From now on of another block, of which nothing is. Neither has released anything.
     pub fn renew(&self) {
+        debug_assert!(!self.released.load(Ordering::Relaxed));
         self.first.store(0, Ordering::Relaxed);
-        if self.released.load(Ordering::Relaxed) {
-            *self.later.lock() = Later::default();
-            self.released.store(false, Ordering::Relaxed);
-        }
     }
 
     /// The first of the stamps that what is past has; `None` if it is not.
@@ -113,6 +110,11 @@ pub struct Slots {
 impl Slots {
     pub fn new(past: Arc<Past>) -> Slots {
         Slots { past: Some(past), slots: Vec::new(), freed: 0 }
+    }
+
+    /// Whether this tells what is past.
+    pub fn are_of(&self, past: &Arc<Past>) -> bool {
+        self.past.as_ref().is_some_and(|own| Arc::ptr_eq(own, past))
     }
 
     /// For another block, of which the same [`Past`] tells.

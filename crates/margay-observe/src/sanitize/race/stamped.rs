@@ -111,12 +111,13 @@ impl Stamped {
 
     /// A block begins after another one has ended, if it is [never](Learns::Never) that threads learn of other blocks; what is
     /// past of it is told by the same.
-    pub fn follow(&mut self, before: u32, block: u32) {
+    pub fn follow(&mut self, before: u32, block: u32, past: &Arc<Past>) {
         debug_assert!(self.learns == Learns::Never);
-        if let Some(mut slots) = self.slots.remove(&before) {
-            slots.renew();
-            self.slots.insert(block, slots);
-        }
+        let slots = self.slots.remove(&before).filter(|slots| slots.are_of(past));
+        debug_assert!(slots.is_some(), "block {before} has slots");
+        let mut slots = slots.unwrap_or_else(|| Slots::new(past.clone()));
+        slots.renew();
+        self.slots.insert(block, slots);
     }
 
     /// A block has ended; `released`: others may have acquired something of it.

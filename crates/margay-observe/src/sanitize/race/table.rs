@@ -180,7 +180,7 @@ impl Table {
         raced == 0
     }
 
-    /// [`Table::spread`] where each lane accesses one unit, as most do: always inlined, for each effect a loop of its own.
+    /// [`Table::spread`] where each lane accesses one unit, as most do: always inlined, for each effect on its own.
     #[inline(always)]
     fn units_of(&mut self, at: &Spread<'_>, party: &Party, effect: Effect) -> bool {
         let (first, step) = self.number(party.warp, 0);
@@ -200,6 +200,13 @@ impl Table {
                 Entry::Meet => {}
             }
         }
+        self.units_one_by_one(at, party, effect)
+    }
+
+    /// The same, lane by lane.
+    #[inline(always)]
+    fn units_one_by_one(&mut self, at: &Spread<'_>, party: &Party, effect: Effect) -> bool {
+        let (first, step) = self.number(party.warp, 0);
         let numbers = Numbers::of(at, party.mask, self.unit);
         let here = numbers.low as usize..numbers.end as usize;
         if numbers.odd || here.end > self.units.len() {
@@ -400,6 +407,39 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Whether by vectors, where there are any, or one by one.
+    #[test]
+    fn lanes_enter_alike_in_both_ways() {
+        let (mut next, mut told) = (random(9), [0; 2]);
+        for round in 0..2000 {
+            let (unit, lockstep) = (round % 3, round % 4 == 0);
+            let mut tables = [(); 2].map(|()| Table::new(512 << unit, unit, lockstep));
+            for _ in 0..1 + next(5) {
+                let effect = [Effect::Read, Effect::Write, Effect::Strong][next(3) as usize];
+                let mask = next(1 << 32) as u32 | 1 << next(32);
+                let party = Party { warp: next(2) as u16, mask, bytes: 1 << unit, effect };
+                let mut addresses: [u64; 32] = match next(2) {
+                    0 => std::array::from_fn(|lane| (lane as u64 * 8 + next(8)) << unit),
+                    _ => std::array::from_fn(|_| next(512) << unit),
+                };
+                match next(12) {
+                    0 => addresses[next(32) as usize] += 1,
+                    1 => addresses[next(32) as usize] = (512 + next(2)) << unit,
+                    2 => addresses[next(32) as usize] = 1 << (35 + unit),
+                    _ => {}
+                }
+                let at = Spread::at(&addresses);
+                let [one, other] = &mut tables;
+                let entered =
+                    [one.spread(&at, &party), other.units_one_by_one(&at, &party, effect)];
+                assert_eq!(entered[0], entered[1], "{party:?} {addresses:?}");
+                assert_eq!((&one.units, &one.used), (&other.units, &other.used));
+                told[usize::from(entered[0])] += 1;
+            }
+        }
+        assert!(told.iter().all(|&told| told > 500), "{told:?}");
     }
 
     /// What no lane does, and what lies beyond, is nothing that a table may be asked of.

@@ -587,7 +587,7 @@ impl RaceWatch<'_, '_> {
             }
         } else {
             for (number, own) in by_page(event) {
-                // All lanes whose accesses lie in the page, which is locked once for them.
+                // All lanes whose accesses lie in the page, which is found once for them.
                 let crosses = if let Some(mut page) = self.pages.get(number) {
                     look.lanes(state, &mut *page, own)
                 } else {
@@ -821,7 +821,7 @@ impl Watch for RaceWatch<'_, '_> {
                 state.renew(id, &all.time, all.is_open());
                 match all.learns {
                     true => ledger.begin(id, state.past.clone()),
-                    false => ledger.follow(before, id),
+                    false => ledger.follow(before, id, &state.past),
                 }
                 state
             }
