@@ -10,6 +10,7 @@ pub mod alone;
 mod barrier;
 mod block;
 mod buffer;
+mod counters;
 mod decode;
 pub mod fault;
 mod format;

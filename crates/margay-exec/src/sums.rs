@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Addresses that are sums of multiples of block and thread numbers, with a launch's parameters and dimensions put in.
+//! Addresses that are sums of multiples of block and thread numbers, with a launch's parameters and dimensions put in; and of
+//! numbers that are not known, where that they are within bounds is enough ([`crate::alone`]).
 
 use std::collections::HashMap;
 
-use margay_ir::{AddrOf, Attr, Inst, Op, Reg, Space, Sreg, Ty, Value};
+use margay_ir::{AddrOf, Attr, Inst, IntCmp, Op, Reg, Space, Sreg, Ty, Value};
 
+use crate::counters::{At, Counter, Loops, most_turns};
 use crate::launch::LaunchConfig;
 use crate::program::Program;
 
@@ -24,6 +26,28 @@ const DEEPEST: u32 = 64;
 struct Step {
     inst: Inst,
     from: [Option<usize>; 3],
+    /// A loop counts from there.
+    counts: Option<Counts>,
+}
+
+/// Something that a step is, or no step is needed for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Side {
+    /// By the number of its step.
+    Step(usize),
+    Constant(i64),
+}
+
+/// How a loop counts: see [`Counter`].
+struct Counts {
+    /// What a turn adds, to a number of this type.
+    by: i64,
+    ty: Ty,
+    /// What is compared is this before the loop, and by so much more after each turn.
+    from: Side,
+    each: i64,
+    how: (IntCmp, Ty, bool),
+    end: Side,
 }
 
 /// The instructions behind addresses, down to parameters and special registers, each after those that it depends on.
@@ -37,30 +61,103 @@ pub(crate) struct Steps {
 impl Steps {
     /// Adds what a register depends on; the number of its step if it has one.
     pub fn add(&mut self, defs: &[Option<&Inst>], r: Reg) -> Option<usize> {
-        self.add_up_to(defs, r, DEEPEST)
+        let find = |r: Reg| Some(((0, 0), defs[r.0 as usize]?));
+        self.add_up_to(&Known { find: &find, loops: None }, r, (0, 0), DEEPEST)
     }
 
-    fn add_up_to(&mut self, defs: &[Option<&Inst>], r: Reg, depth: u32) -> Option<usize> {
-        if let Some(known) = self.of.get(&r.0) {
-            return *known;
+    /// The same of what an instruction reads, if loops may have counted it: for [`Sums::within_bounds`].
+    pub fn add_counted(&mut self, loops: &Loops<'_>, r: Reg, at: At) -> Option<usize> {
+        let find = |r: Reg| loops.definition(r);
+        self.add_up_to(&Known { find: &find, loops: Some(loops) }, r, at, DEEPEST)
+    }
+
+    fn add_up_to(&mut self, known: &Known<'_, '_>, r: Reg, at: At, depth: u32) -> Option<usize> {
+        let only = (known.find)(r);
+        let counter = match only {
+            Some(_) => None,
+            None => known.loops.and_then(|loops| loops.counter(r)),
+        };
+        // What is counted is something else at other places.
+        if counter.as_ref().is_some_and(|counter| !counter.is_one_at(at)) {
+            return None;
         }
+        if let Some(own) = self.of.get(&r.0) {
+            return *own;
+        }
+        let deeper = depth.checked_sub(1)?;
         // A register that depends on itself has none.
         self.of.insert(r.0, None);
-        let deeper = depth.checked_sub(1)?;
-        let inst =
-            defs[r.0 as usize].filter(|inst| inst.guard.is_none() && inst.dsts.len() == 1)?;
-        let mut from = [None; 3];
-        for (from, v) in from.iter_mut().zip(&inst.srcs) {
-            if let Value::Reg(r) = v {
-                *from = self.add_up_to(defs, *r, deeper);
+        let step = match (only, counter) {
+            (Some((at, inst)), _) => self.step(known, inst, at, deeper)?,
+            (None, Some(counter)) => {
+                let (at, init) = counter.init;
+                let mut step = self.step(known, init, at, deeper)?;
+                step.counts = Some(self.counts(known, &counter, deeper)?);
+                step
             }
-        }
-        self.steps.push(Step { inst: inst.clone(), from });
+            (None, None) => return None,
+        };
+        self.steps.push(step);
         let number = Some(self.steps.len() - 1);
         self.of.insert(r.0, number);
         number
     }
+
+    fn step(&mut self, known: &Known<'_, '_>, inst: &Inst, at: At, deeper: u32) -> Option<Step> {
+        if inst.guard.is_some() || inst.dsts.len() != 1 {
+            return None;
+        }
+        let mut from = [None; 3];
+        for (from, v) in from.iter_mut().zip(&inst.srcs) {
+            if let Value::Reg(r) = v {
+                *from = self.add_up_to(known, *r, at, deeper);
+            }
+        }
+        Some(Step { inst: inst.clone(), from, counts: None })
+    }
+
+    fn counts(
+        &mut self,
+        known: &Known<'_, '_>,
+        counter: &Counter<'_>,
+        deeper: u32,
+    ) -> Option<Counts> {
+        let turns = &counter.turns;
+        let (at, init) = turns.init;
+        let first = self.step(known, init, at, deeper)?;
+        self.steps.push(first);
+        let from = Side::Step(self.steps.len() - 1);
+        let end = match turns.end {
+            Value::Reg(r) => Side::Step(self.add_up_to(known, r, turns.at, deeper)?),
+            Value::Imm(bits) => Side::Constant(signed(bits, turns.ty)),
+        };
+        let how = (turns.cmp, turns.ty, turns.holds);
+        Some(Counts { by: counter.by, ty: counter.ty, from, each: turns.by, how, end })
+    }
 }
+
+/// Where to look for what registers are.
+struct Known<'d, 'f> {
+    /// The only definition of one, if it has one, and where that is.
+    find: &'d dyn Fn(Reg) -> Option<(At, &'f Inst)>,
+    loops: Option<&'d Loops<'f>>,
+}
+
+/// An immediate operand of a type, as a signed number.
+pub(crate) fn signed(bits: u64, ty: Ty) -> i64 {
+    if ty == Ty::I32 { (bits as u32 as i32).into() } else { bits as i64 }
+}
+
+/// A multiple of `per`, by a number from 0 to `last` that may be any, and another one each time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Any {
+    pub per: i64,
+    /// 0 if there is none.
+    pub last: i64,
+}
+
+/// Of which a sum has at most so many.
+const ANY: usize = 3;
 
 /// A number that is a constant and a multiple of each of the block's three numbers and of the thread's, signed and exact:
 /// no step on the way to it wraps.
@@ -68,25 +165,44 @@ impl Steps {
 pub(crate) struct Sum {
     pub constant: i64,
     pub per: [i64; 6],
+    /// What is not known of it; nothing but for those who ask for it ([`Sums::within_bounds`]).
+    pub any: [Any; ANY],
 }
 
 impl Sum {
     pub fn of(constant: i64) -> Sum {
-        Sum { constant, per: [0; 6] }
+        Sum { constant, ..Sum::default() }
+    }
+
+    /// A multiple of a number from 0 to `last`.
+    fn any(per: i64, last: i64) -> Sum {
+        let mut sum = Sum::default();
+        sum.any[0] = if per == 0 { Any::default() } else { Any { per, last } };
+        sum
     }
 
     pub fn plus(&self, other: &Sum) -> Option<Sum> {
-        let mut all = Sum::of(self.constant.checked_add(other.constant)?);
-        for (to, (a, b)) in all.per.iter_mut().zip(self.per.iter().zip(&other.per)) {
-            *to = a.checked_add(*b)?;
+        let mut all = *self;
+        all.constant = all.constant.checked_add(other.constant)?;
+        for (to, b) in all.per.iter_mut().zip(&other.per) {
+            *to = to.checked_add(*b)?;
+        }
+        for own in other.any.iter().filter(|own| own.last != 0) {
+            let same = |to: &&mut Any| to.last == 0 || to.per == own.per;
+            let to = all.any.iter_mut().find(same)?;
+            *to = Any { per: own.per, last: to.last.checked_add(own.last)? };
         }
         Some(all)
     }
 
     pub fn times(&self, factor: i64) -> Option<Sum> {
-        let mut all = Sum::of(self.constant.checked_mul(factor)?);
-        for (to, a) in all.per.iter_mut().zip(&self.per) {
-            *to = a.checked_mul(factor)?;
+        if factor == 0 {
+            return Some(Sum::default());
+        }
+        let mut all = *self;
+        let any = all.any.iter_mut().map(|own| &mut own.per);
+        for to in all.per.iter_mut().chain([&mut all.constant]).chain(any) {
+            *to = to.checked_mul(factor)?;
         }
         Some(all)
     }
@@ -94,10 +210,16 @@ impl Sum {
     /// A part of it, where nothing is left over.
     fn over(&self, parts: i64) -> Option<Sum> {
         let mut all = *self;
-        for n in all.per.iter_mut().chain([&mut all.constant]) {
+        let any = all.any.iter_mut().map(|own| &mut own.per);
+        for n in all.per.iter_mut().chain([&mut all.constant]).chain(any) {
             *n = (*n % parts == 0).then_some(*n / parts)?;
         }
         Some(all)
+    }
+
+    /// Whether each thread has one number, which its own say.
+    pub fn is_known(&self) -> bool {
+        self.any.iter().all(|own| own.last == 0)
     }
 
     /// The least and the largest value where a thread's numbers are these; `None` beyond 64 bits.
@@ -107,6 +229,11 @@ impl Sum {
             let ends = [per.checked_mul(*first)?, per.checked_mul(*last)?];
             least = least.checked_add(ends[0].min(ends[1]))?;
             most = most.checked_add(ends[0].max(ends[1]))?;
+        }
+        for own in &self.any {
+            let end = own.per.checked_mul(own.last)?;
+            least = least.checked_add(end.min(0))?;
+            most = most.checked_add(end.max(0))?;
         }
         Some((least, most))
     }
@@ -120,7 +247,7 @@ impl Sum {
     }
 
     pub fn as_constant(&self) -> Option<i64> {
-        (self.per == [0; 6]).then_some(self.constant)
+        (self.per == [0; 6] && self.is_known()).then_some(self.constant)
     }
 }
 
@@ -131,28 +258,55 @@ pub(crate) struct Sums<'a> {
     numbers: Numbers,
     /// Whose variables have addresses.
     program: Option<&'a Program>,
+    /// What is within bounds will do.
+    bounds: bool,
     of: Vec<Option<Sum>>,
 }
 
 impl<'a> Sums<'a> {
     pub fn new(steps: &Steps, config: &'a LaunchConfig) -> Sums<'a> {
-        Sums::of_some(steps, config, numbers(config), None)
+        let sums =
+            Sums { config, numbers: numbers(config), program: None, bounds: false, of: Vec::new() };
+        sums.with(steps)
     }
 
-    /// For those threads alone whose numbers are these; of variables, too, where their program is given.
-    pub fn of_some(
+    /// For those threads alone whose numbers are these, of variables, too, and with parts that are not known but within bounds
+    /// ([`Any`]).
+    pub fn within_bounds(
         steps: &Steps,
         config: &'a LaunchConfig,
         numbers: Numbers,
-        program: Option<&'a Program>,
+        program: &'a Program,
     ) -> Sums<'a> {
-        let of = Vec::with_capacity(steps.steps.len());
-        let mut sums = Sums { config, numbers, program, of };
+        let program = Some(program);
+        Sums { config, numbers, program, bounds: true, of: Vec::new() }.with(steps)
+    }
+
+    fn with(mut self, steps: &Steps) -> Sums<'a> {
+        self.of.reserve(steps.steps.len());
         for step in &steps.steps {
-            let sum = sums.result(step);
-            sums.of.push(sum);
+            let sum = self.result(step).and_then(|sum| match &step.counts {
+                Some(counts) => self.counted(&sum, counts),
+                None => Some(sum),
+            });
+            self.of.push(sum);
         }
-        sums
+        self
+    }
+
+    /// What a loop counts from a number on.
+    fn counted(&self, init: &Sum, counts: &Counts) -> Option<Sum> {
+        let limits = |side| self.limits(&self.side(side)?);
+        let turns = most_turns(limits(counts.from)?, counts.each, counts.how, limits(counts.end)?)?;
+        let sum = init.plus(&Sum::any(counts.by, turns - 1))?;
+        self.fits(&sum, counts.ty).then_some(sum)
+    }
+
+    pub fn side(&self, side: Side) -> Option<Sum> {
+        match side {
+            Side::Step(step) => self.of[step],
+            Side::Constant(value) => Some(Sum::of(value)),
+        }
     }
 
     /// The sum that the address of a step is, with a constant added.
@@ -164,12 +318,54 @@ impl<'a> Sums<'a> {
     fn operand(&self, step: &Step, n: usize, ty: Ty) -> Option<Sum> {
         match *step.inst.srcs.get(n)? {
             Value::Reg(_) => self.of[step.from[n]?],
-            Value::Imm(bits) if ty == Ty::I32 => Some(Sum::of(bits as u32 as i32 as i64)),
-            Value::Imm(bits) => Some(Sum::of(bits as i64)),
+            Value::Imm(bits) => Some(Sum::of(signed(bits, ty))),
         }
     }
 
     fn result(&self, step: &Step) -> Option<Sum> {
+        self.exact(step).or_else(|| self.bounded(step).filter(|_| self.bounds))
+    }
+
+    /// What is at least not negative, and how large at most.
+    fn bounded(&self, step: &Step) -> Option<Sum> {
+        let (inst, ty) = (&step.inst, step.inst.ty);
+        let bits = match ty {
+            Ty::I32 => 32,
+            Ty::I64 => 64,
+            _ => return None,
+        };
+        let constant = |n: usize, ty: Ty| self.operand(step, n, ty)?.as_constant();
+        let sum = match inst.op {
+            Op::And => {
+                let either = [1, 0].into_iter().find_map(|n| constant(n, ty));
+                let mask = either.filter(|&mask| mask > 0)?;
+                let low = mask.trailing_zeros();
+                Sum::any(1 << low, mask >> low)
+            }
+            Op::ShrU => {
+                let by = constant(1, Ty::I32).filter(|&by| (1..bits).contains(&by))?;
+                Sum::any(1, (u64::MAX >> (64 - bits) >> by) as i64)
+            }
+            Op::RemU => Sum::any(1, constant(1, ty).filter(|&by| by > 0)? - 1),
+            Op::MinU => {
+                let either = [1, 0].into_iter().find_map(|n| constant(n, ty));
+                Sum::any(1, either.filter(|&most| most >= 0)?)
+            }
+            Op::BfeU => {
+                let wide = constant(2, Ty::I32).filter(|&wide| (0..bits).contains(&wide))?;
+                Sum::any(1, (1 << wide) - 1)
+            }
+            Op::ZExt => match inst.from {
+                Ty::I8 => Sum::any(1, u8::MAX.into()),
+                Ty::I16 => Sum::any(1, u16::MAX.into()),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        self.fits(&sum, ty).then_some(sum)
+    }
+
+    fn exact(&self, step: &Step) -> Option<Sum> {
         let (inst, ty) = (&step.inst, step.inst.ty);
         if !matches!(ty, Ty::I32 | Ty::I64) {
             return None;

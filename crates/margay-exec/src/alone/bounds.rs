@@ -4,18 +4,11 @@
 use margay_ir::analysis::cfg::{Cfg, Dominators};
 use margay_ir::{Attr, BlockId, Function, Inst, IntCmp, Reg, Term, Ty, Value};
 
-use crate::sums::{Numbers, Steps, Sum, Sums};
+use crate::counters::Loops;
+use crate::sums::{Numbers, Side, Steps, Sums, signed};
 
 /// Kernels of more blocks are not looked at.
 const MOST_BLOCKS: usize = 1024;
-
-/// A side of a comparison.
-#[derive(Clone, Copy, Debug)]
-enum Side {
-    /// By the number of its step.
-    Step(usize),
-    Constant(i64),
-}
 
 /// A comparison that holds, or does not, for those who make an access.
 #[derive(Clone, Copy, Debug)]
@@ -27,14 +20,14 @@ pub struct Condition {
 
 /// What branches compare, for all blocks of a kernel.
 pub struct Bounds<'f> {
-    defs: &'f [Option<&'f Inst>],
+    loops: &'f Loops<'f>,
     dominators: Dominators,
     /// The blocks to which one side of a branch is the only way: the predicate, and what it is there.
     sides: Vec<(BlockId, Reg, bool)>,
 }
 
 impl<'f> Bounds<'f> {
-    pub fn new(f: &'f Function, cfg: &Cfg, defs: &'f [Option<&'f Inst>]) -> Bounds<'f> {
+    pub fn new(f: &'f Function, cfg: &Cfg, loops: &'f Loops<'f>) -> Bounds<'f> {
         let mut sides = Vec::new();
         // There is another way to the first.
         for (b, ways) in cfg.preds.iter().enumerate().skip(1).take(MOST_BLOCKS) {
@@ -46,7 +39,7 @@ impl<'f> Bounds<'f> {
                 sides.push((BlockId(b as u32), pred, taken != negated));
             }
         }
-        Bounds { defs, dominators: cfg.dominators(), sides }
+        Bounds { loops, dominators: cfg.dominators(), sides }
     }
 
     /// What is compared on every way to an instruction of a block.
@@ -59,14 +52,13 @@ impl<'f> Bounds<'f> {
     }
 
     fn condition(&self, pred: Reg, holds: bool, steps: &mut Steps) -> Option<Condition> {
-        let inst = self.defs[pred.0 as usize].filter(|i| i.guard.is_none())?;
+        let (at, inst) = self.loops.definition(pred).filter(|(_, i)| i.guard.is_none())?;
         let Attr::IntCmp(cmp) = inst.attr else { return None };
         // The type of what is compared.
         let ty = if inst.from == Ty::I64 || inst.ty == Ty::I64 { Ty::I64 } else { Ty::I32 };
         let mut side = |n: usize| match *inst.srcs.get(n)? {
-            Value::Reg(r) => steps.add(self.defs, r).map(Side::Step),
-            Value::Imm(bits) if ty == Ty::I32 => Some(Side::Constant((bits as u32 as i32).into())),
-            Value::Imm(bits) => Some(Side::Constant(bits as i64)),
+            Value::Reg(r) => steps.add_counted(self.loops, r, at).map(Side::Step),
+            Value::Imm(bits) => Some(Side::Constant(signed(bits, ty))),
         };
         Some(Condition { cmp, sides: [side(0)?, side(1)?], holds })
     }
@@ -75,18 +67,14 @@ impl<'f> Bounds<'f> {
 impl Condition {
     /// Takes off numbers that threads do not have for which this is so, as far as it tells.
     pub fn narrow(&self, numbers: &mut Numbers, sums: &Sums<'_>) {
-        let side = |side: Side| match side {
-            Side::Step(step) => sums.address(step, 0),
-            Side::Constant(value) => Some(Sum::of(value)),
-        };
-        let [Some(a), Some(b)] = self.sides.map(side) else { return };
+        let [Some(a), Some(b)] = self.sides.map(|side| sums.side(side)) else { return };
         let (cmp, holds) = (self.cmp, self.holds);
         let unsigned = matches!(cmp, IntCmp::LtU | IntCmp::LeU | IntCmp::GtU | IntCmp::GeU);
         if unsigned && [&a, &b].iter().any(|s| sums.limits(s).is_none_or(|l| l.0 < 0)) {
             return;
         }
         // `a - b`, of one number alone, compared with 0.
-        let Some(d) = b.times(-1).and_then(|b| a.plus(&b)) else { return };
+        let Some(d) = b.times(-1).and_then(|b| a.plus(&b)).filter(|d| d.is_known()) else { return };
         let mut counts = d.per.iter().enumerate().filter(|(_, per)| **per != 0);
         let (Some((n, &per)), None) = (counts.next(), counts.next()) else { return };
         let (cmp, holds) = match cmp {

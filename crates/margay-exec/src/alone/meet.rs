@@ -53,6 +53,14 @@ fn search(a: &Reach, b: &Reach, within: bool) -> Option<bool> {
             terms.push(Term { per, first: to.0, last: to.1, tells: false });
         }
     }
+    // Whatever one has of these, the other may have any.
+    for own in &a.sum.any {
+        terms.push(Term { per: own.per, first: 0, last: own.last, tells: false });
+    }
+    for own in &b.sum.any {
+        let per = own.per.checked_neg()?;
+        terms.push(Term { per, first: 0, last: own.last, tells: false });
+    }
     if terms.iter().any(|t| t.first > t.last) {
         // Nobody makes one of the two.
         return Some(false);
@@ -60,7 +68,7 @@ fn search(a: &Reach, b: &Reach, within: bool) -> Option<bool> {
     // What does not count for the address may still be another thread's.
     let free = |t: &Term| t.per == 0 && t.tells && (t.first, t.last) != (0, 0);
     let others = !alike || terms.iter().any(free);
-    terms.retain(|t| t.per != 0);
+    terms.retain(|t| t.per != 0 && (t.first, t.last) != (0, 0));
     terms.sort_by_key(|t| std::cmp::Reverse(t.per.unsigned_abs()));
     // How far those from each on reach.
     let mut reach = vec![(0i64, 0i64); terms.len() + 1];
@@ -115,7 +123,7 @@ mod tests {
 
     fn reach(constant: i64, per: [i64; 6], block: i64, bytes: i64) -> Reach {
         let numbers = [(0, 2), (0, 1), (0, 0), (0, block - 1), (0, 2), (0, 0)];
-        Reach { sum: Sum { constant, per }, numbers, bytes }
+        Reach { sum: Sum { constant, per, ..Sum::default() }, numbers, bytes }
     }
 
     /// Thread by thread.
@@ -184,8 +192,11 @@ mod tests {
     #[test]
     fn a_long_row_is_each_threads_own() {
         let numbers = [(0, 1 << 20), (0, 0), (0, 0), (0, 255), (0, 0), (0, 0)];
-        let row =
-            Reach { sum: Sum { constant: 1 << 40, per: [1024, 0, 0, 4, 0, 0] }, numbers, bytes: 4 };
+        let row = Reach {
+            sum: Sum { constant: 1 << 40, per: [1024, 0, 0, 4, 0, 0], ..Sum::default() },
+            numbers,
+            bytes: 4,
+        };
         assert!(!may_meet(&row, &row, false));
         let right = Reach { sum: Sum { constant: (1 << 40) + 4, ..row.sum }, ..row.clone() };
         assert!(may_meet(&row, &right, false));

@@ -2,8 +2,9 @@
 //! Accesses that no other thread of a launch can race with, as their addresses show: what `--check race` need not keep.
 //!
 //! Of global memory those where no thread of the grid writes what another one reads or writes; of shared memory those where
-//! that is so between two barriers of the block. Addresses are sums of block and thread numbers ([`crate::sums`]); one that is
-//! none may be anywhere in the allocation that its pointer points into.
+//! that is so between two barriers of the block. Addresses are sums of block and thread numbers ([`crate::sums`]), and of what
+//! loops count or masks let through, which may be any that it can be; one that is none may be anywhere in the allocation that
+//! its pointer points into.
 //!
 //! What the code says is found out once ([`Plan`]); a launch puts its numbers in.
 //!
@@ -94,7 +95,7 @@ fn places<'p>(
     memory: &AddressSpace,
 ) -> Option<Vec<Place<'p>>> {
     let all = numbers(config);
-    let of = |numbers| Sums::of_some(&plan.steps, config, numbers, Some(program));
+    let of = |numbers| Sums::within_bounds(&plan.steps, config, numbers, program);
     let usual = of(all);
     // Of some threads: neighbouring accesses are mostly the same ones'.
     let mut some: Option<(Numbers, Sums<'_>)> = None;

@@ -5,7 +5,7 @@ use margay_codegen::Root;
 use margay_ir::analysis::cfg::Cfg;
 use margay_ir::{Attr, Function, Inst, MemAttr, Op, Sem, Space, Value};
 
-use crate::jit::definitions;
+use crate::counters::Loops;
 use crate::program::{Code, Program};
 use crate::sums::Steps;
 
@@ -56,8 +56,9 @@ impl Plan {
             return None;
         }
         let f = &program.module.ir.functions[program.functions.first()?.id.0 as usize];
-        let (cfg, defs, roots) = (Cfg::new(f), definitions(f), pointers(f));
-        let (mut steps, bounds) = (Steps::default(), Bounds::new(f, &cfg, &defs));
+        let (cfg, roots) = (Cfg::new(f), pointers(f));
+        let loops = Loops::new(f, &cfg);
+        let (mut steps, bounds) = (Steps::default(), Bounds::new(f, &cfg, &loops));
         let (mut sites, mut shared) = (Vec::new(), Vec::new());
         for (pc, at, inst) in accesses(program, f)? {
             let mem = mem_of(inst)?;
@@ -73,7 +74,7 @@ impl Plan {
             };
             let (base, root) = match inst.srcs.first() {
                 Some(&Value::Reg(r)) => {
-                    let step = steps.add(&defs, r);
+                    let step = steps.add_counted(&loops, r, at);
                     (step.map_or(Base::Unknown, Base::Step), roots[r.0 as usize])
                 }
                 Some(&Value::Imm(base)) => {

@@ -30,7 +30,6 @@ use std::sync::OnceLock;
 pub use crate::alike::rehearse_always;
 pub use background::may_exit_here;
 pub(crate) use choice::{Done, consider};
-pub(crate) use hold::definitions;
 pub(crate) use hold::{Holds, who_holds};
 pub(crate) use kernel::Kernels;
 pub use make::{Counts, counts};

@@ -304,6 +304,7 @@ mod tests {
                     random.one_of(&[0, 512, 512, 128]),
                     0,
                 ],
+                ..Sum::default()
             };
             let (store, load) = (sum(), sum());
             let mut found = Conflicts::new(&config).unwrap();
@@ -330,9 +331,17 @@ mod tests {
     /// `d[y][x] = f(d[pivot][x], d[y][pivot], d[y][x])` on a matrix of `n` columns, blocks of 32 by 8.
     fn pivot_row(n: i64, pivot: i64) -> Conflicts {
         let config = config([n as u32 / 32, n as u32 / 8, 1], [32, 8, 1]);
-        let own = Sum { constant: 1 << 40, per: [128, 32 * n, 0, 4, 4 * n, 0] };
-        let row = Sum { constant: own.constant + 4 * n * pivot, per: [128, 0, 0, 4, 0, 0] };
-        let column = Sum { constant: own.constant + 4 * pivot, per: [0, 32 * n, 0, 0, 4 * n, 0] };
+        let own = Sum { constant: 1 << 40, per: [128, 32 * n, 0, 4, 4 * n, 0], ..Sum::default() };
+        let row = Sum {
+            constant: own.constant + 4 * n * pivot,
+            per: [128, 0, 0, 4, 0, 0],
+            ..Sum::default()
+        };
+        let column = Sum {
+            constant: own.constant + 4 * pivot,
+            per: [0, 32 * n, 0, 0, 4 * n, 0],
+            ..Sum::default()
+        };
         let mut found = Conflicts::new(&config).unwrap();
         for load in [&own, &row, &column] {
             found.add(&config, (&own, 4), (load, 4)).unwrap();
@@ -384,7 +393,7 @@ mod tests {
         };
         let low = u64::from(u32::MAX);
         let per = |n: i64| [64 * n, 0, 0, n, 0, 0];
-        let sum = |constant: i64, n: i64| Some(Sum { constant, per: per(n) });
+        let sum = |constant: i64, n: i64| Some(Sum { constant, per: per(n), ..Sum::default() });
         assert_eq!(sums(7, low), [sum(28, 4), sum(7, 1)]);
         // 256 threads: the last one's number is the first that a signed one cannot be, or just not.
         assert_eq!(
@@ -399,7 +408,7 @@ mod tests {
     #[test]
     fn who_loads_what_nobody_stores_never_waits() {
         let config = config([4, 4, 1], [32, 8, 1]);
-        let own = Sum { constant: 0, per: [128, 8 * 512, 0, 4, 512, 0] };
+        let own = Sum { constant: 0, per: [128, 8 * 512, 0, 4, 512, 0], ..Sum::default() };
         let mut found = Conflicts::new(&config).unwrap();
         found.add(&config, (&own, 4), (&own, 4)).unwrap();
         assert!(found.is_empty());

@@ -238,7 +238,7 @@ pub fn module(before: &str, body: &str) -> String {
     format!(
         ".version 8.3\n.target sm_90\n.address_size 64\n{before}\n\
          .visible .entry k(.param .u64 p0, .param .u64 p1, .param .u64 p2)\n{{\n\
-         .reg .pred %p<16>; .reg .b16 %h<16>; .reg .b32 %r<64>; .reg .f32 %f<32>; .reg .b64 %d<64>;\n\
+         .reg .pred %p<16>; .reg .b16 %h<16>; .reg .b32 %r<64>; .reg .f32 %f<32>; .reg .b64 %d<96>;\n\
          .reg .f64 %e<16>; .reg .b64 %a<3>; .reg .b32 %t, %lane, %n, %c;\n\
          {} {} {}\n\
          mov.u32 %t, %tid.x; mov.u32 %n, %ntid.x; mov.u32 %c, %ctaid.x; mov.u32 %lane, %laneid;\n\
