@@ -177,7 +177,7 @@ impl Sum {
     /// A multiple of a number from 0 to `last`.
     fn any(per: i64, last: i64) -> Sum {
         let mut sum = Sum::default();
-        sum.any[0] = if per == 0 { Any::default() } else { Any { per, last } };
+        sum.any[0] = if last == 0 { Any::default() } else { Any { per, last } };
         sum
     }
 

@@ -93,7 +93,7 @@ fn turns(from: i32, by: i32, cmp: &str, to: i32) -> Option<u32> {
 }
 
 /// A loop that accesses shared memory in each turn, at a place of the thread's own, one that the turn gives, and maybe one
-/// that only a mask bounds. `n` makes its registers and labels its own.
+/// that only a mask or the like bounds. `n` makes its registers and labels its own.
 fn one_loop(random: &mut Random, n: usize) -> String {
     let (from, by, cmp, to, turns) = loop {
         let by = random.one_of(&[4, 8, 16, -4, 1, 260]);
@@ -115,13 +115,23 @@ fn one_loop(random: &mut Random, n: usize) -> String {
         own => own,
     };
     let base = 8192 + 1024 * random.one_of(&[0, 0, 4, 12]);
-    // What is compared is a part of the address, too, in some, and so is what only a mask bounds.
+    // What is compared is a part of the address, too, in some, and so is what only a mask or the like bounds.
     let sums = step == 0 && from % 4 == 0 && by % 4 == 0 && from.min(from + by * turns) >= 0;
-    let (mask, each) = (random.one_of(&[0, 0, 1, 3, 15]), random.one_of(&[4, 260, 1028]));
+    let bounds = [
+        "",
+        "",
+        "and.b32 %rN, %r3, 15;",
+        "and.b32 %rN, %r3, 12;",
+        "shr.u32 %rN, %r3, 29;",
+        "rem.u32 %rN, %r3, 5;",
+        "min.u32 %rN, %r3, 6;",
+        "bfe.u32 %rN, %r3, 9, 2;",
+    ];
+    let (bound, each) = (random.one_of(&bounds), random.one_of(&[4, 260, 1028]));
     // Registers: what is counted, and the thread's own part.
     let (r, d) = (10 * n, 20 * n);
     let (count, place, mine) = (format!("%r{r}"), format!("%d{d}"), format!("%d{}", d + 1));
-    let mut next = d + 1;
+    let (mut next, mut free) = (d + 1, vec![r + 1, r + 6, r + 7]);
     let mut access = |random: &mut Random| {
         let mut code = format!("add.u64 %d{}, {mine}, {place};", next + 1);
         next += 1;
@@ -134,13 +144,15 @@ fn one_loop(random: &mut Random, n: usize) -> String {
             );
             next += 2;
         }
-        if mask != 0 {
+        if !bound.is_empty() {
+            let own = free.pop().unwrap();
             let _ = write!(
                 code,
-                "and.b32 %r{0}, %r3, {mask}; mul.wide.u32 %d{1}, %r{0}, {each}; add.u64 %d{2}, %d{next}, %d{1};",
-                r + 1,
+                "{3} mul.wide.u32 %d{1}, %r{0}, {each}; add.u64 %d{2}, %d{next}, %d{1};",
+                own,
                 next + 1,
-                next + 2
+                next + 2,
+                bound.replace("rN", &format!("r{own}"))
             );
             next += 2;
         }
