@@ -346,14 +346,14 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             BYTES / 2,
             8.0,
         ),
-        // What who released something knew is kept for each word.
+        // What who released something knew is kept once for all lanes of an instruction.
         (
             "words, each released by a thread",
             "mul.wide.u32 %rd5, %r3, 4; add.u64 %rd5, %rd5, %rd1; st.release.gpu.global.u32 [%rd5], %r3;"
                 .to_owned(),
             BYTES as u32 / 4,
             BYTES,
-            64.0,
+            8.0,
         ),
         (
             "words, each acquired and released by two threads",
@@ -363,7 +363,34 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
                 .to_owned(),
             BYTES as u32 / 4,
             BYTES,
-            84.0,
+            8.0,
+        ),
+        (
+            "words, each released by a thread's fence",
+            "mul.wide.u32 %rd5, %r3, 4; add.u64 %rd5, %rd5, %rd1; fence.acq_rel.gpu; st.relaxed.gpu.global.u32 [%rd5], %r3;"
+                .to_owned(),
+            BYTES as u32 / 4,
+            BYTES,
+            8.0,
+        ),
+        // Each at a time of its own, which is kept for each.
+        (
+            "words in a row, each released by one thread of each block",
+            "setp.ne.u32 %p1, %r1, 0; @%p1 ret; mul.wide.u32 %rd5, %r3, 4; add.u64 %rd5, %rd5, %rd1; \
+             mov.u32 %r8, 0; LOOP: st.release.gpu.global.u32 [%rd5], %r8; add.u64 %rd5, %rd5, 4; \
+             add.u32 %r8, %r8, 1; setp.lt.u32 %p1, %r8, 128; @%p1 bra LOOP;"
+                .to_owned(),
+            BYTES as u32 / 4,
+            BYTES,
+            18.0,
+        ),
+        (
+            "sparse: a word of each line, released by a thread",
+            "mul.wide.u32 %rd5, %r3, 128; add.u64 %rd5, %rd5, %rd1; st.release.gpu.global.u32 [%rd5], %r3;"
+                .to_owned(),
+            LARGE as u32 / 128,
+            LARGE / 32,
+            8.0,
         ),
         // Of those that are released nobody knows any but the last.
         (

@@ -10,15 +10,40 @@ use smallvec::{SmallVec, smallvec};
 use super::order::{Thread, Tick};
 use super::releases::Hold;
 
+/// What is known of all of a block's warps.
+#[derive(Debug)]
+pub struct Base {
+    /// By warp, of every lane up to here.
+    all: SmallVec<[Tick; 4]>,
+    /// Of the releases by which it came to be known.
+    holds: SmallVec<[Hold; 1]>,
+}
+
+impl Base {
+    /// What was released once.
+    pub fn new(all: impl Iterator<Item = Tick>, hold: Hold) -> Base {
+        Base { all: all.collect(), holds: smallvec![hold] }
+    }
+
+    /// Whether both are the same part of the same releases.
+    pub fn is_same(&self, other: &Base) -> bool {
+        let holds = || self.holds.iter().zip(&other.holds).all(|(a, b)| Arc::ptr_eq(a, b));
+        self.all == other.all && self.holds.len() == other.holds.len() && holds()
+    }
+
+    /// Whether it is part of this release alone.
+    pub fn is_of(&self, hold: &Hold) -> bool {
+        matches!(&self.holds[..], [own] if Arc::ptr_eq(own, hold))
+    }
+}
+
 /// What is known of a block's accesses.
 #[derive(Debug)]
 pub struct Entry {
-    /// By warp, of every lane up to here,
-    all: SmallVec<[Tick; 4]>,
-    /// and of these lanes up to there, which is later: each with its warp.
+    /// Lanes of a warp that release something at once have this in common, and whoever learns of it.
+    base: Arc<Base>,
+    /// Of these lanes up to there, which is later: each with its warp.
     lanes: SmallVec<[(u16, u8, Tick); 1]>,
-    /// Of the releases by which it came to be known.
-    holds: SmallVec<[Hold; 1]>,
 }
 
 /// Whether they are one: what else is alike is looked at when it is added.
@@ -29,24 +54,28 @@ impl PartialEq for Entry {
 }
 
 impl Entry {
-    /// What was released once: of every lane of each warp, and of some lanes of a warp more than that.
-    pub fn new(
-        all: impl Iterator<Item = Tick>,
-        (warp, lanes): (u16, &[(u8, Tick)]),
-        hold: Hold,
-    ) -> Entry {
+    /// What was released once: of some lanes of a warp more than of every lane of each warp.
+    pub fn new(base: &Arc<Base>, warp: u16, lanes: &[(u8, Tick)]) -> Entry {
         let lanes = lanes.iter().map(|&(lane, tick)| (warp, lane, tick));
-        Entry { all: all.collect(), lanes: lanes.collect(), holds: smallvec![hold] }
+        Entry { base: base.clone(), lanes: lanes.collect() }
+    }
+
+    /// What is known of all warps, and of the one lane of which more is known, if it is but one.
+    pub fn of_one_lane(&self) -> Option<(&Arc<Base>, (u16, u8, Tick))> {
+        match self.lanes[..] {
+            [own] => Some((&self.base, own)),
+            _ => None,
+        }
     }
 
     fn covers(&self, warp: u16, lane: u8, stamp: Tick) -> bool {
-        self.all.get(usize::from(warp)).is_some_and(|all| stamp <= *all)
+        self.base.all.get(usize::from(warp)).is_some_and(|all| stamp <= *all)
             || self.lanes.iter().any(|&(w, l, tick)| (w, l) == (warp, lane) && stamp <= tick)
     }
 
     /// Up to when anything is known, by warp.
     pub fn lasts(&self) -> impl Iterator<Item = Tick> {
-        self.all.iter().enumerate().map(|(warp, all)| {
+        self.base.all.iter().enumerate().map(|(warp, all)| {
             let lanes = self.lanes.iter().filter(move |own| usize::from(own.0) == warp);
             lanes.map(|own| own.2).max().unwrap_or(0).max(*all)
         })
@@ -54,13 +83,12 @@ impl Entry {
 
     /// Whether `other` has all of this.
     fn is_within(&self, other: &Entry) -> bool {
-        self.all.iter().zip(&other.all).all(|(own, other)| own <= other)
+        let all = || self.base.all.iter().zip(&other.base.all).all(|(own, other)| own <= other);
+        (Arc::ptr_eq(&self.base, &other.base) || all())
             && self.lanes.iter().all(|&(warp, lane, tick)| other.covers(warp, lane, tick))
     }
 
     fn joined(&self, other: &Entry) -> Entry {
-        let all = self.all.iter().zip(&other.all);
-        let all: SmallVec<[Tick; 4]> = all.map(|(own, other)| *own.max(other)).collect();
         let mut lanes = self.lanes.clone();
         for &(warp, lane, tick) in &other.lanes {
             match lanes.iter_mut().find(|own| (own.0, own.1) == (warp, lane)) {
@@ -68,14 +96,19 @@ impl Entry {
                 None => lanes.push((warp, lane, tick)),
             }
         }
+        if Arc::ptr_eq(&self.base, &other.base) {
+            return Entry { base: self.base.clone(), lanes };
+        }
+        let all = self.base.all.iter().zip(&other.base.all);
+        let all: SmallVec<[Tick; 4]> = all.map(|(own, other)| *own.max(other)).collect();
         lanes.retain(|&mut (warp, _, tick)| tick > all[usize::from(warp)]);
-        let mut holds = self.holds.clone();
-        for hold in &other.holds {
+        let mut holds = self.base.holds.clone();
+        for hold in &other.base.holds {
             if !holds.iter().any(|own| Arc::ptr_eq(own, hold)) {
                 holds.push(hold.clone());
             }
         }
-        Entry { all, lanes, holds }
+        Entry { base: Arc::new(Base { all, holds }), lanes }
     }
 }
 
@@ -111,6 +144,14 @@ impl Knowledge {
         match self {
             Knowledge::Few(list) => list.len(),
             Knowledge::Many(all) => all.len(),
+        }
+    }
+
+    /// What is known of each block, if it is of few.
+    pub fn few(&self) -> Option<&[(u32, Arc<Entry>)]> {
+        match self {
+            Knowledge::Few(list) => Some(list),
+            Knowledge::Many(_) => None,
         }
     }
 
@@ -212,7 +253,8 @@ mod tests {
                 let lanes: Vec<_> = (0..random(3) as u8)
                     .map(|lane| (lane, ticks[usize::from(warp)] + 1 + random(9) as Tick))
                     .collect();
-                let entry = Entry::new(ticks.into_iter(), (warp, &lanes), Hold::default());
+                let base = Arc::new(Base::new(ticks.into_iter(), Hold::default()));
+                let entry = Entry::new(&base, warp, &lanes);
                 let latest = |w: usize| {
                     let lanes = lanes.iter().filter(|_| w == usize::from(warp));
                     lanes.map(|own| own.1).chain([ticks[w]]).max().unwrap()
@@ -260,7 +302,8 @@ mod tests {
         let mut word = Knowledge::default();
         for block in 0..BLOCKS {
             let mut own = word.clone();
-            let entry = Entry::new([1].into_iter(), (0, &[(0, 2)]), Hold::default());
+            let base = Arc::new(Base::new([1].into_iter(), Hold::default()));
+            let entry = Entry::new(&base, 0, &[(0, 2)]);
             own.add(block, &Arc::new(entry));
             word.join(&own);
         }

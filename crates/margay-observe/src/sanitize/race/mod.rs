@@ -33,11 +33,13 @@ pub mod order;
 mod packed;
 mod page;
 mod paired;
+mod places;
 mod plain;
 #[cfg(test)]
 mod plain_model;
 mod quick;
 mod recent;
+mod released;
 mod releases;
 mod report;
 mod round;
@@ -54,6 +56,7 @@ mod stores;
 mod table;
 mod unordered;
 mod variable;
+mod variables;
 mod watch;
 
 pub use facts::Facts;

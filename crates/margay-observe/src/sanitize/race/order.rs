@@ -11,16 +11,17 @@
 //!
 //! Limit: across warps, a barrier that only some lanes of a warp have reached counts for all of them.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
 
 use margay_ir::{Scope, Sem};
 use smallvec::SmallVec;
 
-use super::knowledge::{Entry, Knowledge};
+use super::knowledge::{Base, Knowledge};
+use super::released::{Common, Known};
 use super::releases::Releases;
 use super::slots::{PAST, Past};
-use super::variable::SyncVariable;
+use super::variables::Word;
 
 /// Logical time. 0 is before the launch.
 pub type Tick = u32;
@@ -41,7 +42,7 @@ pub struct Thread {
 struct Fenced {
     scope: Scope,
     at: Tick,
-    known: Knowledge,
+    known: Known,
 }
 
 /// What was read from a synchronising variable and is not acquired yet.
@@ -74,6 +75,9 @@ struct Warp {
     /// Stamps with which marks were widened: of plain accesses, and of strong ones, which poll at
     /// times that nobody else knows of. See [`super::shadow`].
     used: [Stamps; 2],
+    /// What its lanes have in common, after so many meetings, if anybody has it from them still: else what they released before is known to
+    /// nobody.
+    common: (u64, Weak<Common>),
 }
 
 /// Stamps that lanes of a warp used for widened marks, ascending, with the lanes.
@@ -223,8 +227,12 @@ pub struct Block {
     waits: SmallVec<[(u16, usize); 4]>,
     /// Counts what its threads learnt: while it stands, what is not known is not known.
     version: u64,
+    /// The same of what whole warps learnt.
+    meetings: u64,
+    /// What was last released of all warps, if anybody has it still.
+    base: Weak<Base>,
     releases: Releases,
-    /// [`Block::known`] of a version.
+    /// [`Block::known`] of so many meetings.
     known_at: (u64, Tick),
 }
 
@@ -298,6 +306,7 @@ impl Block {
                 fenced: Vec::new(),
                 acquiring: Vec::new(),
                 used: Default::default(),
+                common: Default::default(),
             }
         };
         Block {
@@ -307,6 +316,8 @@ impl Block {
             foreign: Knowledge::default(),
             waits: SmallVec::new(),
             version: 0,
+            meetings: 0,
+            base: Weak::new(),
             releases: Releases::default(),
             known_at: (0, 0),
         }
@@ -325,6 +336,7 @@ impl Block {
             warp.fenced.clear();
             warp.acquiring.clear();
             warp.used.iter_mut().for_each(|used| used.0.clear());
+            warp.common = Default::default();
         }
         self.arrivals.iter_mut().for_each(Vec::clear);
         if !self.foreign.is_empty() {
@@ -332,7 +344,7 @@ impl Block {
         }
         self.waits.clear();
         // Never one that was seen before.
-        self.version += 1;
+        (self.version, self.meetings) = (self.version + 1, self.meetings + 1);
         self.releases.clear();
     }
 
@@ -486,21 +498,45 @@ impl Block {
         })
     }
 
-    /// What lane `lane` of `warp` knows now, with its own accesses so far: others may come to know that.
-    fn knowledge(&mut self, warp: u16, lane: u8) -> Knowledge {
-        if self.known_at.0 != self.version || self.releases.is_empty() {
-            self.known_at = (self.version, self.known());
+    /// What all lanes of `warp` know now: others may come to know that, and what the lanes did so far.
+    fn common(&mut self, warp: u16) -> Arc<Common> {
+        if self.known_at.0 != self.meetings || self.releases.is_empty() {
+            self.known_at = (self.meetings, self.known());
         }
         let own = &self.warps[warp as usize];
-        let mut known = self.foreign.clone();
-        if !own.foreign.is_empty() {
-            known.join(&own.foreign);
+        let all = own.known.iter().enumerate().map(|(w, &known)| match w == warp as usize {
+            true => own.lanes_all,
+            false => known,
+        });
+        let last = all.clone().fold(own.stamp, Tick::max);
+        let hold = self.releases.note((self.known_at.1, last));
+        if own.common.0 == self.meetings
+            && let Some(common) = own.common.1.upgrade()
+            && common.base.is_of(&hold)
+        {
+            return common;
         }
-        for (l, k) in &own.lane_foreign {
-            if *l == lane {
-                known.join(k);
-            }
-        }
+        let mut foreign = self.foreign.clone();
+        foreign.join(&own.foreign);
+        let foreign = (!foreign.is_empty()).then(|| Box::new(foreign));
+        let new = Base::new(all, hold);
+        // Before they have met, all warps know the same of each other.
+        let base = match self.base.upgrade() {
+            Some(base) if base.is_same(&new) => base,
+            Some(_) | None => Arc::new(new),
+        };
+        self.base = Arc::downgrade(&base);
+        let common = Arc::new(Common { block: self.id, warp, base, foreign });
+        self.warps[warp as usize].common = (self.meetings, Arc::downgrade(&common));
+        common
+    }
+
+    /// What lane `lane` of `warp` knows now, with its own accesses so far: others may come to know that.
+    fn known_now(&mut self, warp: u16, lane: u8) -> Known {
+        let common = self.common(warp);
+        let own = &self.warps[warp as usize];
+        let mut more = Knowledge::default();
+        own.lane_foreign.iter().filter(|(l, _)| *l == lane).for_each(|(_, k)| more.join(k));
         let mut lanes: SmallVec<[(u8, Tick); 1]> = SmallVec::new();
         if let Some(matrix) = &own.lanes {
             for (other, &tick) in matrix[lane as usize].iter().enumerate() {
@@ -509,15 +545,7 @@ impl Block {
                 }
             }
         }
-        lanes.push((lane, own.stamp));
-        let all = (0..self.warps.len()).map(|w| match w == warp as usize {
-            true => own.lanes_all,
-            false => own.known[w],
-        });
-        let last = all.clone().chain(lanes.iter().map(|own| own.1)).max().unwrap_or(0);
-        let hold = self.releases.note((self.known_at.1, last));
-        known.add(self.id, &Arc::new(Entry::new(all, (warp, &lanes), hold)));
-        known
+        Known { common, lane, tick: own.stamp, lanes, more }
     }
 
     /// Lanes of a warp meet at `bar.warp.sync`.
@@ -528,7 +556,7 @@ impl Block {
 
     /// The same, before the warp has another stamp.
     fn meet_lanes(&mut self, warp: u16, mask: u32) {
-        self.version += 1;
+        (self.version, self.meetings) = (self.version + 1, self.meetings + 1);
         let own = &mut self.warps[warp as usize];
         let now = own.stamp;
         if mask & own.exist == own.exist {
@@ -588,7 +616,7 @@ impl Block {
     /// As if every lane of every warp arrived at a barrier, and it opened.
     pub fn meet(&mut self, time: &Time) {
         debug_assert!(self.can_meet());
-        self.version += 1;
+        (self.version, self.meetings) = (self.version + 1, self.meetings + 1);
         let (now, stamp) = (time.now(), time.next());
         for warp in &mut self.warps {
             (warp.lanes_all, warp.lanes, warp.stamp) = (warp.stamp, None, stamp);
@@ -600,7 +628,7 @@ impl Block {
     pub fn open(&mut self, id: usize, time: &Time) {
         let Some(arrivals) = self.arrivals.get_mut(id) else { return };
         let arrivals = std::mem::take(arrivals);
-        self.version += 1;
+        (self.version, self.meetings) = (self.version + 1, self.meetings + 1);
         let now = time.now();
         let count = self.warps.len();
         let (mut base, mut masks) = (vec![0; count], vec![0u32; count]);
@@ -662,7 +690,7 @@ impl Block {
             self.learn(warp, lane, &known);
         }
         for lane in (0..LANES as u8).filter(|l| mask >> l & 1 != 0) {
-            let known = self.knowledge(warp, lane);
+            let known = self.known_now(warp, lane);
             let own = &mut self.warps[warp as usize];
             let fenced = Arc::new(Fenced { scope, at: own.stamp, known });
             // A wider fence before this one still stands for what came before it.
@@ -691,23 +719,19 @@ impl Block {
         releases(sem) || !self.warps[warp as usize].fenced.is_empty()
     }
 
-    /// A strong access of one lane to a synchronising variable.
-    pub fn synchronise(
-        &mut self,
-        warp: u16,
-        lane: u8,
-        access: Strong,
-        variable: &mut SyncVariable,
-        time: &Time,
-    ) {
+    /// A strong access of one lane to a word by which threads synchronise. What the lanes of a warp release by it is released at
+    /// one time: [`Block::has_released_by`] is due after them.
+    pub fn synchronise(&mut self, warp: u16, lane: u8, access: Strong, word: &mut Word<'_>) {
         let id = self.id;
-        if access.reads && variable.is_released() {
-            let known = variable.known(id, access.scope);
+        let mut knows = false;
+        if access.reads && word.is_released() {
+            let known = word.known(id, access.scope);
             if !known.is_empty() {
                 if acquires(access.sem) {
                     self.learn(warp, lane, &known);
+                    knows = word.is_known(id, access.scope);
                 }
-                let same_block = variable.is_only_of(id);
+                let same_block = word.is_only_of(id);
                 let own = &mut self.warps[warp as usize];
                 let followed = if access.locks { Knowledge::default() } else { known.clone() };
                 match own.acquiring.iter_mut().find(|(l, _)| *l == lane) {
@@ -725,19 +749,44 @@ impl Block {
         }
         // A plain store, however strong, begins a new sequence; a read-modify-write goes on.
         if !access.reads {
-            *variable = SyncVariable::default();
+            word.clear();
         }
-        let mut release = |scope: Scope, known: &Knowledge| {
-            variable.release(id, scope.min(access.scope), known);
-        };
         for (l, fenced) in &self.warps[warp as usize].fenced {
-            if *l == lane {
-                release(fenced.scope, &fenced.known);
+            let scope = fenced.scope.min(access.scope);
+            // What the access itself releases has what is released for as many.
+            let again =
+                releases(access.sem) && (scope == Scope::Cta) == (access.scope == Scope::Cta);
+            if *l == lane && !again {
+                word.release(scope, &fenced.known, false);
+                // That was not there when it learnt what was.
+                knows = false;
             }
         }
         if releases(access.sem) {
-            let known = self.knowledge(warp, lane);
-            release(access.scope, &known);
+            let known = self.known_now(warp, lane);
+            word.release(access.scope, &known, knows);
+        }
+    }
+
+    /// What a strong access releases, one after the other, each with its scope.
+    #[cfg(test)]
+    pub fn released_by(
+        &mut self,
+        (warp, lane): (u16, u8),
+        access: Strong,
+    ) -> Vec<(Scope, Knowledge)> {
+        let fenced = self.warps[warp as usize].fenced.iter().filter(|(l, _)| *l == lane);
+        let mut all: Vec<(Scope, Knowledge)> =
+            fenced.map(|(_, own)| (own.scope.min(access.scope), own.known.knowledge())).collect();
+        if releases(access.sem) {
+            all.push((access.scope, self.known_now(warp, lane).knowledge()));
+        }
+        all
+    }
+
+    /// Lanes of a warp have released something by an instruction: what they do from now on is not part of that.
+    pub fn has_released_by(&mut self, warp: u16, sem: Sem, time: &Time) {
+        if releases(sem) {
             self.warps[warp as usize].stamp = time.next();
         }
     }
@@ -746,7 +795,7 @@ impl Block {
     pub fn cluster_arrive(&mut self, warp: u16, mask: u32, time: &Time) -> Knowledge {
         let mut known = Knowledge::default();
         for lane in (0..LANES as u8).filter(|l| mask >> l & 1 != 0) {
-            known.join(&self.knowledge(warp, lane));
+            known.join(&self.known_now(warp, lane).knowledge());
         }
         self.warps[warp as usize].stamp = time.next();
         known
@@ -757,7 +806,7 @@ impl Block {
         let mut known = Knowledge::default();
         for (lane, fenced) in &self.warps[warp as usize].fenced {
             if mask >> lane & 1 != 0 && fenced.scope != Scope::Cta {
-                known.join(&fenced.known);
+                known.join(&fenced.known.knowledge());
             }
         }
         known
@@ -780,7 +829,7 @@ impl Block {
 
     pub fn cluster_joins(&mut self, warp: u16, known: &Knowledge) {
         self.waits.retain(|(w, _)| *w != warp);
-        self.version += 1;
+        (self.version, self.meetings) = (self.version + 1, self.meetings + 1);
         let own = &mut self.warps[warp as usize];
         own.foreign.join(known);
         if let Some(entry) = known.of(self.id) {

@@ -13,7 +13,7 @@ use super::round::Round;
 use super::shadow::{Cell, Cells, Found, Kind, Mark, PAGE, Shadow, Spare, Width};
 use super::stamped::Learns;
 use super::state::{State, Used};
-use super::variable::SyncVariable;
+use super::variables::{Open, Variables};
 use crate::sanitize::random::random;
 
 const THREADS: u32 = 64;
@@ -46,7 +46,7 @@ struct Launch<'s> {
     ages: Vec<u32>,
     begun: u32,
     cells: HashMap<u64, Cell>,
-    variables: Vec<SyncVariable>,
+    variables: Variables,
     asked: [usize; 2],
     /// How often blocks forgot what they released.
     forgotten: u32,
@@ -110,9 +110,15 @@ impl Launch<'_> {
         };
         let access =
             Strong { sem, scope: Scope::Gpu, reads: !releases, writes: releases, locks: false };
-        let mut own = |state: &mut State| {
-            let variable = &mut self.variables[variable];
-            state.clock.synchronise(me.warp, me.lane, access, variable, &self.time);
+        let at = 4 * variable as u64;
+        let own = |state: &mut State| {
+            let mut words = self.variables.shard(Variables::shard_of(0, at)).lock();
+            let mut open = Open::default();
+            let mut word = words.word((0, at), &mut open);
+            state.clock.synchronise(me.warp, me.lane, access, &mut word);
+            if access.writes {
+                state.clock.has_released_by(me.warp, sem, &self.time);
+            }
         };
         let lane = 1 << me.lane;
         match (fence, releases) {
@@ -258,7 +264,7 @@ fn what_is_forgotten_changes_no_answer() {
             ages: Vec::new(),
             begun: 0,
             cells: HashMap::new(),
-            variables: (0..4).map(|_| SyncVariable::default()).collect(),
+            variables: Variables::default(),
             asked: [0; 2],
             forgotten: 0,
             widened: Vec::new(),

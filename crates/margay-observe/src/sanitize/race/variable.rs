@@ -25,9 +25,19 @@ pub struct SyncVariable {
 }
 
 impl SyncVariable {
-    /// Whether anything was ever released by it.
-    pub fn is_released(&self) -> bool {
-        self.by != By::Nobody
+    /// One by which a thread of a block released this; `several`: of other blocks too, of which this has all.
+    pub fn of(block: u32, narrow: bool, known: &Knowledge, several: bool) -> SyncVariable {
+        let mut own = SyncVariable::default();
+        own.release(block, if narrow { Scope::Cta } else { Scope::Sys }, known);
+        if several {
+            own.by = By::Several;
+        }
+        own
+    }
+
+    /// Whether anything was released for the block of the thread that did it alone, or for others.
+    pub fn has(&self, narrow: bool) -> bool {
+        if narrow { self.narrow.is_some() } else { !self.wide.is_empty() }
     }
 
     /// Whether only this block released anything.
@@ -43,6 +53,20 @@ impl SyncVariable {
         }
         let narrow = self.narrow.iter().flatten().filter(|own| own.0 == block);
         narrow.for_each(|(_, own)| known.join(own));
+        known
+    }
+
+    /// Whether anything was ever released by it.
+    #[cfg(test)]
+    pub fn is_released(&self) -> bool {
+        self.by != By::Nobody
+    }
+
+    /// All that was released by it, for whomever.
+    #[cfg(test)]
+    pub fn all(&self) -> Knowledge {
+        let mut known = self.wide.clone();
+        self.narrow.iter().flatten().for_each(|own| known.join(&own.1));
         known
     }
 

@@ -35,7 +35,7 @@ use super::stamped::Learns;
 use super::state::{State, Used};
 use super::table::Effect;
 use super::unordered::Looker;
-use super::variable::SyncVariable;
+use super::variables::{Open, Variables};
 use crate::sanitize::form::{Forms, extent, place};
 use crate::sanitize::states::States;
 use crate::sanitize::view::View;
@@ -60,7 +60,6 @@ impl Volatile {
     }
 }
 
-const SYNC_SHARDS: usize = 64;
 /// Instructions whose steps a worker finds again without a lock.
 const NEAR_SITES: usize = 64;
 
@@ -75,7 +74,7 @@ pub struct RaceObserver<'a> {
     /// There was no room for a page.
     pub(super) full: AtomicBool,
     used: RwLock<FxHashMap<u32, Used>>,
-    variables: Vec<Mutex<FxHashMap<(u32, u64), SyncVariable>>>,
+    variables: Variables,
     /// Whether there are any.
     synchronises: AtomicBool,
     clusters: Mutex<FxHashMap<u32, Cluster>>,
@@ -118,7 +117,7 @@ impl<'a> RaceObserver<'a> {
             shadow: Shadow::new(shadow::room(), spare, ledger),
             full: AtomicBool::new(false),
             used: RwLock::default(),
-            variables: (0..SYNC_SHARDS).map(|_| Mutex::default()).collect(),
+            variables: Variables::default(),
             synchronises: AtomicBool::new(false),
             clusters: Mutex::default(),
             reported: Mutex::default(),
@@ -440,15 +439,15 @@ impl RaceWatch<'_, '_> {
         self.page(number).map(Found::Page)
     }
 
-    /// Lets strong accesses acquire and release. Returns whether something is released by the variable.
+    /// Lets strong accesses of lanes acquire and release. Returns the lanes by whose variables something is released.
     fn synchronise(
         &mut self,
         state: &mut State,
         event: &AccessEvent<'_>,
         role: Role,
-        me: Thread,
-    ) -> bool {
-        let lane = me.lane as usize;
+        lanes: u32,
+    ) -> u32 {
+        let (block, warp) = (state.clock.id, event.at.warp as u16);
         let access = Strong {
             sem: role.sem,
             scope: role.scope,
@@ -456,23 +455,44 @@ impl RaceWatch<'_, '_> {
             writes: event.access != Access::Read,
             locks: role.compares || role.exchanges,
         };
-        let key = match event.space {
+        let order = u64::from(state.is_of_shared()) << 63;
+        let key = |lane: usize| match event.space {
             Space::Shared => {
-                let (owner, at) = self.all.view.shared_owner(me.block, event.addresses[lane]);
-                (owner, at | u64::from(state.is_of_shared()) << 63)
+                let (owner, at) = self.all.view.shared_owner(block, event.addresses[lane]);
+                (owner, at | order)
             }
-            _ => (u32::MAX, event.addresses[lane] | u64::from(state.is_of_shared()) << 63),
+            _ => (u32::MAX, event.addresses[lane] | order),
         };
-        let shard = (key.1 >> 2) as usize % SYNC_SHARDS;
-        let mut variables = self.all.variables[shard].lock();
-        let releases = access.writes && state.clock.may_release(me.warp, me.lane, role.sem);
-        if !releases && !variables.contains_key(&key) {
-            return false;
+        let (mut left, mut released, mut any) = (lanes, 0, false);
+        while left != 0 {
+            let (owner, at) = key(left.trailing_zeros() as usize);
+            let shard = Variables::shard_of(owner, at);
+            let mut words = self.all.variables.shard(shard).lock();
+            let mut open = Open::default();
+            // A lane knows nothing of what others do to other words: all of a shard come at once, those of a word in order.
+            for lane in lanes_of(left) {
+                let (owner, at) = key(lane);
+                if Variables::shard_of(owner, at) != shard {
+                    continue;
+                }
+                left &= !(1 << lane);
+                let releases = access.writes && state.clock.may_release(warp, lane as u8, role.sem);
+                let mut word = words.word((owner, at), &mut open);
+                if !releases && !word.is_released() {
+                    continue;
+                }
+                any = true;
+                state.clock.synchronise(warp, lane as u8, access, &mut word);
+                released |= u32::from(word.is_released()) << lane;
+            }
         }
-        self.all.synchronises.store(true, Ordering::Relaxed);
-        let variable = variables.entry(key).or_default();
-        state.clock.synchronise(me.warp, me.lane, access, variable, &self.all.time);
-        variable.is_released()
+        if any {
+            self.all.synchronises.store(true, Ordering::Relaxed);
+        }
+        if access.writes && any {
+            state.clock.has_released_by(warp, role.sem, &self.all.time);
+        }
+        released
     }
 
     fn cluster(&mut self, state: &mut State, warp: u16) {
@@ -532,17 +552,16 @@ impl RaceWatch<'_, '_> {
             && (all.synchronises.load(Ordering::Relaxed)
                 || event.access != Access::Read && state.clock.any_may_release(warp, role.sem))
         {
-            for lane in lanes.clone().filter(|lane| behind >> lane & 1 == 0) {
-                let me = Thread { block, warp, lane: lane as u8 };
-                if self.synchronise(state, event, role, me) && before_model {
-                    flags |= 1 << lane;
-                }
-                // In both orders.
-                if state.is_apart() {
-                    state.turn_to(!shared);
-                    self.synchronise(state, event, role, me);
-                    state.turn_to(shared);
-                }
+            let own = event.mask & !behind;
+            let released = self.synchronise(state, event, role, own);
+            if before_model {
+                flags = released;
+            }
+            // In both orders.
+            if state.is_apart() {
+                state.turn_to(!shared);
+                self.synchronise(state, event, role, own);
+                state.turn_to(shared);
             }
         }
         let stamp = then.map_or_else(|| state.clock.stamp(warp), |then| then.stamp);

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Words by which threads synchronise, in some ten bytes each where whole warps release something by them.
+
+use margay_ir::Scope;
+use parking_lot::Mutex;
+
+use super::knowledge::Knowledge;
+use super::places::Places;
+use super::released::{Known, Released};
+use super::variable::SyncVariable;
+
+/// Words of so many bytes are together, so that those of a warp's lanes mostly are.
+const REGION: u64 = 4096;
+const SHARDS: usize = 64;
+/// Slots that are made at once.
+const CHUNK: usize = 16;
+
+/// What was released by a word, or by some.
+#[derive(Debug)]
+enum Slot {
+    /// Nothing, and which is free beside it.
+    Free(Option<u32>),
+    /// By words of lanes.
+    Lanes(Released),
+    Alone(Box<SyncVariable>),
+}
+
+/// Where a word's lane is in the number of its slot.
+const LANE_BITS: u32 = 5;
+
+fn slot_of(number: u32) -> (u32, u8) {
+    (number >> LANE_BITS, (number & ((1 << LANE_BITS) - 1)) as u8)
+}
+
+/// Words of some regions.
+#[derive(Debug, Default)]
+pub struct Shard {
+    /// By word the slot and the lane.
+    places: Places,
+    /// In pieces that stay where they are: nothing is copied when there are more.
+    slots: Vec<Box<[Slot; CHUNK]>>,
+    free: Option<u32>,
+}
+
+/// All words by which threads synchronise.
+#[derive(Debug)]
+pub struct Variables(Box<[Mutex<Shard>]>);
+
+impl Default for Variables {
+    fn default() -> Variables {
+        Variables((0..SHARDS).map(|_| Mutex::default()).collect())
+    }
+}
+
+impl Variables {
+    /// Which of the shards has an address of the memory of an owner.
+    pub fn shard_of(owner: u32, at: u64) -> usize {
+        let region = (at / REGION) as usize;
+        (region ^ (region / SHARDS) ^ owner as usize) % SHARDS
+    }
+
+    pub fn shard(&self, number: usize) -> &Mutex<Shard> {
+        &self.0[number]
+    }
+}
+
+impl Shard {
+    fn slot(&mut self, slot: u32) -> &mut Slot {
+        &mut self.slots[slot as usize / CHUNK][slot as usize % CHUNK]
+    }
+
+    fn get(&self, slot: u32) -> &Slot {
+        &self.slots[slot as usize / CHUNK][slot as usize % CHUNK]
+    }
+
+    fn put(&mut self, what: Slot) -> u32 {
+        let slot = match self.free {
+            Some(slot) => slot,
+            None => {
+                let first = (self.slots.len() * CHUNK) as u32;
+                assert!(first < 1 << (32 - LANE_BITS), "no room for more that was released");
+                let free = |n: usize| Slot::Free((n + 1 < CHUNK).then_some(first + n as u32 + 1));
+                self.slots.push(Box::new(std::array::from_fn(free)));
+                first
+            }
+        };
+        let own = self.slot(slot);
+        let Slot::Free(next) = *own else { unreachable!("a slot that is not free") };
+        *own = what;
+        self.free = next;
+        slot
+    }
+
+    /// A word has this no more.
+    fn let_go(&mut self, number: u32) {
+        let (slot, _) = slot_of(number);
+        let next = self.free;
+        let own = self.slot(slot);
+        if let Slot::Lanes(own) = own
+            && own.leave()
+        {
+            return;
+        }
+        *own = Slot::Free(next);
+        self.free = Some(slot);
+    }
+
+    /// A word for one access of a warp. `open` is what its lanes released by others.
+    pub fn word<'s>(&'s mut self, (owner, at): (u32, u64), open: &'s mut Open) -> Word<'s> {
+        let number = self.places.get(owner, at);
+        Word { shard: self, owner, at, number, open }
+    }
+}
+
+/// What lanes have released by an instruction that is on its way.
+#[derive(Debug, Default)]
+pub struct Open(Option<u32>);
+
+/// A word by which threads synchronise.
+#[derive(Debug)]
+pub struct Word<'s> {
+    shard: &'s mut Shard,
+    owner: u32,
+    at: u64,
+    /// Of what is released by it.
+    number: Option<u32>,
+    open: &'s mut Open,
+}
+
+impl Word<'_> {
+    fn slot(&self) -> Option<(&Slot, u8)> {
+        let (slot, lane) = slot_of(self.number?);
+        Some((self.shard.get(slot), lane))
+    }
+
+    /// Whether anything is released by it.
+    pub fn is_released(&self) -> bool {
+        self.number.is_some()
+    }
+
+    /// Whether only this block released anything.
+    pub fn is_only_of(&self, block: u32) -> bool {
+        match self.slot() {
+            Some((Slot::Lanes(own), lane)) => own.is_only_of(lane, block),
+            Some((Slot::Alone(own), _)) => own.is_only_of(block),
+            Some((Slot::Free(_), _)) | None => false,
+        }
+    }
+
+    /// What a block learns that reads it with this scope.
+    pub fn known(&self, block: u32, scope: Scope) -> Knowledge {
+        match self.slot() {
+            Some((Slot::Lanes(own), lane)) => own.known_by(lane, block, scope == Scope::Cta),
+            Some((Slot::Alone(own), _)) => own.known(block, scope),
+            Some((Slot::Free(_), _)) | None => Knowledge::default(),
+        }
+    }
+
+    /// Whether [`Word::known`] is all that is released by it.
+    pub fn is_known(&self, block: u32, scope: Scope) -> bool {
+        self.is_only_of(block) || scope != Scope::Cta && !self.has(true)
+    }
+
+    /// Whether anything is released for blocks alone, or for others.
+    fn has(&self, narrow: bool) -> bool {
+        match self.slot() {
+            Some((Slot::Lanes(own), _)) => own.is_narrow() == narrow,
+            Some((Slot::Alone(own), _)) => own.has(narrow),
+            Some((Slot::Free(_), _)) | None => false,
+        }
+    }
+
+    /// What was released by it counts no more.
+    pub fn clear(&mut self) {
+        if let Some(number) = self.number.take() {
+            self.shard.places.remove(self.owner, self.at);
+            self.shard.let_go(number);
+        }
+    }
+
+    fn put(&mut self, slot: u32, lane: u8) {
+        let number = slot << LANE_BITS | u32::from(lane);
+        self.number = Some(number);
+        if let Some(before) = self.shard.places.insert(self.owner, self.at, number) {
+            self.shard.let_go(before);
+        }
+    }
+
+    /// A thread releases what it knows, or did at a fence. `knew`: that has all that is released by the word.
+    pub fn release(&mut self, scope: Scope, known: &Known, knew: bool) {
+        let narrow = scope == Scope::Cta;
+        let block = known.common.block;
+        let same = match self.slot() {
+            None => true,
+            Some((Slot::Lanes(own), lane)) => own.is_of(lane, known.thread(), known.tick),
+            Some((Slot::Alone(_) | Slot::Free(_), _)) => false,
+        };
+        // What is for the block alone remains so, and the rest for others.
+        if (same || knew) && !self.has(!narrow) {
+            let several = self.is_released() && !self.is_only_of(block);
+            if let Some(slot) = self.open.0
+                && let Slot::Lanes(own) = self.shard.slot(slot)
+                && own.add(known, narrow, several)
+            {
+                return self.put(slot, known.lane);
+            }
+            if let Some(own) = Released::new(known, narrow, several) {
+                let slot = self.shard.put(Slot::Lanes(own));
+                self.open.0 = Some(slot);
+                return self.put(slot, known.lane);
+            }
+        }
+        let (slot, mut own) = match self.number.map(slot_of) {
+            None => (None, Box::default()),
+            Some((slot, lane)) => match self.shard.slot(slot) {
+                Slot::Alone(own) => (Some(slot), std::mem::take(own)),
+                Slot::Lanes(own) => (None, Box::new(own.variable(lane))),
+                Slot::Free(_) => (None, Box::default()),
+            },
+        };
+        own.release(block, scope, &known.knowledge());
+        match slot {
+            Some(slot) => *self.shard.slot(slot) = Slot::Alone(own),
+            None => {
+                let slot = self.shard.put(Slot::Alone(own));
+                self.put(slot, 0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use margay_ir::Sem;
+
+    use super::*;
+    use crate::sanitize::race::order::{Block, Strong, Thread, Tick, Time};
+    use crate::sanitize::random::random;
+
+    const BLOCKS: u32 = 3;
+    const WORDS: u64 = 40;
+
+    /// Up to when each thread is known.
+    fn lasts(known: &Knowledge) -> Vec<Tick> {
+        let lanes = [0, 1, 2, 3, 30, 31];
+        let threads = (0..BLOCKS).flat_map(|block| (0..2).map(move |warp| (block, warp)));
+        let threads =
+            threads.flat_map(|(block, warp)| lanes.map(move |lane| Thread { block, warp, lane }));
+        let last = |thread: Thread| {
+            let (mut low, mut high) = (0, 1 << 24);
+            while low < high {
+                let middle = (low + high + 1) / 2;
+                match known.covers(thread, middle) {
+                    true => low = middle,
+                    false => high = middle - 1,
+                }
+            }
+            low
+        };
+        threads.map(last).collect()
+    }
+
+    /// Whether whoever reads the word learns what it would of a plain variable.
+    fn check(word: &Word<'_>, plain: &SyncVariable) -> usize {
+        assert_eq!(word.is_released(), plain.is_released());
+        for block in 0..BLOCKS {
+            assert_eq!(word.is_only_of(block), plain.is_only_of(block));
+            for scope in [Scope::Cta, Scope::Gpu] {
+                let (own, other) = (word.known(block, scope), plain.known(block, scope));
+                assert_eq!(lasts(&own), lasts(&other), "{word:?} for {plain:?}");
+                assert!(!word.is_known(block, scope) || lasts(&own) == lasts(&plain.all()));
+            }
+        }
+        usize::from(matches!(word.slot(), Some((Slot::Lanes(..), _))))
+    }
+
+    /// Lanes of some blocks fence, acquire, and release by stores and by atomics, each with a scope, alone and at once, by a
+    /// word of each or by the same.
+    #[test]
+    fn what_is_known_is_what_was_released() {
+        let (mut alike, mut checked) = (0, 0);
+        for case in 0..12 {
+            let mut random = random(5 + case);
+            let time = Time::default();
+            let mut blocks: Vec<Block> = (0..BLOCKS).map(|id| Block::new(id, 64, &time)).collect();
+            let mut shard = Shard::default();
+            let mut plain: Vec<SyncVariable> =
+                (0..WORDS).map(|_| SyncVariable::default()).collect();
+            // Some cases have but wide scopes, or hardly a partial barrier.
+            let wide = case % 3 == 0;
+            for _ in 0..300 {
+                let block = &mut blocks[random(BLOCKS.into()) as usize];
+                let warp = random(2) as u16;
+                let mask = match random(4) {
+                    0 => 1 << random(4),
+                    1 => 0b1011,
+                    2 => 0xc000_000f,
+                    _ => u32::MAX,
+                };
+                let scope = if wide || random(3) > 0 { Scope::Gpu } else { Scope::Cta };
+                match random(24) {
+                    0 | 1 => block.fence(warp, mask, scope, &time),
+                    2 => block.warp_barrier(
+                        warp,
+                        if wide || random(4) > 0 { u32::MAX } else { mask },
+                        &time,
+                    ),
+                    3 => {
+                        (0..2).for_each(|w| block.arrive(0, w, u32::MAX, true, &time));
+                        block.open(0, &time);
+                    }
+                    draw => {
+                        let (reads, writes) =
+                            [(true, true), (true, true), (true, false), (false, true)]
+                                [draw as usize % 4];
+                        let sem = match (reads, writes, random(4)) {
+                            (.., 0) => Sem::Relaxed,
+                            (true, true, 1 | 2) => Sem::AcqRel,
+                            (true, true, _) => [Sem::Release, Sem::Acquire][random(2) as usize],
+                            (true, false, _) => Sem::Acquire,
+                            (false, ..) => Sem::Release,
+                        };
+                        let access = Strong { sem, scope, reads, writes, locks: false };
+                        let (mut open, how) = (Open::default(), random(64));
+                        let id = block.id;
+                        for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
+                            // Each has a word of its own, or some have the same.
+                            let n = (how ^ u64::from(lane)) % if wide { WORDS } else { 6 };
+                            let own = &mut plain[n as usize];
+                            let mut word = shard.word((0, 4 * n), &mut open);
+                            let releases = writes && block.may_release(warp, lane, sem);
+                            if releases || word.is_released() {
+                                block.synchronise(warp, lane, access, &mut word);
+                            }
+                            if writes && !reads {
+                                *own = SyncVariable::default();
+                            }
+                            if releases {
+                                for (scope, known) in block.released_by((warp, lane), access) {
+                                    own.release(id, scope, &known);
+                                }
+                            }
+                            if random(4) == 0 {
+                                alike += check(&word, own);
+                                checked += 1;
+                            }
+                        }
+                        if writes {
+                            block.has_released_by(warp, sem, &time);
+                        }
+                    }
+                }
+                let n = random(WORDS);
+                check(&shard.word((0, 4 * n), &mut Open::default()), &plain[n as usize]);
+            }
+            // What no word has is kept no more.
+            (0..WORDS).for_each(|n| shard.word((0, 4 * n), &mut Open::default()).clear());
+            assert!(
+                shard
+                    .slots
+                    .iter()
+                    .flat_map(|own| own.iter())
+                    .all(|own| matches!(own, Slot::Free(_)))
+            );
+            assert!(shard.slots.len() < 5, "{}", shard.slots.len());
+        }
+        println!("{alike} of {checked} were alike");
+        assert!(alike > checked / 8 && alike < checked * 7 / 8, "{alike} of {checked}");
+    }
+}
