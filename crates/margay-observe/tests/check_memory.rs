@@ -373,6 +373,16 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             BYTES,
             8.0,
         ),
+        (
+            "words, each released by two threads that acquire nothing",
+            "mul.wide.u32 %rd5, %r3, 4; add.u64 %rd5, %rd5, %rd1; red.release.gpu.global.add.u32 [%rd5], 1; \
+             xor.b32 %r6, %r3, 165; mul.wide.u32 %rd5, %r6, 4; add.u64 %rd5, %rd5, %rd1; \
+             red.release.gpu.global.add.u32 [%rd5], 1;"
+                .to_owned(),
+            BYTES as u32 / 4,
+            BYTES,
+            64.0,
+        ),
         // Each at a time of its own, which is kept for each.
         (
             "words in a row, each released by one thread of each block",

@@ -481,13 +481,14 @@ impl RaceWatch<'_, '_> {
                 if !releases && !word.is_released() {
                     continue;
                 }
+                // Before anybody else can read what is released.
+                if !any {
+                    self.all.synchronises.store(true, Ordering::Relaxed);
+                }
                 any = true;
                 state.clock.synchronise(warp, lane as u8, access, &mut word);
                 released |= u32::from(word.is_released()) << lane;
             }
-        }
-        if any {
-            self.all.synchronises.store(true, Ordering::Relaxed);
         }
         if access.writes && any {
             state.clock.has_released_by(warp, role.sem, &self.all.time);
