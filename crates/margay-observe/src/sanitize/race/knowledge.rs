@@ -60,12 +60,9 @@ impl Entry {
         Entry { base: base.clone(), lanes: lanes.collect() }
     }
 
-    /// What is known of all warps, and of the one lane of which more is known, if it is but one.
-    pub fn of_one_lane(&self) -> Option<(&Arc<Base>, (u16, u8, Tick))> {
-        match self.lanes[..] {
-            [own] => Some((&self.base, own)),
-            _ => None,
-        }
+    /// What is known of all warps, and of which lanes more than that.
+    pub fn lanes(&self) -> (&Arc<Base>, &[(u16, u8, Tick)]) {
+        (&self.base, &self.lanes)
     }
 
     fn covers(&self, warp: u16, lane: u8, stamp: Tick) -> bool {

@@ -20,6 +20,9 @@ pub struct Common {
     pub foreign: Option<Box<Knowledge>>,
 }
 
+/// Lanes of others that each lane has learnt of, at most: of more of them there are as many orders.
+const MOST: usize = 8;
+
 /// What a lane knew at a time.
 #[derive(Clone, Debug)]
 pub struct Known {
@@ -49,11 +52,20 @@ impl Known {
         known
     }
 
+    /// The same, with what others released before.
+    pub fn and(&self, before: &Knowledge) -> Known {
+        let mut all = self.clone();
+        all.more.join(before);
+        all
+    }
+
     /// Whether lanes can have it in common with others.
     fn is_alike(&self) -> bool {
-        let one = |entry: &Entry| entry.of_one_lane().is_some();
-        self.lanes.is_empty()
-            && self.more.few().is_some_and(|list| list.iter().all(|own| one(&own.1)))
+        let fits = |list: &[(u32, Arc<Entry>)]| {
+            let lanes = || list.iter().map(|own| own.1.lanes().1.len());
+            lanes().all(|count| count > 0) && lanes().sum::<usize>() <= MOST
+        };
+        self.lanes.is_empty() && self.more.few().is_some_and(fits)
     }
 }
 
@@ -68,6 +80,15 @@ struct Learnt {
     lanes: Vec<(u8, u8)>,
 }
 
+/// What was released by a word before.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Before {
+    /// Another block than the one that releases now did.
+    pub several: bool,
+    /// The thread did not know it, and it is part of what is released now.
+    pub joined: bool,
+}
+
 /// What lanes of a warp released by one instruction.
 #[derive(Debug)]
 pub struct Released {
@@ -76,33 +97,36 @@ pub struct Released {
     #[allow(clippy::box_collection)]
     learnt: Option<Box<Vec<Learnt>>>,
     tick: Tick,
-    /// Lanes by whose words others had released something, of which these have all.
+    /// Lanes by whose words other blocks had released something, of which these have all.
     several: u32,
+    /// Lanes whose words have more than the lanes knew: what others had released before.
+    joined: u32,
     /// Words that have it.
-    words: u32,
+    words: u8,
     /// For the block alone.
     narrow: bool,
 }
 
 impl Released {
-    /// What one lane released; nothing if that has another form. `several`: others did before, by the same word.
-    pub fn new(known: &Known, narrow: bool, several: bool) -> Option<Released> {
+    /// What one lane released; nothing if that has another form.
+    pub fn new(known: &Known, narrow: bool, before: Before) -> Option<Released> {
         if !known.is_alike() {
             return None;
         }
         let (common, tick) = (known.common.clone(), known.tick);
-        let mut released = Released { common, learnt: None, tick, several: 0, words: 0, narrow };
-        released.enter(known, several);
+        let (several, joined, words) = (0, 0, 0);
+        let mut released = Released { common, learnt: None, tick, several, joined, words, narrow };
+        released.enter(known, before);
         Some(released)
     }
 
     /// Adds what another lane of the same instruction released. Returns whether that has this form.
-    pub fn add(&mut self, known: &Known, narrow: bool, several: bool) -> bool {
+    pub fn add(&mut self, known: &Known, narrow: bool, before: Before) -> bool {
         let same = Arc::ptr_eq(&self.common, &known.common)
             && (self.tick, self.narrow) == (known.tick, narrow)
             && known.is_alike();
         if same {
-            self.enter(known, several);
+            self.enter(known, before);
         }
         same
     }
@@ -113,31 +137,38 @@ impl Released {
         self.words > 0
     }
 
-    fn enter(&mut self, known: &Known, several: bool) {
+    fn enter(&mut self, known: &Known, before: Before) {
         self.words += 1;
-        self.several |= u32::from(several) << known.lane;
+        self.several |= u32::from(before.several) << known.lane;
+        self.joined |= u32::from(before.joined) << known.lane;
         for (block, entry) in known.more.few().unwrap_or_default() {
-            let Some((base, (warp, of, tick))) = entry.of_one_lane() else { continue };
-            let learnt = self.learnt.get_or_insert_default();
-            let mut alike = learnt.iter_mut().rev();
-            let alike = alike.find(|own| {
-                (own.block, own.warp, own.tick) == (*block, warp, tick)
-                    && Arc::ptr_eq(&own.base, base)
-            });
-            match alike {
-                Some(own) => {
-                    if own.lanes.len() == own.lanes.capacity() {
-                        own.lanes.reserve_exact(own.lanes.len().clamp(3, 8));
-                    }
-                    own.lanes.push((known.lane, of));
+            let (base, lanes) = entry.lanes();
+            for &(warp, of, tick) in lanes {
+                self.learn((*block, warp, tick), base, (known.lane, of));
+            }
+        }
+    }
+
+    /// A lane has learnt of another one of that warp, up to that time.
+    fn learn(&mut self, from: (u32, u16, Tick), base: &Arc<Base>, lanes: (u8, u8)) {
+        let learnt = self.learnt.get_or_insert_default();
+        let is_alike = |own: &&mut Learnt| {
+            (own.block, own.warp, own.tick) == from
+                && (Arc::ptr_eq(&own.base, base) || own.base.is_same(base))
+        };
+        match learnt.iter_mut().rev().find(is_alike) {
+            Some(own) => {
+                if own.lanes.len() == own.lanes.capacity() {
+                    own.lanes.reserve_exact(own.lanes.len().clamp(3, 8));
                 }
-                None => {
-                    if learnt.len() == learnt.capacity() {
-                        learnt.reserve_exact(learnt.len().max(1));
-                    }
-                    let (base, block, lanes) = (base.clone(), *block, vec![(known.lane, of)]);
-                    learnt.push(Learnt { base, block, tick, warp, lanes });
+                own.lanes.push(lanes);
+            }
+            None => {
+                if learnt.len() == learnt.capacity() {
+                    learnt.reserve_exact(learnt.len().max(1));
                 }
+                let (block, warp, tick) = from;
+                learnt.push(Learnt { base: base.clone(), block, tick, warp, lanes: vec![lanes] });
             }
         }
     }
@@ -154,14 +185,18 @@ impl Released {
         Known { common, lane, tick, lanes: SmallVec::new(), more }.knowledge()
     }
 
-    /// Whether a thread released it, at this time or before.
+    /// Whether a thread released it, and nobody else anything by the word of a lane, at this time or before.
     pub fn is_of(&self, lane: u8, thread: Thread, tick: Tick) -> bool {
         let own = Thread { block: self.common.block, warp: self.common.warp, lane };
-        own == thread && self.tick <= tick
+        own == thread && self.tick <= tick && self.joined >> lane & 1 == 0
     }
 
     pub fn is_narrow(&self) -> bool {
         self.narrow
+    }
+
+    pub fn is_by(&self, block: u32) -> bool {
+        self.common.block == block
     }
 
     /// Whether only this block released anything by the word of a lane.

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use super::knowledge::Knowledge;
 use super::places::Places;
-use super::released::{Known, Released};
+use super::released::{Before, Known, Released};
 use super::variable::SyncVariable;
 
 /// Words of so many bytes are together, so that those of a warp's lanes mostly are.
@@ -190,21 +190,33 @@ impl Word<'_> {
     pub fn release(&mut self, scope: Scope, known: &Known, knew: bool) {
         let narrow = scope == Scope::Cta;
         let block = known.common.block;
-        let same = match self.slot() {
-            None => true,
-            Some((Slot::Lanes(own), lane)) => own.is_of(lane, known.thread(), known.tick),
-            Some((Slot::Alone(_) | Slot::Free(_), _)) => false,
-        };
         // What is for the block alone remains so, and the rest for others.
-        if (same || knew) && !self.has(!narrow) {
+        let (alike, joined) = match self.slot() {
+            None => (Some(known.clone()), false),
+            Some(_) if self.has(!narrow) => (None, false),
+            Some(_) if knew => (Some(known.clone()), false),
+            Some((Slot::Lanes(own), lane)) => {
+                match own.is_of(lane, known.thread(), known.tick) {
+                    true => (Some(known.clone()), false),
+                    // As if the thread had known what others released before: whoever reads the word learns both.
+                    false if !narrow || own.is_by(block) => {
+                        (Some(known.and(&own.known(lane))), true)
+                    }
+                    false => (None, false),
+                }
+            }
+            Some((Slot::Alone(_) | Slot::Free(_), _)) => (None, false),
+        };
+        if let Some(known) = &alike {
             let several = self.is_released() && !self.is_only_of(block);
+            let before = Before { several, joined };
             if let Some(slot) = self.open.0
                 && let Slot::Lanes(own) = self.shard.slot(slot)
-                && own.add(known, narrow, several)
+                && own.add(known, narrow, before)
             {
                 return self.put(slot, known.lane);
             }
-            if let Some(own) = Released::new(known, narrow, several) {
+            if let Some(own) = Released::new(known, narrow, before) {
                 let slot = self.shard.put(Slot::Lanes(own));
                 self.open.0 = Some(slot);
                 return self.put(slot, known.lane);
