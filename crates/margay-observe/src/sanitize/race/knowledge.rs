@@ -37,13 +37,16 @@ impl Base {
     }
 }
 
+/// Up to when a lane of a warp is known.
+type Lane = (u16, u8, Tick);
+
 /// What is known of a block's accesses.
 #[derive(Debug)]
 pub struct Entry {
     /// Lanes of a warp that release something at once have this in common, and whoever learns of it.
     base: Arc<Base>,
     /// Of these lanes up to there, which is later: each with its warp.
-    lanes: SmallVec<[(u16, u8, Tick); 1]>,
+    lanes: SmallVec<[Lane; 1]>,
 }
 
 /// Whether they are one: what else is alike is looked at when it is added.
@@ -61,7 +64,7 @@ impl Entry {
     }
 
     /// What is known of all warps, and of which lanes more than that.
-    pub fn lanes(&self) -> (&Arc<Base>, &[(u16, u8, Tick)]) {
+    pub fn lanes(&self) -> (&Arc<Base>, &[Lane]) {
         (&self.base, &self.lanes)
     }
 

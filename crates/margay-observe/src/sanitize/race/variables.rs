@@ -38,6 +38,7 @@ pub struct Shard {
     /// By word the slot and the lane.
     places: Places,
     /// In pieces that stay where they are: nothing is copied when there are more.
+    #[allow(clippy::vec_box)]
     slots: Vec<Box<[Slot; CHUNK]>>,
     free: Option<u32>,
 }
@@ -259,9 +260,9 @@ mod tests {
         let threads =
             threads.flat_map(|(block, warp)| lanes.map(move |lane| Thread { block, warp, lane }));
         let last = |thread: Thread| {
-            let (mut low, mut high) = (0, 1 << 24);
+            let (mut low, mut high): (Tick, Tick) = (0, 1 << 24);
             while low < high {
-                let middle = (low + high + 1) / 2;
+                let middle = low + (high - low).div_ceil(2);
                 match known.covers(thread, middle) {
                     true => low = middle,
                     false => high = middle - 1,
