@@ -374,6 +374,17 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             8.0,
         ),
         (
+            "words anywhere, each released by a thread",
+            format!(
+                "mul.lo.u32 %r3, %r3, 2654435761; and.b32 %r3, %r3, {}; mul.wide.u32 %rd5, %r3, 4; \
+                 add.u64 %rd5, %rd5, %rd1; st.release.gpu.global.u32 [%rd5], %r3;",
+                BYTES / 4 - 1
+            ),
+            BYTES as u32 / 4,
+            BYTES,
+            19.0,
+        ),
+        (
             "words, each released by two threads that acquire nothing",
             "mul.wide.u32 %rd5, %r3, 4; add.u64 %rd5, %rd5, %rd1; red.release.gpu.global.add.u32 [%rd5], 1; \
              xor.b32 %r6, %r3, 165; mul.wide.u32 %rd5, %r6, 4; add.u64 %rd5, %rd5, %rd1; \
