@@ -20,11 +20,15 @@ int main() {
 }
 ";
 
-fn codes(got: &Outcome) -> Vec<String> {
+fn listed(got: &Outcome) -> Vec<Value> {
     let start = got.stderr.find('{').expect("findings");
     let mut values = serde_json::Deserializer::from_str(&got.stderr[start..]).into_iter::<Value>();
     let report = values.next().expect("findings").expect("JSON");
-    let list = report["findings"].as_array().expect("a list");
+    report["findings"].as_array().expect("a list").clone()
+}
+
+fn codes(got: &Outcome) -> Vec<String> {
+    let list = listed(got);
     let all = list.iter().map(|f| f["code"].as_str().unwrap_or_default().to_string());
     all.filter(|c| c != "memory/leak").collect()
 }
@@ -91,6 +95,47 @@ fn launches_are_chosen_and_faults_end_what_was_asked() {
         let got = run(&["--launch-filter", wrong]);
         assert!(got.code == 2 && got.stderr.contains("--launch-filter"), "{wrong}: {}", got.stderr);
     }
+}
+
+/// Each thread waits for a flag of a thread of another warp, and reads what that wrote before.
+const FLAGS: &str = "\
+__global__ void flags(int *data, int *flag, int *out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    data[i] = i;
+    __threadfence();
+    atomicExch(&flag[i], 1);
+    while (atomicAdd(&flag[i ^ 32], 0) == 0) {}
+    __threadfence();
+    out[i] = data[i ^ 32];
+}
+int main() {
+    int *p;
+    cudaMalloc(&p, 3 << 19);
+    cudaMemset(p, 0, 3 << 19);
+    flags<<<512, 256>>>(p, p + (1 << 17), p + (2 << 17));
+    cudaDeviceSynchronize();
+}
+";
+
+/// Where it is not known any more what threads know of each other, none is accused, and that is told.
+#[test]
+fn without_room_for_flags_nobody_is_accused() {
+    if !libraries("sanitize") || !clang("sanitize") {
+        return;
+    }
+    let place = built(FLAGS);
+    let messages = |mib: &str| {
+        let line = "run --log off --check race --check-format json ./x";
+        let line: Vec<&str> = line.split(' ').collect();
+        let got = place.finish(place.command(&line).env("MARGAY_CHECK_MEMORY", mib));
+        let list = listed(&got);
+        list.iter().map(|f| f["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(messages("64"), [""; 0]);
+    let little = messages("1");
+    let is_told = |what: &str| little.iter().filter(|m| m.contains(what)).count();
+    assert_eq!(is_told("synchronise by more words than"), 1, "{little:?}");
+    assert_eq!(is_told("room for"), little.len(), "{little:?}");
 }
 
 /// One generic pointer, into the one or the other memory by the number of the program's arguments.

@@ -88,6 +88,14 @@ impl Places {
         None
     }
 
+    /// Removes all places of an owner. Returns their numbers.
+    pub fn remove_all(&mut self, owner: u32) -> Vec<u32> {
+        let own = ((owner, 0), 0)..=((owner, u32::MAX), u32::MAX);
+        let keys: Vec<_> = self.leaves.range(own).map(|(key, _)| *key).collect();
+        let leaves = keys.iter().filter_map(|key| self.leaves.remove(key));
+        leaves.flat_map(|leaf| leaf.pairs).map(|pair| pair.1).collect()
+    }
+
     /// Returns the number that was there.
     pub fn remove(&mut self, owner: u32, at: u64) -> Option<u32> {
         let key = parts(owner, at);
@@ -159,6 +167,21 @@ mod tests {
             }
             let (pairs, leaves) = places.room();
             let each = (pairs + leaves) as f64 / plain.len() as f64;
+            let of = |owner: u32| {
+                let mut own: Vec<u32> =
+                    plain.iter().filter(|own| own.0.0 == owner).map(|own| *own.1).collect();
+                own.sort_unstable();
+                own
+            };
+            for owner in [1, 7] {
+                let mut numbers = places.remove_all(owner);
+                numbers.sort_unstable();
+                assert_eq!(numbers, of(owner));
+                assert!(places.remove_all(owner).is_empty());
+            }
+            assert!(plain.iter().all(|(&(owner, at), &number)| {
+                places.get(owner, at) == Some(number).filter(|_| ![1, 7].contains(&owner))
+            }));
             println!("case {case}: {each:.1} bytes for each of {}", plain.len());
             // Those in order take hardly more than they are.
             let most = [9.1, 9.5, 14.5, 14.5, 14.5][case];

@@ -28,6 +28,9 @@ impl RaceObserver<'_> {
         other: Mark,
         same_value: bool,
     ) {
+        if self.lost.load(Ordering::Relaxed) {
+            return;
+        }
         let (first, second) = (other.pc.min(me.pc), other.pc.max(me.pc));
         let fresh = self.reported.lock().insert(Pair { first, second, space: event.space });
         if !fresh {
@@ -101,6 +104,19 @@ impl RaceObserver<'_> {
         self.tell_incomplete(
             "the kernel touches more global memory than the check of races has room for, at 8 bytes a byte: a part of \
              it was not watched",
+            "take a smaller problem, check fewer kernels (--kernel-filter), or allow more by MARGAY_CHECK_MEMORY, in \
+             MiB",
+        );
+    }
+
+    /// Says once that it is not known any more what is ordered. From then on nothing is accused.
+    pub(super) fn tell_lost(&self) {
+        if self.lost.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        self.tell_incomplete(
+            "the kernel's threads synchronise by more words than the check of races has room for: nothing is said of what they \
+             did from then on",
             "take a smaller problem, check fewer kernels (--kernel-filter), or allow more by MARGAY_CHECK_MEMORY, in \
              MiB",
         );

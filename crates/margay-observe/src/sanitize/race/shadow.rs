@@ -349,9 +349,14 @@ impl Shadow<'_> {
         Some(Found::Scattered(ScatteredPage { shard, shadow: self, number, new: 0 }))
     }
 
+    /// Takes account of so many bytes that something else takes. Whether there is room.
+    pub fn take(&self, bytes: u64) -> bool {
+        let fewer = |left: u64| left.checked_sub(bytes);
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok()
+    }
+
     fn own_page(&self, shard: &mut Shard, number: u64) -> Option<Arc<Mutex<Page>>> {
-        let fewer = |left: u64| left.checked_sub(page::USUAL_BYTES);
-        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).ok()?;
+        self.take(page::USUAL_BYTES).then_some(())?;
         let new = || Arc::new(Mutex::new(Page::new(PAGE, false)));
         let page = self.spare.0.lock().pop().unwrap_or_else(new);
         let mut own = page.lock();

@@ -37,6 +37,8 @@ pub struct State {
     floors: Floors,
     /// What is past of the accesses of global memory.
     pub past: Arc<Past>,
+    /// Something was released by words of its shared memory.
+    pub releases_by_shared: bool,
 }
 
 /// [`Block::floor`] of each warp, [`Block::is_uniform`], and [`Block::is_simple`], of one [version](Block::version).
@@ -87,6 +89,7 @@ impl State {
             learns,
             floors: Floors::default(),
             past,
+            releases_by_shared: false,
         }
     }
 

@@ -14,6 +14,9 @@ const REGION: u64 = 4096;
 const SHARDS: usize = 64;
 /// Slots that are made at once.
 const CHUNK: usize = 16;
+/// Bytes that a word takes, and a slot with what lanes have in common, for the limit of all that is kept.
+const WORD_BYTES: u64 = 10;
+const SLOT_BYTES: u64 = size_of::<Slot>() as u64 + 64;
 
 /// What was released by a word, or by some.
 #[derive(Debug)]
@@ -41,6 +44,11 @@ pub struct Shard {
     #[allow(clippy::vec_box)]
     slots: Vec<Box<[Slot; CHUNK]>>,
     free: Option<u32>,
+    /// Words that have slots, and the most that there were at once.
+    words: usize,
+    most: usize,
+    /// Bytes that were not taken into account yet.
+    grown: u64,
 }
 
 /// All words by which threads synchronise.
@@ -63,6 +71,11 @@ impl Variables {
     pub fn shard(&self, number: usize) -> &Mutex<Shard> {
         &self.0[number]
     }
+
+    /// There is no memory of an owner any more.
+    pub fn forget(&self, owner: u32) {
+        self.0.iter().for_each(|shard| shard.lock().forget(owner));
+    }
 }
 
 impl Shard {
@@ -82,6 +95,7 @@ impl Shard {
                 assert!(first < 1 << (32 - LANE_BITS), "no room for more that was released");
                 let free = |n: usize| Slot::Free((n + 1 < CHUNK).then_some(first + n as u32 + 1));
                 self.slots.push(Box::new(std::array::from_fn(free)));
+                self.grown += CHUNK as u64 * SLOT_BYTES;
                 first
             }
         };
@@ -104,6 +118,17 @@ impl Shard {
         }
         *own = Slot::Free(next);
         self.free = Some(slot);
+    }
+
+    fn forget(&mut self, owner: u32) {
+        let numbers = self.places.remove_all(owner);
+        self.words -= numbers.len();
+        numbers.into_iter().for_each(|number| self.let_go(number));
+    }
+
+    /// Bytes by which it has grown since this was asked.
+    pub fn take_grown(&mut self) -> u64 {
+        std::mem::take(&mut self.grown)
     }
 
     /// A word for one access of a warp. `open` is what its lanes released by others.
@@ -175,6 +200,7 @@ impl Word<'_> {
     pub fn clear(&mut self) {
         if let Some(number) = self.number.take() {
             self.shard.places.remove(self.owner, self.at);
+            self.shard.words -= 1;
             self.shard.let_go(number);
         }
     }
@@ -182,8 +208,16 @@ impl Word<'_> {
     fn put(&mut self, slot: u32, lane: u8) {
         let number = slot << LANE_BITS | u32::from(lane);
         self.number = Some(number);
-        if let Some(before) = self.shard.places.insert(self.owner, self.at, number) {
-            self.shard.let_go(before);
+        let shard = &mut *self.shard;
+        match shard.places.insert(self.owner, self.at, number) {
+            Some(before) => shard.let_go(before),
+            None => {
+                shard.words += 1;
+                if shard.words > shard.most {
+                    shard.most = shard.words;
+                    shard.grown += WORD_BYTES;
+                }
+            }
         }
     }
 
@@ -287,6 +321,34 @@ mod tests {
         usize::from(matches!(word.slot(), Some((Slot::Lanes(..), _))))
     }
 
+    /// What a thread did not know that released something by the same word stays, however often it does so again.
+    #[test]
+    fn what_others_released_stays() {
+        for scope in [Scope::Gpu, Scope::Cta] {
+            let time = Time::default();
+            let mut blocks: Vec<Block> = (0..2).map(|id| Block::new(id, 64, &time)).collect();
+            let (mut shard, mut plain) = (Shard::default(), SyncVariable::default());
+            let access =
+                Strong { sem: Sem::Release, scope, reads: true, writes: true, locks: false };
+            // Two warps of a block, one of them again, and another block, lane by lane of one instruction.
+            for (n, warp) in [(0, 0), (0, 1), (0, 1), (0, 0), (1, 1), (1, 1), (0, 1)] {
+                let (block, mut open) = (&mut blocks[n], Open::default());
+                for lane in [3, 1, 30] {
+                    let mut word = shard.word((0, 64), &mut open);
+                    block.synchronise(warp, lane, access, &mut word);
+                    for (scope, known) in block.released_by((warp, lane), access) {
+                        plain.release(n as u32, scope, &known);
+                    }
+                    check(&word, &plain);
+                }
+                block.has_released_by(warp, access.sem, &time);
+            }
+            let known = plain.known(1, scope);
+            let lasts = lasts(&known);
+            assert!(lasts.iter().filter(|last| **last > 0).count() >= 3, "{lasts:?}");
+        }
+    }
+
     /// Lanes of some blocks fence, acquire, and release by stores and by atomics, each with a scope, alone and at once, by a
     /// word of each or by the same.
     #[test]
@@ -367,7 +429,15 @@ mod tests {
                 check(&shard.word((0, 4 * n), &mut Open::default()), &plain[n as usize]);
             }
             // What no word has is kept no more.
-            (0..WORDS).for_each(|n| shard.word((0, 4 * n), &mut Open::default()).clear());
+            let most = shard.most as u64 * WORD_BYTES;
+            assert_eq!(shard.take_grown(), most + (shard.slots.len() * CHUNK) as u64 * SLOT_BYTES);
+            match case % 2 {
+                0 => shard.forget(0),
+                _ => {
+                    (0..WORDS).for_each(|n| shard.word((0, 4 * n), &mut Open::default()).clear());
+                }
+            }
+            assert_eq!(shard.words, 0);
             assert!(
                 shard
                     .slots

@@ -73,6 +73,8 @@ pub struct RaceObserver<'a> {
     shadow: Shadow<'a>,
     /// There was no room for a page.
     pub(super) full: AtomicBool,
+    /// There was no room for what threads know of each other.
+    pub(super) lost: AtomicBool,
     used: RwLock<FxHashMap<u32, Used>>,
     variables: Variables,
     /// Whether there are any.
@@ -116,6 +118,7 @@ impl<'a> RaceObserver<'a> {
             time: Time::default(),
             shadow: Shadow::new(shadow::room(), spare, ledger),
             full: AtomicBool::new(false),
+            lost: AtomicBool::new(false),
             used: RwLock::default(),
             variables: Variables::default(),
             synchronises: AtomicBool::new(false),
@@ -464,7 +467,7 @@ impl RaceWatch<'_, '_> {
             _ => (u32::MAX, event.addresses[lane] | order),
         };
         let (mut left, mut released, mut any) = (lanes, 0, false);
-        while left != 0 {
+        while left != 0 && !self.all.lost.load(Ordering::Relaxed) {
             let (owner, at) = key(left.trailing_zeros() as usize);
             let shard = Variables::shard_of(owner, at);
             let mut words = self.all.variables.shard(shard).lock();
@@ -486,8 +489,14 @@ impl RaceWatch<'_, '_> {
                     self.all.synchronises.store(true, Ordering::Relaxed);
                 }
                 any = true;
+                state.releases_by_shared |= owner != u32::MAX;
                 state.clock.synchronise(warp, lane as u8, access, &mut word);
                 released |= u32::from(word.is_released()) << lane;
+            }
+            let grown = words.take_grown();
+            drop(words);
+            if grown > 0 && !self.all.shadow.take(grown) {
+                self.all.tell_lost();
             }
         }
         if access.writes && any {
@@ -856,6 +865,11 @@ impl Watch for RaceWatch<'_, '_> {
     fn block_ends(&mut self, block: &BlockEvent) {
         let id = self.all.view.linear(block.ctaid);
         let Some(mut state) = self.states.take(id) else { return };
+        // In a cluster others may have released something by its memory.
+        let clusters = self.all.view.has_clusters();
+        if std::mem::take(&mut state.releases_by_shared) || clusters {
+            self.all.variables.forget(id);
+        }
         let released = state.clock_of(false).is_known_by_others();
         self.states.keep(state);
         if !self.all.learns {
