@@ -353,7 +353,7 @@ impl<'a> Sums<'a> {
             }
             Op::BfeU => {
                 let wide = constant(2, Ty::I32).filter(|&wide| (0..bits).contains(&wide))?;
-                Sum::any(1, (1 << wide) - 1)
+                Sum::any(1, i64::MAX >> (63 - wide))
             }
             Op::ZExt => match inst.from {
                 Ty::I8 => Sum::any(1, u8::MAX.into()),

@@ -392,7 +392,7 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
                 .to_owned(),
             BYTES as u32 / 4,
             BYTES,
-            64.0,
+            8.0,
         ),
         // Each at a time of its own, which is kept for each.
         (
