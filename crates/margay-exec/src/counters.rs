@@ -55,9 +55,9 @@ impl Counter<'_> {
     /// Whether the register has a value of the loop's turns where it is read: that of the turn.
     pub fn is_one_at(&self, (block, n): At) -> bool {
         let (before, place) = self.init.0;
-        !self.outside[block]
-            && !(block == self.added.0 && n > self.added.1)
-            && (block != before || n > place)
+        let begun = block != before || n > place;
+        let after = block == self.added.0 && n > self.added.1;
+        begun && !after && !self.outside[block]
     }
 }
 

@@ -27,6 +27,7 @@ pub mod reach;
 pub mod rhythm;
 mod sched;
 pub mod semantics;
+mod steps;
 mod sums;
 mod syscall;
 mod warp;

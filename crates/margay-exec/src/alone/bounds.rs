@@ -5,7 +5,8 @@ use margay_ir::analysis::cfg::{Cfg, Dominators};
 use margay_ir::{Attr, BlockId, Function, Inst, IntCmp, Reg, Term, Ty, Value};
 
 use crate::counters::Loops;
-use crate::sums::{Numbers, Side, Steps, Sums, signed};
+use crate::steps::{Side, Steps, signed};
+use crate::sums::{Numbers, Sums};
 
 /// Kernels of more blocks are not looked at.
 const MOST_BLOCKS: usize = 1024;

@@ -7,7 +7,7 @@ use margay_ir::{Attr, Function, Inst, MemAttr, Op, Sem, Space, Value};
 
 use crate::counters::Loops;
 use crate::program::{Code, Program};
-use crate::sums::Steps;
+use crate::steps::Steps;
 
 use super::bounds::{Bounds, Condition};
 use super::pointers::pointers;

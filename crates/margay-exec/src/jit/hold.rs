@@ -13,7 +13,8 @@ use margay_ir::{Attr, Function, Inst, Op, Reg, Space, Term, Ty, Value};
 use crate::interp::Env;
 use crate::program::Program;
 use crate::reach::root_address;
-use crate::sums::{Steps, Sums};
+use crate::steps::Steps;
+use crate::sums::Sums;
 
 /// A load or store of global memory.
 #[derive(Clone, Copy, PartialEq)]

@@ -212,7 +212,8 @@ mod tests {
     use margay_ir::{Op, Value};
 
     use super::*;
-    use crate::sums::{Steps, Sums};
+    use crate::steps::Steps;
+    use crate::sums::Sums;
 
     /// Numbers that are alike on every machine.
     struct Random(u64);
