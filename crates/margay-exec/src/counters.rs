@@ -6,13 +6,16 @@
 //! latch), which adds a constant. In the latch a register is compared that is such a counter, this one or another: that says
 //! how many turns there are at most.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use margay_ir::analysis::cfg::Cfg;
 use margay_ir::{Attr, Function, Inst, IntCmp, Op, Reg, Term, Ty, Value};
 
-/// Functions of more blocks are not looked at.
+/// Functions of more blocks, or of more ways between them, are not looked at.
 const MOST_BLOCKS: usize = 1024;
+const MOST_WAYS: usize = 4096;
 
 /// Where an instruction is: its block, and its place there.
 pub(crate) type At = (usize, usize);
@@ -67,6 +70,8 @@ pub(crate) struct Loops<'f> {
     cfg: &'f Cfg,
     /// The first two definitions of each register, and how many there are.
     defs: HashMap<u32, (u32, [Option<Defined<'f>>; 2])>,
+    /// Registers that were asked for.
+    known: RefCell<HashMap<u32, Option<Rc<Counter<'f>>>>>,
 }
 
 /// Blocks that are reached from some, those among them, without going on from one of `ends`.
@@ -95,7 +100,7 @@ impl<'f> Loops<'f> {
                 });
             }
         }
-        Loops { f, cfg, defs }
+        Loops { f, cfg, defs, known: RefCell::default() }
     }
 
     /// The only definition of a register, if it has one, and where it is.
@@ -131,8 +136,18 @@ impl<'f> Loops<'f> {
     }
 
     /// How a register is counted, if it is.
-    pub fn counter(&self, r: Reg) -> Option<Counter<'f>> {
-        if self.f.blocks.len() > MOST_BLOCKS {
+    pub fn counter(&self, r: Reg) -> Option<Rc<Counter<'f>>> {
+        if let Some(known) = self.known.borrow().get(&r.0) {
+            return known.clone();
+        }
+        let found = self.find(r).map(Rc::new);
+        self.known.borrow_mut().insert(r.0, found.clone());
+        found
+    }
+
+    fn find(&self, r: Reg) -> Option<Counter<'f>> {
+        let ways = self.cfg.succs.iter().map(|to| to.len()).sum::<usize>();
+        if self.f.blocks.len() > MOST_BLOCKS || ways > MOST_WAYS {
             return None;
         }
         let (init, by, added) = self.counted(r)?;

@@ -108,11 +108,24 @@ __global__ void flags(int *data, int *flag, int *out) {
     __threadfence();
     out[i] = data[i ^ 32];
 }
+__global__ void much(int *data, int *flag) {
+    __shared__ int own;
+    int i = threadIdx.x;
+    for (int j = 0; j < 4096; j++) data[256 * j + (i ^ j & 7)] = i;
+    __threadfence();
+    if (i == 7) atomicExch(flag, 1);
+    own = i;
+    __syncthreads();
+    data[i] = own;
+}
 int main() {
     int *p;
     cudaMalloc(&p, 3 << 19);
     cudaMemset(p, 0, 3 << 19);
     flags<<<512, 256>>>(p, p + (1 << 17), p + (2 << 17));
+    int *q;
+    cudaMalloc(&q, 4 << 20);
+    much<<<1, 256>>>(q, p);
     cudaDeviceSynchronize();
 }
 ";
@@ -124,18 +137,23 @@ fn without_room_for_flags_nobody_is_accused() {
         return;
     }
     let place = built(FLAGS);
-    let messages = |mib: &str| {
-        let line = "run --log off --check race --check-format json ./x";
-        let line: Vec<&str> = line.split(' ').collect();
+    let messages = |kernel: &str, mib: &str| {
+        let line = "run --log off --check race --check-format json --kernel-filter";
+        let line: Vec<&str> = line.split(' ').chain([kernel, "./x"]).collect();
         let got = place.finish(place.command(&line).env("MARGAY_CHECK_MEMORY", mib));
         let list = listed(&got);
         list.iter().map(|f| f["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(messages("64"), [""; 0]);
-    let little = messages("1");
+    assert_eq!(messages("flags", "64"), [""; 0]);
+    let little = messages("flags", "1");
     let is_told = |what: &str| little.iter().filter(|m| m.contains(what)).count();
     assert_eq!(is_told("synchronise by more words than"), 1, "{little:?}");
     assert_eq!(is_told("room for"), little.len(), "{little:?}");
+    // Data that have no room leave some for a few flags: other memory is watched as before.
+    let much = messages("much", "1");
+    let is_told = |what: &str| much.iter().any(|m| m.contains(what));
+    assert!(is_told("touches more global memory than"), "{much:?}");
+    assert!(is_told("write and write by two") && !is_told("synchronise by more"), "{much:?}");
 }
 
 /// One generic pointer, into the one or the other memory by the number of the program's arguments.

@@ -24,13 +24,18 @@ struct Term {
     tells: bool,
 }
 
-/// Whether a thread's access by `a` may touch what another thread's by `b` does; `within`: of the same block.
-pub fn may_meet(a: &Reach, b: &Reach, within: bool) -> bool {
-    search(a, b, within).unwrap_or(true)
+/// Whether a thread's access by `a` may touch what another thread's by `b` does; `within`: of the same block. `left` are the
+/// steps that all searches may take.
+pub fn may_meet(a: &Reach, b: &Reach, within: bool, left: &mut u32) -> bool {
+    let mut own = PATIENCE.min(*left);
+    let before = own;
+    let meets = search(a, b, within, &mut own).unwrap_or(true);
+    *left -= before - own;
+    meets
 }
 
 /// As [`may_meet`]; `None` beyond 64 bits.
-fn search(a: &Reach, b: &Reach, within: bool) -> Option<bool> {
+fn search(a: &Reach, b: &Reach, within: bool, left: &mut u32) -> Option<bool> {
     let own = if within { 3 } else { 0 };
     let mut terms = Vec::with_capacity(12);
     let ends = |reach: &Reach, n: usize| reach.numbers[n];
@@ -79,8 +84,7 @@ fn search(a: &Reach, b: &Reach, within: bool) -> Option<bool> {
     }
     let distance = a.sum.constant.checked_sub(b.sum.constant)?;
     let wanted = (1 - a.bytes, b.bytes - 1);
-    let mut left = PATIENCE;
-    reaches(&terms, &reach, distance, wanted, others, &mut left)
+    reaches(&terms, &reach, distance, wanted, others, left)
 }
 
 /// Whether some choice of the terms' numbers leads from `at` to a place in `wanted`; not by zeros alone unless `others`.
@@ -124,6 +128,10 @@ mod tests {
     fn reach(constant: i64, per: [i64; 6], block: i64, bytes: i64) -> Reach {
         let numbers = [(0, 2), (0, 1), (0, 0), (0, block - 1), (0, 2), (0, 0)];
         Reach { sum: Sum { constant, per, ..Sum::default() }, numbers, bytes }
+    }
+
+    fn meet(a: &Reach, b: &Reach, within: bool) -> bool {
+        may_meet(a, b, within, &mut 10_000)
     }
 
     /// Thread by thread.
@@ -181,7 +189,7 @@ mod tests {
             let (a, mut b) = (reach(x, p, 4, one_of(&[1, 4, 8])), reach(y, q, 4, 4));
             b.numbers[3].0 = one_of(&[0, 0, 2]);
             let within = one_of(&[0, 1]) == 1;
-            let (found, truth) = (may_meet(&a, &b, within), truth(&a, &b, within));
+            let (found, truth) = (meet(&a, &b, within), truth(&a, &b, within));
             assert!(found || !truth, "{a:?} {b:?} {within}");
             apart += usize::from(!found);
             exact += usize::from(found == truth);
@@ -197,10 +205,12 @@ mod tests {
             numbers,
             bytes: 4,
         };
-        assert!(!may_meet(&row, &row, false));
+        assert!(!meet(&row, &row, false));
         let right = Reach { sum: Sum { constant: (1 << 40) + 4, ..row.sum }, ..row.clone() };
-        assert!(may_meet(&row, &right, false));
+        assert!(meet(&row, &right, false));
+        // Who has no steps left does not know.
+        assert!(may_meet(&row, &row, false, &mut 0));
         let far = Reach { sum: Sum { constant: 1 << 50, ..row.sum }, ..row.clone() };
-        assert!(!may_meet(&row, &far, false));
+        assert!(!meet(&row, &far, false));
     }
 }

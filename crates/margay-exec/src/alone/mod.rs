@@ -32,6 +32,8 @@ use plan::{Base, Site};
 
 /// The most pairs of accesses that are compared.
 const MOST_PAIRS: usize = 4096;
+/// Steps that the searches of a launch take at most, some 10 ns each.
+const MOST_STEPS: u32 = 200_000;
 
 /// An access in a launch.
 struct Place<'p> {
@@ -54,10 +56,10 @@ fn found(program: &Program, config: &LaunchConfig, memory: &AddressSpace) -> Opt
     let places = places(plan, program, config, memory)?;
     let mut alone = vec![false; program.code_len() as usize];
     places.iter().filter(|p| p.site.weak).for_each(|p| alone[p.site.pc as usize] = true);
-    let mut pairs = 0;
+    let (mut pairs, mut left) = (0, MOST_STEPS);
     let mut meet = |a: &Place<'_>, b: &Place<'_>| {
         pairs += 1;
-        pairs > MOST_PAIRS || meets(a, b)
+        pairs > MOST_PAIRS || meets(a, b, &mut left)
     };
     let mut compare = |list: &[usize]| {
         for (n, &i) in list.iter().enumerate() {
@@ -140,10 +142,10 @@ fn places<'p>(
 }
 
 /// Whether one thread's access may touch what another thread's does, within a block if it is of shared memory.
-fn meets(a: &Place<'_>, b: &Place<'_>) -> bool {
+fn meets(a: &Place<'_>, b: &Place<'_>, left: &mut u32) -> bool {
     let shared = a.site.space == Space::Shared;
     if let (Some(x), Some(y)) = (&a.reach, &b.reach) {
-        return may_meet(x, y, shared);
+        return may_meet(x, y, shared, left);
     }
     match (a.allocation, b.allocation) {
         (Some(x), Some(y)) if !shared => x == y,

@@ -41,7 +41,6 @@ pub struct Thread {
 #[derive(Clone, Debug)]
 struct Fenced {
     scope: Scope,
-    at: Tick,
     known: Known,
 }
 
@@ -75,8 +74,8 @@ struct Warp {
     /// Stamps with which marks were widened: of plain accesses, and of strong ones, which poll at
     /// times that nobody else knows of. See [`super::shadow`].
     used: [Stamps; 2],
-    /// What its lanes have in common, after so many meetings, if anybody has it from them still: else what they released before is known to
-    /// nobody.
+    /// What its lanes have in common, after so many meetings, if anybody has it from them still: else nobody knows what they
+    /// released before.
     common: (u64, Weak<Common>),
 }
 
@@ -692,9 +691,9 @@ impl Block {
         for lane in (0..LANES as u8).filter(|l| mask >> l & 1 != 0) {
             let known = self.known_now(warp, lane);
             let own = &mut self.warps[warp as usize];
-            let fenced = Arc::new(Fenced { scope, at: own.stamp, known });
+            let fenced = Arc::new(Fenced { scope, known });
             // A wider fence before this one still stands for what came before it.
-            own.fenced.retain(|(l, f)| *l != lane || (f.scope > scope && f.at == own.stamp));
+            own.fenced.retain(|(l, f)| *l != lane || f.scope > scope);
             own.fenced.push((lane, fenced));
         }
         self.warps[warp as usize].stamp = time.next();

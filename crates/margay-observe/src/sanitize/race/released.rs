@@ -76,7 +76,7 @@ struct Learnt {
     block: u32,
     tick: Tick,
     warp: u16,
-    /// Which of which, in order.
+    /// Which of which.
     lanes: Vec<(u8, u8)>,
 }
 
@@ -120,15 +120,25 @@ impl Released {
         Some(released)
     }
 
-    /// Adds what another lane of the same instruction released. Returns whether that has this form.
-    pub fn add(&mut self, known: &Known, narrow: bool, before: Before) -> bool {
+    /// Bytes that it takes beside itself.
+    pub fn beside(&self) -> u64 {
+        let Some(learnt) = &self.learnt else { return 0 };
+        let lanes: usize =
+            learnt.iter().map(|own| size_of::<(u8, u8)>() * own.lanes.capacity()).sum();
+        (size_of::<Vec<Learnt>>() + size_of::<Learnt>() * learnt.capacity() + lanes) as u64
+    }
+
+    /// Adds what another lane of the same instruction released, if that has this form. Returns how many bytes more it
+    /// [takes](Released::beside).
+    pub fn add(&mut self, known: &Known, narrow: bool, before: Before) -> Option<u64> {
         let same = Arc::ptr_eq(&self.common, &known.common)
             && (self.tick, self.narrow) == (known.tick, narrow)
             && known.is_alike();
-        if same {
+        same.then(|| {
+            let own = self.beside();
             self.enter(known, before);
-        }
-        same
+            self.beside() - own
+        })
     }
 
     /// One word less has it. Whether one is left.

@@ -283,6 +283,8 @@ pub struct Shadow<'a> {
     shards: Vec<Mutex<Shard>>,
     /// Bytes that may still be taken.
     left: AtomicU64,
+    /// The same of what words of synchronisation may take, whatever pages do: without those nobody can be accused.
+    reserve: AtomicU64,
     ledger: Arc<Ledger>,
     spare: &'a Spare,
 }
@@ -313,7 +315,8 @@ impl Shadow<'_> {
     pub fn new(limit: u64, spare: &Spare, ledger: Ledger) -> Shadow<'_> {
         Shadow {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            left: AtomicU64::new(limit),
+            left: AtomicU64::new(limit - limit / RESERVE),
+            reserve: AtomicU64::new(limit / RESERVE),
             ledger: Arc::new(ledger),
             spare,
         }
@@ -349,14 +352,13 @@ impl Shadow<'_> {
         Some(Found::Scattered(ScatteredPage { shard, shadow: self, number, new: 0 }))
     }
 
-    /// Takes account of so many bytes that something else takes. Whether there is room.
-    pub fn take(&self, bytes: u64) -> bool {
-        let fewer = |left: u64| left.checked_sub(bytes);
-        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok()
+    /// Takes account of so many bytes that words of synchronisation take. Whether there is room.
+    pub fn take_for_words(&self, bytes: u64) -> bool {
+        take(&self.reserve, bytes) || take(&self.left, bytes)
     }
 
     fn own_page(&self, shard: &mut Shard, number: u64) -> Option<Arc<Mutex<Page>>> {
-        self.take(page::USUAL_BYTES).then_some(())?;
+        take(&self.left, page::USUAL_BYTES).then_some(())?;
         let new = || Arc::new(Mutex::new(Page::new(PAGE, false)));
         let page = self.spare.0.lock().pop().unwrap_or_else(new);
         let mut own = page.lock();
@@ -366,6 +368,12 @@ impl Shadow<'_> {
         shard.pages.insert(number, page.clone());
         Some(page)
     }
+}
+
+/// Takes so many bytes off, if they are there.
+fn take(left: &AtomicU64, bytes: u64) -> bool {
+    let fewer = |left: u64| left.checked_sub(bytes);
+    left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok()
 }
 
 /// What there is of a page with those of others.
@@ -422,6 +430,9 @@ pub fn room() -> u64 {
     *known = Some((Instant::now(), room));
     room
 }
+
+/// The part of that which is kept for words of synchronisation.
+const RESERVE: u64 = 8;
 
 /// How old what is known of the system's memory may be.
 const AGE: Duration = Duration::from_millis(200);

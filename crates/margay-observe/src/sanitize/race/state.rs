@@ -37,8 +37,8 @@ pub struct State {
     floors: Floors,
     /// What is past of the accesses of global memory.
     pub past: Arc<Past>,
-    /// Something was released by words of its shared memory.
-    pub releases_by_shared: bool,
+    /// Its threads synchronised by words of shared memory.
+    pub synchronises_by_shared: bool,
 }
 
 /// [`Block::floor`] of each warp, [`Block::is_uniform`], and [`Block::is_simple`], of one [version](Block::version).
@@ -89,7 +89,7 @@ impl State {
             learns,
             floors: Floors::default(),
             past,
-            releases_by_shared: false,
+            synchronises_by_shared: false,
         }
     }
 

@@ -14,9 +14,10 @@ const REGION: u64 = 4096;
 const SHARDS: usize = 64;
 /// Slots that are made at once.
 const CHUNK: usize = 16;
-/// Bytes that a word takes, and a slot with what lanes have in common, for the limit of all that is kept.
+/// Bytes that a word takes, a slot with what lanes have in common, and a variable beside it, for the limit of all that is kept.
 const WORD_BYTES: u64 = 10;
 const SLOT_BYTES: u64 = size_of::<Slot>() as u64 + 64;
+const VARIABLE_BYTES: u64 = 240;
 
 /// What was released by a word, or by some.
 #[derive(Debug)]
@@ -26,6 +27,17 @@ enum Slot {
     /// By words of lanes.
     Lanes(Released),
     Alone(Box<SyncVariable>),
+}
+
+impl Slot {
+    /// Bytes that it takes beside itself.
+    fn beside(&self) -> u64 {
+        match self {
+            Slot::Free(_) => 0,
+            Slot::Lanes(own) => own.beside(),
+            Slot::Alone(_) => VARIABLE_BYTES,
+        }
+    }
 }
 
 /// Where a word's lane is in the number of its slot.
@@ -47,6 +59,9 @@ pub struct Shard {
     /// Words that have slots, and the most that there were at once.
     words: usize,
     most: usize,
+    /// Bytes that slots take beside themselves, and the most that they did.
+    beside: u64,
+    most_beside: u64,
     /// Bytes that were not taken into account yet.
     grown: u64,
 }
@@ -101,9 +116,18 @@ impl Shard {
         };
         let own = self.slot(slot);
         let Slot::Free(next) = *own else { unreachable!("a slot that is not free") };
+        let more = what.beside();
         *own = what;
         self.free = next;
+        self.takes(more);
         slot
+    }
+
+    /// Slots take so many bytes more beside themselves.
+    fn takes(&mut self, more: u64) {
+        self.beside += more;
+        self.grown += self.beside.saturating_sub(self.most_beside);
+        self.most_beside = self.most_beside.max(self.beside);
     }
 
     /// A word has this no more.
@@ -116,8 +140,10 @@ impl Shard {
         {
             return;
         }
+        let less = own.beside();
         *own = Slot::Free(next);
         self.free = Some(slot);
+        self.beside -= less;
     }
 
     fn forget(&mut self, owner: u32) {
@@ -247,8 +273,9 @@ impl Word<'_> {
             let before = Before { several, joined };
             if let Some(slot) = self.open.0
                 && let Slot::Lanes(own) = self.shard.slot(slot)
-                && own.add(known, narrow, before)
+                && let Some(more) = own.add(known, narrow, before)
             {
+                self.shard.takes(more);
                 return self.put(slot, known.lane);
             }
             if let Some(own) = Released::new(known, narrow, before) {
@@ -319,6 +346,32 @@ mod tests {
             }
         }
         usize::from(matches!(word.slot(), Some((Slot::Lanes(..), _))))
+    }
+
+    /// A fence for more threads still stands for what came before it, once there was one for fewer.
+    #[test]
+    fn a_wider_fence_stays() {
+        let time = Time::default();
+        let mut blocks: Vec<Block> = (0..2).map(|id| Block::new(id, 64, &time)).collect();
+        let first = blocks[0].stamp(1);
+        blocks[0].fence(1, u32::MAX, Scope::Gpu, &time);
+        let second = blocks[0].stamp(1);
+        blocks[0].fence(1, u32::MAX, Scope::Cta, &time);
+        let mut shard = Shard::default();
+        let access = Strong {
+            sem: Sem::Relaxed,
+            scope: Scope::Gpu,
+            reads: true,
+            writes: true,
+            locks: false,
+        };
+        let mut open = Open::default();
+        let mut word = shard.word((0, 64), &mut open);
+        blocks[0].synchronise(1, 3, access, &mut word);
+        let me = Thread { block: 0, warp: 1, lane: 3 };
+        let (own, other) = (word.known(0, Scope::Gpu), word.known(1, Scope::Gpu));
+        let covers = |known: &Knowledge| [first, second].map(|stamp| known.covers(me, stamp));
+        assert_eq!((covers(&own), covers(&other)), ([true, true], [true, false]));
     }
 
     /// What a thread did not know that released something by the same word stays, however often it does so again.
@@ -429,15 +482,18 @@ mod tests {
                 check(&shard.word((0, 4 * n), &mut Open::default()), &plain[n as usize]);
             }
             // What no word has is kept no more.
-            let most = shard.most as u64 * WORD_BYTES;
+            let most = shard.most as u64 * WORD_BYTES + shard.most_beside;
             assert_eq!(shard.take_grown(), most + (shard.slots.len() * CHUNK) as u64 * SLOT_BYTES);
+            let beside = shard.slots.iter().flat_map(|own| own.iter()).map(Slot::beside);
+            assert_eq!(beside.sum::<u64>(), shard.beside);
+            assert!(shard.most_beside > VARIABLE_BYTES);
             match case % 2 {
                 0 => shard.forget(0),
                 _ => {
                     (0..WORDS).for_each(|n| shard.word((0, 4 * n), &mut Open::default()).clear());
                 }
             }
-            assert_eq!(shard.words, 0);
+            assert_eq!((shard.words, shard.beside), (0, 0));
             assert!(
                 shard
                     .slots

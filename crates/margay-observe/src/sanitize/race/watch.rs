@@ -466,16 +466,20 @@ impl RaceWatch<'_, '_> {
             }
             _ => (u32::MAX, event.addresses[lane] | order),
         };
+        let mut keys = [(0, 0, 0); 32];
+        for lane in lanes_of(lanes) {
+            let (owner, at) = key(lane);
+            keys[lane] = (owner, at, Variables::shard_of(owner, at));
+        }
         let (mut left, mut released, mut any) = (lanes, 0, false);
         while left != 0 && !self.all.lost.load(Ordering::Relaxed) {
-            let (owner, at) = key(left.trailing_zeros() as usize);
-            let shard = Variables::shard_of(owner, at);
+            let (.., shard) = keys[left.trailing_zeros() as usize];
             let mut words = self.all.variables.shard(shard).lock();
             let mut open = Open::default();
             // A lane knows nothing of what others do to other words: all of a shard come at once, those of a word in order.
             for lane in lanes_of(left) {
-                let (owner, at) = key(lane);
-                if Variables::shard_of(owner, at) != shard {
+                let (owner, at, own) = keys[lane];
+                if own != shard {
                     continue;
                 }
                 left &= !(1 << lane);
@@ -489,13 +493,13 @@ impl RaceWatch<'_, '_> {
                     self.all.synchronises.store(true, Ordering::Relaxed);
                 }
                 any = true;
-                state.releases_by_shared |= owner != u32::MAX;
+                state.synchronises_by_shared |= owner != u32::MAX;
                 state.clock.synchronise(warp, lane as u8, access, &mut word);
                 released |= u32::from(word.is_released()) << lane;
             }
             let grown = words.take_grown();
             drop(words);
-            if grown > 0 && !self.all.shadow.take(grown) {
+            if grown > 0 && !self.all.shadow.take_for_words(grown) {
                 self.all.tell_lost();
             }
         }
@@ -865,9 +869,9 @@ impl Watch for RaceWatch<'_, '_> {
     fn block_ends(&mut self, block: &BlockEvent) {
         let id = self.all.view.linear(block.ctaid);
         let Some(mut state) = self.states.take(id) else { return };
-        // In a cluster others may have released something by its memory.
+        // In a cluster it may be that others alone did by its memory.
         let clusters = self.all.view.has_clusters();
-        if std::mem::take(&mut state.releases_by_shared) || clusters {
+        if std::mem::take(&mut state.synchronises_by_shared) || clusters {
             self.all.variables.forget(id);
         }
         let released = state.clock_of(false).is_known_by_others();
