@@ -156,19 +156,12 @@ impl<'f> Loops<'f> {
             return None;
         };
         let (then, els) = (then.0 as usize, els.0 as usize);
-        // The next turn is on one side only.
-        let (next, last, taken) = match [then, els].map(|to| reached(self.cfg, &[to], &[])[latch]) {
+        // The next turn is on one side only. From the other one a loop around this may lead back, which begins it anew.
+        let goes_on = |to: usize| reached(self.cfg, &[to], &[init.0.0])[latch];
+        let (next, last, taken) = match [then, els].map(goes_on) {
             [true, false] => (then, els, true),
             [false, true] => (els, then, false),
-            // Both lead to it, if only by a loop around this one, which begins it anew.
-            _ => {
-                let within = |to: usize| reached(self.cfg, &[to], &[init.0.0])[latch];
-                match [then, els].map(within) {
-                    [true, false] => (then, els, true),
-                    [false, true] => (els, then, false),
-                    _ => return None,
-                }
-            }
+            _ => return None,
         };
         let turns = self.turns(pred, taken != negated, latch)?;
         // Both begin when the loop does, and at no other time.
@@ -234,10 +227,7 @@ pub(crate) fn most_turns(
         _ => (i64::MIN, i64::MAX),
     };
     let fits = |v: i64| (low..=high).contains(&v);
-    let cmp = match (cmp, holds) {
-        (cmp, true) => cmp,
-        (cmp, false) => opposite(cmp),
-    };
+    let cmp = if holds { cmp } else { cmp.opposite() };
     let unsigned = matches!(cmp, IntCmp::LtU | IntCmp::LeU | IntCmp::GtU | IntCmp::GeU);
     if by == 0
         || unsigned && (least < 0 || end.0 < 0)
@@ -262,7 +252,7 @@ pub(crate) fn most_turns(
             let first = end.1.checked_add(more)?;
             // The last that is compared.
             let last = first.checked_sub(1)?.max(most).checked_add(by)?;
-            (fits(last) && (!unsigned || end.1 >= 0)).then_some(())?;
+            fits(last).then_some(())?;
             until(first.checked_sub(least)?, by)
         }
         (IntCmp::GtS | IntCmp::GtU | IntCmp::GeS | IntCmp::GeU, false) => {
@@ -274,22 +264,6 @@ pub(crate) fn most_turns(
             until(most.checked_sub(first)?, by.checked_neg()?)
         }
         _ => None,
-    }
-}
-
-/// The comparison that holds where this one does not.
-fn opposite(cmp: IntCmp) -> IntCmp {
-    match cmp {
-        IntCmp::Eq => IntCmp::Ne,
-        IntCmp::Ne => IntCmp::Eq,
-        IntCmp::LtS => IntCmp::GeS,
-        IntCmp::LeS => IntCmp::GtS,
-        IntCmp::GtS => IntCmp::LeS,
-        IntCmp::GeS => IntCmp::LtS,
-        IntCmp::LtU => IntCmp::GeU,
-        IntCmp::LeU => IntCmp::GtU,
-        IntCmp::GtU => IntCmp::LeU,
-        IntCmp::GeU => IntCmp::LtU,
     }
 }
 

@@ -8,7 +8,6 @@ use std::fmt::Write;
 use common::{Device, Run, module};
 use margay_exec::alone::alone;
 use margay_exec::fault::Access;
-use margay_exec::launch::LaunchConfig;
 use margay_exec::observe::{AccessEvent, BarrierEvent, Interest, Observer, Watch};
 use margay_exec::program::Program;
 use margay_ir::Space;
@@ -277,26 +276,10 @@ fn who_is_said_to_be_alone_is() {
         let program = Program::link(&m, m.ir.function("k").unwrap()).unwrap();
         let buffer = device.buffer(&[random.one_of(&[1u32, 5, 0x9e37_79b1]); 64]);
         let params: Vec<u8> = [buffer, buffer, 0].iter().flat_map(|p| p.to_le_bytes()).collect();
-        let config = LaunchConfig {
-            grid: [BLOCKS, 1, 1],
-            block: [THREADS, 1, 1],
-            cluster: [1; 3],
-            dynamic_shared: 0,
-            params: params.clone(),
-            cooperative: false,
-            stack_limit: 1024,
-            timeout: None,
-            threads: 1,
-            seed: None,
-            grid_id: 1,
-            grid_workspace: 0,
-            graph_exec: 0,
-            envreg: [0; 32],
-            engine: None,
-        };
+        let run = Run { threads: 1, ..Run::new(BLOCKS, THREADS) };
+        let config = run.config(params.clone());
         let found = alone(&program, &config, &device.memory);
         let recorder = Recorder::default();
-        let run = Run { threads: 1, ..Run::new(BLOCKS, THREADS) };
         run.go_observed(&device, &program, params, Some(&recorder))
             .unwrap_or_else(|e| panic!("{e:?}:\n{body}"));
         let accessed = recorder.0.into_inner();

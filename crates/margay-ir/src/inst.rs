@@ -101,6 +101,22 @@ impl IntCmp {
             IntCmp::GeU => IntCmp::LeU,
         }
     }
+
+    /// The one that holds where this one does not.
+    pub const fn opposite(self) -> IntCmp {
+        match self {
+            IntCmp::Eq => IntCmp::Ne,
+            IntCmp::Ne => IntCmp::Eq,
+            IntCmp::LtS => IntCmp::GeS,
+            IntCmp::GeS => IntCmp::LtS,
+            IntCmp::GtS => IntCmp::LeS,
+            IntCmp::LeS => IntCmp::GtS,
+            IntCmp::LtU => IntCmp::GeU,
+            IntCmp::GeU => IntCmp::LtU,
+            IntCmp::GtU => IntCmp::LeU,
+            IntCmp::LeU => IntCmp::GtU,
+        }
+    }
 }
 
 /// Floating-point comparisons; the `U` forms hold if an operand is NaN.

@@ -62,21 +62,6 @@ pub(super) fn step(block: &Block, r: Reg) -> Option<(usize, i64)> {
     (from == r && by != 0 && by.unsigned_abs() < LARGEST).then_some((at, by))
 }
 
-fn opposite(cmp: IntCmp) -> IntCmp {
-    match cmp {
-        IntCmp::Eq => IntCmp::Ne,
-        IntCmp::Ne => IntCmp::Eq,
-        IntCmp::LtS => IntCmp::GeS,
-        IntCmp::GeS => IntCmp::LtS,
-        IntCmp::GtS => IntCmp::LeS,
-        IntCmp::LeS => IntCmp::GtS,
-        IntCmp::LtU => IntCmp::GeU,
-        IntCmp::GeU => IntCmp::LtU,
-        IntCmp::GtU => IntCmp::LeU,
-        IntCmp::LeU => IntCmp::GtU,
-    }
-}
-
 /// The counter of a block that goes back to itself while `pred` holds, or with `unless` while it does not.
 pub(super) fn find_counter(block: &Block, pred: Reg, unless: bool) -> Option<Counter> {
     let (compared, inst) = only_def(block, pred)?;
@@ -95,7 +80,7 @@ pub(super) fn find_counter(block: &Block, pred: Reg, unless: bool) -> Option<Cou
         (None, Some(counter)) if stays(a) => (counter, a, cmp.mirrored()),
         _ => return None,
     };
-    let goes_on = if unless { opposite(cmp) } else { cmp };
+    let goes_on = if unless { cmp.opposite() } else { cmp };
     let towards = match goes_on {
         IntCmp::Eq => false,
         IntCmp::Ne => matches!(inst.ty, Ty::I32 | Ty::I64),

@@ -172,6 +172,27 @@ impl Run {
         self.go_observed(device, &program, params, None)
     }
 
+    /// What is launched, with these parameters.
+    pub fn config(&self, params: Vec<u8>) -> LaunchConfig {
+        LaunchConfig {
+            grid: self.grid,
+            block: self.block,
+            cluster: self.cluster,
+            dynamic_shared: self.shared,
+            params,
+            cooperative: false,
+            stack_limit: self.stack,
+            timeout: Some(self.timeout),
+            threads: self.threads,
+            seed: self.seed,
+            grid_id: 1,
+            grid_workspace: 0,
+            graph_exec: 0,
+            envreg: [0; 32],
+            engine: None,
+        }
+    }
+
     /// Launches, watched or not.
     pub fn go_observed(
         &self,
@@ -188,23 +209,7 @@ impl Run {
             reserved_shared: 1024,
             reach: Reach::EVERYTHING,
         };
-        let config = LaunchConfig {
-            grid: self.grid,
-            block: self.block,
-            cluster: self.cluster,
-            dynamic_shared: self.shared,
-            params,
-            cooperative: false,
-            stack_limit: self.stack,
-            timeout: Some(self.timeout),
-            threads: self.threads,
-            seed: self.seed,
-            grid_id: 1,
-            grid_workspace: 0,
-            graph_exec: 0,
-            envreg: [0; 32],
-            engine: None,
-        };
+        let config = self.config(params);
         let cancel = AtomicBool::new(false);
         launch_observed(program, &machine, &config, &device.memory, device, &cancel, observer)
     }

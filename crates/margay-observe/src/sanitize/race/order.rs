@@ -343,12 +343,18 @@ impl Block {
         }
         self.waits.clear();
         // Never one that was seen before.
-        (self.version, self.meetings) = (self.version + 1, self.meetings + 1);
+        self.has_met();
         self.releases.clear();
     }
 
     pub fn warps(&self) -> usize {
         self.warps.len()
+    }
+
+    /// Whole warps learnt something.
+    fn has_met(&mut self) {
+        self.version += 1;
+        self.meetings += 1;
     }
 
     /// Changes whenever a thread of the block learns something.
@@ -555,7 +561,7 @@ impl Block {
 
     /// The same, before the warp has another stamp.
     fn meet_lanes(&mut self, warp: u16, mask: u32) {
-        (self.version, self.meetings) = (self.version + 1, self.meetings + 1);
+        self.has_met();
         let own = &mut self.warps[warp as usize];
         let now = own.stamp;
         if mask & own.exist == own.exist {
@@ -615,7 +621,7 @@ impl Block {
     /// As if every lane of every warp arrived at a barrier, and it opened.
     pub fn meet(&mut self, time: &Time) {
         debug_assert!(self.can_meet());
-        (self.version, self.meetings) = (self.version + 1, self.meetings + 1);
+        self.has_met();
         let (now, stamp) = (time.now(), time.next());
         for warp in &mut self.warps {
             (warp.lanes_all, warp.lanes, warp.stamp) = (warp.stamp, None, stamp);
@@ -627,7 +633,7 @@ impl Block {
     pub fn open(&mut self, id: usize, time: &Time) {
         let Some(arrivals) = self.arrivals.get_mut(id) else { return };
         let arrivals = std::mem::take(arrivals);
-        (self.version, self.meetings) = (self.version + 1, self.meetings + 1);
+        self.has_met();
         let now = time.now();
         let count = self.warps.len();
         let (mut base, mut masks) = (vec![0; count], vec![0u32; count]);
@@ -828,7 +834,7 @@ impl Block {
 
     pub fn cluster_joins(&mut self, warp: u16, known: &Knowledge) {
         self.waits.retain(|(w, _)| *w != warp);
-        (self.version, self.meetings) = (self.version + 1, self.meetings + 1);
+        self.has_met();
         let own = &mut self.warps[warp as usize];
         own.foreign.join(known);
         if let Some(entry) = known.of(self.id) {
