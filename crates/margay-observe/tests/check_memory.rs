@@ -48,6 +48,7 @@ const BYTES: usize = 1 << 18;
 const LARGE: usize = 1 << 22;
 const SHARED: usize = 32 << 10;
 const SPARSE: &str = "sparse";
+const ALL: &str = "large";
 /// And of those of which hardly a page is touched twice.
 const HUGE: usize = 1 << 26;
 const FAR: &str = "far";
@@ -114,7 +115,9 @@ fn taken(
     let plain = most(&|| bench.launch_plain(&module, "k", grid, block, &buffers));
     let watched = most(&|| bench.launch_under(&*checks, &module, "k", grid, block, &buffers));
     let _ = std::fs::remove_dir_all(&directory);
-    assert!(checks.report().findings.is_empty(), "{body}");
+    // Where words take too much, less is told apart.
+    let report = checks.report();
+    assert!(report.findings.iter().all(|own| own.code == "race/incomplete"), "{body}");
     watched.saturating_sub(plain)
 }
 
@@ -150,13 +153,13 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
     };
     let words = |apart: u32| (huge / apart, HUGE / apart as usize * 4);
     // Bytes anywhere between so many barriers, between each so many of which the block releases something by one word.
-    let released = |barriers: u32, each: u32| {
-        let stores = (0..8).map(|n| format!("st.global.u8 [%rd5+{}], %r8;", n * BYTES / 16));
+    let released = |barriers: u32, each: u32, threads: u32| {
+        let stores = (0..8).map(|n| format!("st.global.u8 [%rd5+{}], %r8;", n * threads));
         format!(
             "{} mov.u32 %r8, 0; LOOP: bar.sync 0; {} rem.u32 %r9, %r8, {each}; add.u32 %r9, %r9, %r1; \
              setp.eq.u32 %p1, %r9, 0; @%p1 red.release.gpu.global.add.u32 [%rd2], 1; add.u32 %r8, %r8, 1; \
              setp.lt.u32 %p1, %r8, {barriers}; @%p1 bra LOOP;",
-            any(BYTES as u32 / 16),
+            any(threads),
             stores.collect::<String>()
         )
     };
@@ -341,7 +344,7 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
         // is to touch some.
         (
             "bytes anywhere, again and again between 300 barriers, with releases",
-            released(300, 150),
+            released(300, 150, BYTES as u32 / 16),
             BYTES as u32 / 16,
             BYTES / 2,
             8.0,
@@ -374,15 +377,15 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             8.0,
         ),
         (
-            "words anywhere, each released by a thread",
+            "large: words anywhere, each released by a thread",
             format!(
                 "mul.lo.u32 %r3, %r3, 2654435761; and.b32 %r3, %r3, {}; mul.wide.u32 %rd5, %r3, 4; \
                  add.u64 %rd5, %rd5, %rd1; st.release.gpu.global.u32 [%rd5], %r3;",
-                BYTES / 4 - 1
+                LARGE / 4 - 1
             ),
-            BYTES as u32 / 4,
-            BYTES,
-            19.0,
+            LARGE as u32 / 4,
+            LARGE,
+            8.0,
         ),
         (
             "words, each released by two threads that acquire nothing",
@@ -396,14 +399,27 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
         ),
         // Each at a time of its own, which is kept for each.
         (
-            "words in a row, each released by one thread of each block",
+            "large: words in a row, each released by one thread of each block",
             "setp.ne.u32 %p1, %r1, 0; @%p1 ret; mul.wide.u32 %rd5, %r3, 4; add.u64 %rd5, %rd5, %rd1; \
              mov.u32 %r8, 0; LOOP: st.release.gpu.global.u32 [%rd5], %r8; add.u64 %rd5, %rd5, 4; \
              add.u32 %r8, %r8, 1; setp.lt.u32 %p1, %r8, 128; @%p1 bra LOOP;"
                 .to_owned(),
-            BYTES as u32 / 4,
-            BYTES,
-            18.0,
+            LARGE as u32 / 4,
+            LARGE,
+            8.0,
+        ),
+        // What is known of threads by each of these takes more than they do, so that it is not told apart any more at times.
+        (
+            "large: words, added to by many threads that acquire and release, and what each writes",
+            format!(
+                "mul.wide.u32 %rd6, %r3, 16; add.u64 %rd6, %rd6, %rd2; st.global.v4.u32 [%rd6], {{%r3, %r3, %r3, %r3}}; \
+                 mul.lo.u32 %r3, %r3, 2654435761; and.b32 %r3, %r3, {}; mul.wide.u32 %rd5, %r3, 4; \
+                 add.u64 %rd5, %rd5, %rd1; atom.acq_rel.gpu.global.add.u32 %r6, [%rd5], 1;",
+                LARGE / 256 - 1
+            ),
+            LARGE as u32 / 16,
+            LARGE + LARGE / 64,
+            8.0,
         ),
         (
             "sparse: a word of each line, released by a thread",
@@ -416,9 +432,19 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
         // Of those that are released nobody knows any but the last.
         (
             "bytes anywhere, again and again between 100 barriers, with a release between all",
-            released(100, 1),
+            released(100, 1, BYTES as u32 / 16),
             BYTES as u32 / 16,
             BYTES / 2,
+            8.0,
+        ),
+        // All of them are known as long as the block runs.
+        (
+            "bytes anywhere, again and again between 100 barriers, with a release by another word between all",
+            released(100, 1, BYTES as u32 / 8)
+                .replace("red.release.gpu.global.add.u32 [%rd2], 1", "st.release.gpu.global.u32 [%rd6], %r8")
+                .replace("LOOP:", "LOOP: mul.wide.u32 %rd6, %r8, 4; add.u64 %rd6, %rd6, %rd2;"),
+            BYTES as u32 / 8,
+            BYTES,
             8.0,
         ),
         (
@@ -945,7 +971,7 @@ fn a_touched_byte_takes_little() {
         for (name, body, threads, touched, most) in patterns {
             let block = threads.min(if name.contains(SMALL) { 32 } else { 128 });
             let bytes = match name {
-                _ if name.starts_with(SPARSE) => LARGE,
+                _ if name.starts_with(SPARSE) || name.starts_with(ALL) => LARGE,
                 _ if name.starts_with(FAR) => HUGE,
                 _ => BYTES,
             };

@@ -8,7 +8,9 @@ use parking_lot::Mutex;
 
 use super::shadow::Cell;
 
-/// Entries of the table, at most, and bits of their numbers.
+/// Entries of the table, at most.
+pub const MOST: usize = (1 << 12) - 1;
+/// The same where others do as well, and bits of their numbers.
 pub const ACTS: usize = (1 << ACT_BITS) - 1;
 pub const ACT_BITS: u32 = 8;
 /// Entries that there is made room for at once.
@@ -21,7 +23,7 @@ type Chunk = Box<[OnceLock<Cell>; CHUNK]>;
 /// Cells without their threads, from 1.
 #[derive(Debug)]
 pub struct Acts {
-    chunks: [OnceLock<Chunk>; (ACTS + 1) / CHUNK],
+    chunks: Box<[OnceLock<Chunk>; (MOST + 1) / CHUNK]>,
     /// Entries that there are; whoever sees the count sees them.
     count: AtomicUsize,
     /// Numbers by hash: a power of two of them, more than there are entries.
@@ -34,7 +36,7 @@ fn hash(act: Cell) -> usize {
 
 impl Acts {
     pub fn new() -> Acts {
-        let chunks = [const { OnceLock::new() }; (ACTS + 1) / CHUNK];
+        let chunks = Box::new([const { OnceLock::new() }; (MOST + 1) / CHUNK]);
         Acts { chunks, count: AtomicUsize::new(0), slots: Mutex::default() }
     }
 
@@ -49,7 +51,7 @@ impl Acts {
         act.copied().unwrap_or_default()
     }
 
-    /// The number of an act; `None` if there is no room.
+    /// The number of an act, of at most [`ACTS`]; `None` if there is no room.
     #[inline]
     pub fn number(&self, act: Cell) -> Option<usize> {
         self.number_among(act, ACTS)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Direct names ([`super::ledger`]): the thread's number in the grid, and that of what it did.
 
-use super::acts::{ACTS, Acts};
+use super::acts::{self, ACTS, Acts};
 use super::order::Thread;
 use super::shadow::Cell;
 
@@ -37,6 +37,10 @@ impl Grid {
         }
     }
 
+    pub fn blocks(self) -> u64 {
+        self.blocks
+    }
+
     /// Bits of the number of a thread.
     pub fn thread_bits(self) -> u32 {
         let threads = self.blocks.saturating_mul(u64::from(self.threads()));
@@ -50,7 +54,12 @@ impl Grid {
 
     /// Acts that names of 32 bits have room for.
     pub fn acts(self) -> usize {
-        ((1usize << self.bits) - 1).min(ACTS)
+        self.most_acts().min(ACTS)
+    }
+
+    /// The same where nothing else takes as little as so many.
+    pub fn most_acts(self) -> usize {
+        ((1usize << self.bits) - 1).min(acts::MOST)
     }
 
     /// The number of a thread; `None` if the grid has no such one.
@@ -129,6 +138,7 @@ mod tests {
                 read: Mark::default(),
             };
             assert_eq!(grid.acts(), most);
+            assert_eq!(grid.most_acts(), if most == ACTS { acts::MOST } else { most });
             let named: Vec<Name> = (1..).map_while(|n| direct.name(of(n))).collect();
             assert_eq!(named.len(), ACTS);
             assert_eq!(named.iter().filter(|name| grid.cut(**name).is_some()).count(), most);

@@ -81,6 +81,11 @@ impl Entry {
         })
     }
 
+    /// Whether nothing is known that is later.
+    fn is_up_to(&self, tick: Tick) -> bool {
+        self.base.all.iter().all(|all| *all <= tick) && self.lanes.iter().all(|own| own.2 <= tick)
+    }
+
     /// Whether `other` has all of this.
     fn is_within(&self, other: &Entry) -> bool {
         let all = || self.base.all.iter().zip(&other.base.all).all(|(own, other)| own <= other);
@@ -114,61 +119,93 @@ impl Entry {
 
 /// Blocks of which there is a list.
 const FEW: usize = 8;
+/// Bytes of what is known of a block, with what it is of; and of a tree of many such, and each place in it, as what is known
+/// of so many is mostly others' too.
+const ENTRY_BYTES: u64 = 160;
+const TREE_BYTES: u64 = 1024;
+const PLACE_BYTES: u64 = 24;
 
-/// Knowledge of blocks. Cheap to copy and to add to, and small where it is of few: each variable by which anything was
-/// released has some.
+/// What is known of blocks, by their numbers.
 #[derive(Clone, Debug)]
-pub enum Knowledge {
+enum Blocks {
     /// In order.
     Few(SmallVec<[(u32, Arc<Entry>); 1]>),
     Many(Box<OrdMap<u32, Arc<Entry>>>),
 }
 
-impl Default for Knowledge {
-    fn default() -> Knowledge {
-        Knowledge::Few(SmallVec::new())
+impl Default for Blocks {
+    fn default() -> Blocks {
+        Blocks::Few(SmallVec::new())
     }
 }
 
+/// Knowledge of blocks. Cheap to copy and to add to, and small where it is of few: each variable by which anything was
+/// released has some.
+#[derive(Clone, Debug, Default)]
+pub struct Knowledge {
+    /// Of whatever anybody did up to here, where it is not told apart any more who released what ([`super::passed`]).
+    up_to: Tick,
+    blocks: Blocks,
+}
+
 impl Knowledge {
+    /// Of all that anybody did up to here.
+    pub fn of_all(up_to: Tick) -> Knowledge {
+        Knowledge { up_to, blocks: Blocks::default() }
+    }
+
     pub fn covers(&self, thread: Thread, stamp: Tick) -> bool {
-        self.of(thread.block).is_some_and(|own| own.covers(thread.warp, thread.lane, stamp))
+        stamp <= self.up_to
+            || self.of(thread.block).is_some_and(|own| own.covers(thread.warp, thread.lane, stamp))
     }
 
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.up_to == 0 && self.len() == 0
+    }
+
+    /// Up to when everything is known.
+    pub fn up_to(&self) -> Tick {
+        self.up_to
     }
 
     /// Blocks of which anything is known.
     fn len(&self) -> usize {
-        match self {
-            Knowledge::Few(list) => list.len(),
-            Knowledge::Many(all) => all.len(),
+        match &self.blocks {
+            Blocks::Few(list) => list.len(),
+            Blocks::Many(all) => all.len(),
+        }
+    }
+
+    /// About the bytes that it takes beside itself, but for what others surely have, too.
+    pub fn beside(&self) -> u64 {
+        match &self.blocks {
+            Blocks::Few(list) => list.len() as u64 * ENTRY_BYTES,
+            Blocks::Many(all) => TREE_BYTES + all.len() as u64 * PLACE_BYTES,
         }
     }
 
     /// What is known of each block, if it is of few.
     pub fn few(&self) -> Option<&[(u32, Arc<Entry>)]> {
-        match self {
-            Knowledge::Few(list) => Some(list),
-            Knowledge::Many(_) => None,
+        match &self.blocks {
+            Blocks::Few(list) => Some(list),
+            Blocks::Many(_) => None,
         }
     }
 
     /// What is known of a block.
     pub fn of(&self, block: u32) -> Option<&Arc<Entry>> {
-        match self {
-            Knowledge::Few(list) => list.iter().find(|own| own.0 == block).map(|own| &own.1),
-            Knowledge::Many(all) => all.get(&block),
+        match &self.blocks {
+            Blocks::Few(list) => list.iter().find(|own| own.0 == block).map(|own| &own.1),
+            Blocks::Many(all) => all.get(&block),
         }
     }
 
     fn insert(&mut self, block: u32, entry: Arc<Entry>) {
-        match self {
-            Knowledge::Many(all) => {
+        match &mut self.blocks {
+            Blocks::Many(all) => {
                 all.insert(block, entry);
             }
-            Knowledge::Few(list) => {
+            Blocks::Few(list) => {
                 let at = list.partition_point(|own| own.0 < block);
                 if let Some(own) = list.get_mut(at)
                     && own.0 == block
@@ -178,8 +215,26 @@ impl Knowledge {
                     list.insert(at, (block, entry));
                 } else {
                     let all = list.drain(..).chain([(block, entry)]).collect();
-                    *self = Knowledge::Many(Box::new(all));
+                    self.blocks = Blocks::Many(Box::new(all));
                 }
+            }
+        }
+    }
+
+    /// Everything is known up to here: of a block only what is later is told apart.
+    fn raise(&mut self, up_to: Tick) {
+        if up_to <= self.up_to {
+            return;
+        }
+        self.up_to = up_to;
+        let is_later = |entry: &Entry| !entry.is_up_to(up_to);
+        match &mut self.blocks {
+            Blocks::Few(list) => list.retain(|(_, entry)| is_later(entry)),
+            Blocks::Many(all) => {
+                let later = all.iter().filter(|(_, entry)| is_later(entry));
+                let later: Vec<_> = later.map(|(block, entry)| (*block, entry.clone())).collect();
+                self.blocks = Blocks::default();
+                later.into_iter().for_each(|(block, entry)| self.insert(block, entry));
             }
         }
     }
@@ -187,6 +242,9 @@ impl Knowledge {
     /// Adds what is known of a block. Of two of which one has all of the other that one stays, so that what nobody knows any
     /// more is not held.
     pub fn add(&mut self, block: u32, entry: &Arc<Entry>) {
+        if self.up_to > 0 && entry.is_up_to(self.up_to) {
+            return;
+        }
         let new = match self.of(block) {
             Some(own) if Arc::ptr_eq(own, entry) || entry.is_within(own) => return,
             Some(own) if !own.is_within(entry) => Arc::new(own.joined(entry)),
@@ -197,23 +255,26 @@ impl Knowledge {
 
     /// Adds what `other` knows.
     pub fn join(&mut self, other: &Knowledge) {
+        let up_to = self.up_to.max(other.up_to);
         if self.len() >= other.len() {
-            return self.add_all(other);
+            self.raise(up_to);
+            return self.add_all(&other.blocks);
         }
         let own = std::mem::replace(self, other.clone());
-        self.add_all(&own);
+        self.raise(up_to);
+        self.add_all(&own.blocks);
     }
 
-    fn add_all(&mut self, other: &Knowledge) {
-        match (&*self, other) {
-            (_, Knowledge::Few(list)) => {
+    fn add_all(&mut self, other: &Blocks) {
+        match (&self.blocks, other) {
+            (_, Blocks::Few(list)) => {
                 list.iter().for_each(|(block, entry)| self.add(*block, entry));
             }
-            (Knowledge::Few(_), Knowledge::Many(all)) => {
+            (Blocks::Few(_), Blocks::Many(all)) => {
                 all.iter().for_each(|(block, entry)| self.add(*block, entry));
             }
             // The one mostly comes of the other: what they share is not gone through.
-            (Knowledge::Many(own), Knowledge::Many(all)) => {
+            (Blocks::Many(own), Blocks::Many(all)) => {
                 let new: Vec<(u32, Arc<Entry>)> = own
                     .diff(all)
                     .filter_map(|item| match item {
@@ -291,6 +352,42 @@ mod tests {
             }
         }
         assert!(all.iter().any(|own| own.len() > FEW) && all.iter().any(|own| own.len() < FEW));
+    }
+
+    /// Who knows all up to some time need not be told of it, whichever of the two comes first.
+    #[test]
+    fn what_is_known_of_all_is_not_told_apart() {
+        let mut random = random(11);
+        let mut entry = |block: u32| {
+            let ticks = [random(50) as Tick, random(50) as Tick];
+            let base = Arc::new(Base::new(ticks.into_iter(), Hold::default()));
+            (block, Arc::new(Entry::new(&base, 0, &[(3, ticks[0] + 1 + random(9) as Tick)])))
+        };
+        for blocks in [1, 5, 40] {
+            let mut all = Knowledge::default();
+            (0..blocks).map(&mut entry).for_each(|(block, entry)| all.add(block, &entry));
+            let mut before = usize::MAX;
+            for up_to in [0, 10, 30, 60] {
+                let own = Knowledge::of_all(up_to);
+                let (mut first, mut second) = (own.clone(), all.clone());
+                first.join(&all);
+                second.join(&own);
+                for block in 0..blocks + 1 {
+                    for (warp, lane) in [(0, 0), (0, 3), (1, 3)] {
+                        let thread = Thread { block, warp, lane };
+                        for stamp in 1..70 {
+                            let known = stamp <= up_to || all.covers(thread, stamp);
+                            assert_eq!(first.covers(thread, stamp), known);
+                            assert_eq!(second.covers(thread, stamp), known);
+                        }
+                    }
+                }
+                assert_eq!((first.len(), first.up_to()), (second.len(), second.up_to()));
+                assert!(first.len() <= before && (up_to < 60 || first.len() == 0));
+                assert_eq!(first.is_empty(), up_to == 0 && blocks == 0);
+                before = first.len();
+            }
+        }
     }
 
     /// Blocks that take a number from one word, one after the other, each know of all before: what they share is not gone

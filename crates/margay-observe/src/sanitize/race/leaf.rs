@@ -397,7 +397,7 @@ mod tests {
         // Ever later.
         leaf = Leaf::new(ledger.grid());
         cells.clear();
-        for n in 0..300 {
+        for n in 0..700 {
             add(&mut leaf, &mut cells, of(write(9, 1000 + n), none));
         }
         add(&mut leaf, &mut cells, of(write(9, 77), mark(9, 3, 78, Act::Read)));

@@ -15,7 +15,7 @@ const STEP: usize = 16;
 const STAMP: u32 = 16;
 const BACK: u32 = 1 << (STAMP - 1);
 /// Stamps of a block, at most.
-pub const MOST: usize = 255;
+pub const MOST: usize = 600;
 
 /// Parts of a step from one block's stamp to the next one's.
 const PARTS: i64 = 1 << 16;

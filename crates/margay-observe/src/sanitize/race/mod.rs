@@ -33,6 +33,7 @@ pub mod order;
 mod packed;
 mod page;
 mod paired;
+mod passed;
 mod places;
 mod plain;
 #[cfg(test)]

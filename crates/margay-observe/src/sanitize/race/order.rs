@@ -254,12 +254,12 @@ impl Default for Time {
 }
 
 impl Time {
-    fn now(&self) -> Tick {
+    pub fn now(&self) -> Tick {
         self.0.load(Ordering::Relaxed)
     }
 
     /// A tick later than all before.
-    fn next(&self) -> Tick {
+    pub fn next(&self) -> Tick {
         self.0.fetch_add(1, Ordering::Relaxed) + 1
     }
 }
@@ -498,8 +498,9 @@ impl Block {
         strong: bool,
     ) -> bool {
         let mut alike = used.warps.iter().filter(|((_, s), _)| *s == strong);
+        let floor = self.up_to(me.warp, me.lane);
         alike.all(|&((warp, _), ref used)| {
-            used.all(last, 0, |lane, stamp| self.knows(me, Thread { block, warp, lane }, stamp))
+            used.all(last, floor, |lane, stamp| self.knows(me, Thread { block, warp, lane }, stamp))
         })
     }
 
@@ -523,7 +524,6 @@ impl Block {
         }
         let mut foreign = self.foreign.clone();
         foreign.join(&own.foreign);
-        let foreign = (!foreign.is_empty()).then(|| Box::new(foreign));
         let new = Base::new(all, hold);
         // Before they have met, all warps know the same of each other.
         let base = match self.base.upgrade() {
@@ -531,7 +531,7 @@ impl Block {
             Some(_) | None => Arc::new(new),
         };
         self.base = Arc::downgrade(&base);
-        let common = Arc::new(Common { block: self.id, warp, base, foreign });
+        let common = Arc::new(Common::new(self.id, warp, base, foreign));
         self.warps[warp as usize].common = (self.meetings, Arc::downgrade(&common));
         common
     }
@@ -714,6 +714,14 @@ impl Block {
         }
     }
 
+    /// Up to when a lane knows all that anybody did.
+    pub fn up_to(&self, warp: u16, lane: u8) -> Tick {
+        let own = &self.warps[warp as usize];
+        let lanes = own.lane_foreign.iter().filter(|(l, _)| *l == lane).map(|(_, known)| known);
+        let all = lanes.chain([&own.foreign, &self.foreign]).map(Knowledge::up_to);
+        all.max().unwrap_or(0)
+    }
+
     /// Whether lane `lane` of `warp` has anything that a strong write would release.
     pub fn may_release(&self, warp: u16, lane: u8, sem: Sem) -> bool {
         releases(sem) || self.warps[warp as usize].fenced.iter().any(|(l, _)| *l == lane)
@@ -729,6 +737,13 @@ impl Block {
     pub fn synchronise(&mut self, warp: u16, lane: u8, access: Strong, word: &mut Word<'_>) {
         let id = self.id;
         let mut knows = false;
+        // Whatever it takes to acquire that, and from whom.
+        if access.reads
+            && let Some(up_to) = word.passed()
+            && self.up_to(warp, lane) < up_to
+        {
+            self.learn(warp, lane, &Knowledge::of_all(up_to));
+        }
         if access.reads && word.is_released() {
             let known = word.known(id, access.scope);
             if !known.is_empty() {

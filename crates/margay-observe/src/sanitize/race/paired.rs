@@ -81,6 +81,9 @@ impl Paired {
     pub fn put(&mut self, book: Book<'_>, n: usize, cell: Cell) -> bool {
         let bare = Cell { write: Values::bare(cell.write), ..cell };
         let Some(Pair { name, reader }) = book.bare_pair(bare) else { return false };
+        if name.act >> ACT_BITS != 0 {
+            return false;
+        }
         let both = name.thread << book.grid().reader_bits() | u64::from(reader);
         let width = self.names.len() / BYTES;
         self.names.set(n * width, width, both << ACT_BITS | u64::from(name.act));

@@ -88,6 +88,14 @@ impl Places {
         None
     }
 
+    /// All places, each with its owner.
+    pub fn all(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.leaves.iter().flat_map(|(((owner, upper), _), leaf)| {
+            let at = move |pair: &(u32, u32)| u64::from(*upper) << 32 | u64::from(pair.0);
+            leaf.pairs.iter().map(move |pair| (*owner, at(pair)))
+        })
+    }
+
     /// Removes all places of an owner. Returns their numbers.
     pub fn remove_all(&mut self, owner: u32) -> Vec<u32> {
         let own = ((owner, 0), 0)..=((owner, u32::MAX), u32::MAX);
@@ -165,6 +173,9 @@ mod tests {
                     plain.contains_key(&(owner, at + 1))
                 );
             }
+            let mut own: Vec<_> = plain.keys().copied().collect();
+            own.sort_unstable();
+            assert!(places.all().eq(own));
             let (pairs, leaves) = places.room();
             let each = (pairs + leaves) as f64 / plain.len() as f64;
             let of = |owner: u32| {

@@ -10,7 +10,7 @@ use margay_ir::{Scope, Sem};
 use super::ledger::Ledger;
 use super::order::{Strong, Thread, Tick, Time};
 use super::round::Round;
-use super::shadow::{Cell, Cells, Found, Kind, Mark, PAGE, Shadow, Spare, Width};
+use super::shadow::{Cell, Cells, Found, Kind, Mark, PAGE, Room, Shadow, Spare, Width};
 use super::stamped::Learns;
 use super::state::{State, Used};
 use super::variables::{Open, Variables};
@@ -256,7 +256,7 @@ fn what_is_forgotten_changes_no_answer() {
         let spare = Spare::default();
         let ledger = Ledger::new(BLOCKS.into(), THREADS / 32, tell);
         let mut launch = Launch {
-            shadow: Shadow::new(1 << 40, &spare, ledger),
+            shadow: Shadow::new(Room { bytes: 1 << 40, is_told: true }, &spare, ledger),
             learns,
             time: Time::default(),
             running: Vec::new(),

@@ -2,6 +2,7 @@
 //! What lanes of a warp released by one instruction, which they mostly have in common.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::SmallVec;
 
@@ -18,6 +19,18 @@ pub struct Common {
     pub base: Arc<Base>,
     /// Of other blocks, and of this one by other ways than barriers. Most know nothing.
     pub foreign: Option<Box<Knowledge>>,
+    /// Something takes account of its bytes.
+    is_counted: AtomicBool,
+}
+
+/// Bytes of what lanes know in common, with what that is of.
+const COMMON_BYTES: u64 = 200;
+
+impl Common {
+    pub fn new(block: u32, warp: u16, base: Arc<Base>, foreign: Knowledge) -> Common {
+        let foreign = (!foreign.is_empty()).then(|| Box::new(foreign));
+        Common { block, warp, base, foreign, is_counted: AtomicBool::new(false) }
+    }
 }
 
 /// Lanes of others that each lane has learnt of, at most: of more of them there are as many orders.
@@ -97,6 +110,8 @@ pub struct Released {
     #[allow(clippy::box_collection)]
     learnt: Option<Box<Vec<Learnt>>>,
     tick: Tick,
+    /// What anybody did up to here some lane knew, where that is not told apart any more.
+    up_to: Tick,
     /// Lanes by whose words other blocks had released something, of which these have all.
     several: u32,
     /// Lanes whose words have more than the lanes knew: what others had released before.
@@ -105,6 +120,8 @@ pub struct Released {
     words: u8,
     /// For the block alone.
     narrow: bool,
+    /// This takes account of what is common.
+    counts: bool,
 }
 
 impl Released {
@@ -115,17 +132,21 @@ impl Released {
         }
         let (common, tick) = (known.common.clone(), known.tick);
         let (several, joined, words) = (0, 0, 0);
-        let mut released = Released { common, learnt: None, tick, several, joined, words, narrow };
+        let (learnt, up_to) = (None, 0);
+        let counts = !common.is_counted.swap(true, Ordering::Relaxed);
+        let mut released =
+            Released { common, learnt, tick, up_to, several, joined, words, narrow, counts };
         released.enter(known, before);
         Some(released)
     }
 
     /// Bytes that it takes beside itself.
     pub fn beside(&self) -> u64 {
-        let Some(learnt) = &self.learnt else { return 0 };
+        let common = if self.counts { COMMON_BYTES } else { 0 };
+        let Some(learnt) = &self.learnt else { return common };
         let lanes: usize =
             learnt.iter().map(|own| size_of::<(u8, u8)>() * own.lanes.capacity()).sum();
-        (size_of::<Vec<Learnt>>() + size_of::<Learnt>() * learnt.capacity() + lanes) as u64
+        common + (size_of::<Vec<Learnt>>() + size_of::<Learnt>() * learnt.capacity() + lanes) as u64
     }
 
     /// Adds what another lane of the same instruction released, if that has this form. Returns how many bytes more it
@@ -151,6 +172,7 @@ impl Released {
         self.words += 1;
         self.several |= u32::from(before.several) << known.lane;
         self.joined |= u32::from(before.joined) << known.lane;
+        self.up_to = self.up_to.max(known.more.up_to());
         for (block, entry) in known.more.few().unwrap_or_default() {
             let (base, lanes) = entry.lanes();
             for &(warp, of, tick) in lanes {
@@ -185,7 +207,7 @@ impl Released {
 
     /// What a lane knew when it released it.
     pub fn known(&self, lane: u8) -> Knowledge {
-        let mut more = Knowledge::default();
+        let mut more = Knowledge::of_all(self.up_to);
         for own in self.learnt.iter().flat_map(|learnt| learnt.iter()) {
             for &(_, of) in own.lanes.iter().filter(|(l, _)| *l == lane) {
                 more.add(own.block, &Arc::new(Entry::new(&own.base, own.warp, &[(of, own.tick)])));

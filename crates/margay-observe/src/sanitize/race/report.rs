@@ -28,9 +28,6 @@ impl RaceObserver<'_> {
         other: Mark,
         same_value: bool,
     ) {
-        if self.lost.load(Ordering::Relaxed) {
-            return;
-        }
         let (first, second) = (other.pc.min(me.pc), other.pc.max(me.pc));
         let fresh = self.reported.lock().insert(Pair { first, second, space: event.space });
         if !fresh {
@@ -109,16 +106,16 @@ impl RaceObserver<'_> {
         );
     }
 
-    /// Says once that it is not known any more what is ordered. From then on nothing is accused.
-    pub(super) fn tell_lost(&self) {
-        if self.lost.swap(true, Ordering::Relaxed) {
+    /// Says once that it is not told apart any more what was released by words.
+    pub(super) fn tell_passed(&self) {
+        if self.passed.swap(true, Ordering::Relaxed) {
             return;
         }
         self.tell_incomplete(
-            "the kernel's threads synchronise by more words than the check of races has room for: nothing is said of what they \
-             did from then on",
+            "the kernel's threads synchronise by more words than the check of races has room for: who reads one of them counts \
+             as coming after all that was done before, so that races may have been missed",
             "take a smaller problem, check fewer kernels (--kernel-filter), or allow more by MARGAY_CHECK_MEMORY, in \
-             MiB",
+             MiB, of which an eighth is for these",
         );
     }
 

@@ -355,7 +355,7 @@ mod tests {
     use std::collections::{BTreeMap, HashMap};
 
     use super::super::order::Thread;
-    use super::super::shadow::{Cells, Found, Kind, Mark, Shadow, Spare};
+    use super::super::shadow::{Cells, Found, Kind, Mark, Room, Shadow, Spare};
     use super::super::stamped::Learns;
     use super::*;
     use crate::sanitize::random::random;
@@ -384,7 +384,11 @@ mod tests {
         ] {
             let (spare, mut next) = (Spare::default(), random(7));
             let blocks = if threads == 1 << 34 { 1 << 27 } else { 1 << 15 };
-            let shadow = Shadow::new(1 << 40, &spare, Ledger::new(blocks, 4, Learns::Untold));
+            let shadow = Shadow::new(
+                Room { bytes: 1 << 40, is_told: true },
+                &spare,
+                Ledger::new(blocks, 4, Learns::Untold),
+            );
             let mut known = HashMap::<u64, Cell>::new();
             for step in 0..60_000u64 {
                 let size = sizes[next(sizes.len() as u64) as usize];

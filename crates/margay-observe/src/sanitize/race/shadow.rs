@@ -283,8 +283,7 @@ pub struct Shadow<'a> {
     shards: Vec<Mutex<Shard>>,
     /// Bytes that may still be taken.
     left: AtomicU64,
-    /// The same of what words of synchronisation may take, whatever pages do: without those nobody can be accused.
-    reserve: AtomicU64,
+    room: Room,
     ledger: Arc<Ledger>,
     spare: &'a Spare,
 }
@@ -311,12 +310,12 @@ pub enum Found<'s, P = Arc<Mutex<Page>>> {
 }
 
 impl Shadow<'_> {
-    /// A shadow that takes about `limit` bytes at most.
-    pub fn new(limit: u64, spare: &Spare, ledger: Ledger) -> Shadow<'_> {
+    /// A shadow that takes about so many bytes at most.
+    pub fn new(room: Room, spare: &Spare, ledger: Ledger) -> Shadow<'_> {
         Shadow {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            left: AtomicU64::new(limit - limit / RESERVE),
-            reserve: AtomicU64::new(limit / RESERVE),
+            left: AtomicU64::new(room.of_pages()),
+            room,
             ledger: Arc::new(ledger),
             spare,
         }
@@ -352,9 +351,16 @@ impl Shadow<'_> {
         Some(Found::Scattered(ScatteredPage { shard, shadow: self, number, new: 0 }))
     }
 
-    /// Takes account of so many bytes that words of synchronisation take. Whether there is room.
-    pub fn take_for_words(&self, bytes: u64) -> bool {
-        take(&self.reserve, bytes) || take(&self.left, bytes)
+    /// Bytes that so many words of synchronisation may take.
+    pub fn room_of_words(&self, words: u64) -> u64 {
+        let most = self.room.bytes - self.room.of_pages();
+        if self.room.is_told {
+            return most;
+        }
+        let pages = self.room.of_pages() - self.left.load(Ordering::Relaxed);
+        let blocks = self.ledger.grid().blocks().saturating_mul(BLOCK_WORDS);
+        let anyway = (ANYWAY + pages / PAGES_SHARE).saturating_add(blocks);
+        most.min(anyway.max(words.saturating_mul(WORD_BYTES)))
     }
 
     fn own_page(&self, shard: &mut Shard, number: u64) -> Option<Arc<Mutex<Page>>> {
@@ -409,30 +415,49 @@ impl ScatteredPage<'_> {
     }
 }
 
-/// Bytes that shadows may take: `MARGAY_CHECK_MEMORY` in MiB, or three quarters of what the system has to give.
-pub fn room() -> u64 {
+/// Bytes that shadows may take, and whether that was told.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    pub bytes: u64,
+    pub is_told: bool,
+}
+
+/// The part of that which is kept for words of synchronisation.
+const WORDS_SHARE: u64 = 8;
+/// What is not told lets words of a launch take so many bytes anyway, and so many for each block; this part of what pages
+/// take; or so many bytes for each word, which with what a page has of it is about 8 a byte.
+const ANYWAY: u64 = 4 << 20;
+const BLOCK_WORDS: u64 = 64;
+const PAGES_SHARE: u64 = 16;
+const WORD_BYTES: u64 = 12;
+
+impl Room {
+    fn of_pages(self) -> u64 {
+        self.bytes - self.bytes / WORDS_SHARE
+    }
+}
+
+/// `MARGAY_CHECK_MEMORY` in MiB, or three quarters of what the system has to give.
+pub fn room() -> Room {
     let wish = std::env::var("MARGAY_CHECK_MEMORY").ok().and_then(|v| v.parse::<u64>().ok());
     if let Some(mib) = wish {
-        return mib << 20;
+        return Room { bytes: mib << 20, is_told: true };
     }
     static KNOWN: Mutex<Option<(Instant, u64)>> = Mutex::new(None);
     let mut known = KNOWN.lock();
     // What the system has does not change much from launch to launch.
-    if let Some((at, room)) = *known
+    if let Some((at, bytes)) = *known
         && at.elapsed() < AGE
     {
-        return room;
+        return Room { bytes, is_told: false };
     }
     let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = info.lines().find_map(|l| l.strip_prefix("MemAvailable:"));
     let kib = line.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-    let room = kib.map_or(u64::MAX, |kib| kib * 1024 / 4 * 3);
-    *known = Some((Instant::now(), room));
-    room
+    let bytes = kib.map_or(u64::MAX, |kib| kib * 1024 / 4 * 3);
+    *known = Some((Instant::now(), bytes));
+    Room { bytes, is_told: false }
 }
-
-/// The part of that which is kept for words of synchronisation.
-const RESERVE: u64 = 8;
 
 /// How old what is known of the system's memory may be.
 const AGE: Duration = Duration::from_millis(200);

@@ -140,7 +140,8 @@ impl Slots {
 
     /// The slot of a stamp, and since when it has been that.
     pub fn find(&self, stamp: Tick) -> Option<(usize, Epoch)> {
-        let n = self.slots.iter().position(|slot| slot.stamp == stamp)?;
+        // Most are late ones.
+        let n = self.slots.iter().rposition(|slot| slot.stamp == stamp)?;
         Some((n, self.slots[n].since))
     }
 

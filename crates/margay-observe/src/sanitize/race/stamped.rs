@@ -25,8 +25,8 @@ use super::slots::{Epoch, PAST, Past, Slots};
 const FIRST: Tick = 2;
 /// The same of the list of wide marks.
 const WIDE: Tick = FIRST + MOST as Tick;
-/// Slots that a block has before any is used again, by how many eighths of the room for acts are taken: each slot may take one
-/// for each instruction.
+/// Slots that a block has before any is used again, by how many eighths of the room for acts are taken, as long as these are
+/// few: each slot may take one for each instruction.
 const FEW_SLOTS: [usize; 9] = [15, 15, 15, 15, 7, 7, 3, 2, 2];
 
 /// Whether threads may learn of other blocks, where it is told when blocks begin and end; else all is kept.
@@ -91,7 +91,7 @@ impl Stamped {
 
     /// Whether there is room for more names of 32 bits.
     pub fn has_room(&self) -> bool {
-        self.acts.count() < self.grid.acts()
+        self.acts.count() < self.grid.most_acts()
     }
 
     pub fn epoch(&self) -> Epoch {
@@ -211,7 +211,11 @@ impl Stamped {
         let read = self.place(cell.read, room)?;
         let act = Cell { write: bare(cell.write, wrote), read: bare(cell.read, read) };
         // A word by which many count has another wide mark whenever it is named: such are not to take the room of all others.
-        let most = if wrote.max(read) < WIDE { ACTS } else { self.grid.acts() / 4 };
+        // Nor are those to that are told apart although many are: what was released often, say, and each time is known.
+        let most = match wrote.max(read) < WIDE {
+            true => self.grid.most_acts().max(ACTS),
+            false => self.grid.acts() / 4,
+        };
         self.acts.number_among(act, most)
     }
 

@@ -35,6 +35,13 @@ impl SyncVariable {
         own
     }
 
+    /// About the bytes that it takes.
+    pub fn bytes(&self) -> u64 {
+        let narrow = self.narrow.iter().flatten();
+        let narrow = narrow.map(|own| size_of_val(own) as u64 + own.1.beside()).sum::<u64>();
+        size_of::<SyncVariable>() as u64 + self.wide.beside() + narrow
+    }
+
     /// Whether anything was released for the block of the thread that did it alone, or for others.
     pub fn has(&self, narrow: bool) -> bool {
         if narrow { self.narrow.is_some() } else { !self.wide.is_empty() }

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Words by which threads synchronise, in some ten bytes each where whole warps release something by them.
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
 use margay_ir::Scope;
 use parking_lot::Mutex;
 
 use super::knowledge::Knowledge;
+use super::order::{Tick, Time};
+use super::passed::Passed;
 use super::places::Places;
 use super::released::{Before, Known, Released};
 use super::variable::SyncVariable;
@@ -14,10 +18,9 @@ const REGION: u64 = 4096;
 const SHARDS: usize = 64;
 /// Slots that are made at once.
 const CHUNK: usize = 16;
-/// Bytes that a word takes, a slot with what lanes have in common, and a variable beside it, for the limit of all that is kept.
+/// Bytes that a word takes, and a slot.
 const WORD_BYTES: u64 = 10;
-const SLOT_BYTES: u64 = size_of::<Slot>() as u64 + 64;
-const VARIABLE_BYTES: u64 = 240;
+const SLOT_BYTES: u64 = size_of::<Slot>() as u64;
 
 /// What was released by a word, or by some.
 #[derive(Debug)]
@@ -35,7 +38,7 @@ impl Slot {
         match self {
             Slot::Free(_) => 0,
             Slot::Lanes(own) => own.beside(),
-            Slot::Alone(_) => VARIABLE_BYTES,
+            Slot::Alone(own) => own.bytes(),
         }
     }
 }
@@ -56,23 +59,30 @@ pub struct Shard {
     #[allow(clippy::vec_box)]
     slots: Vec<Box<[Slot; CHUNK]>>,
     free: Option<u32>,
-    /// Words that have slots, and the most that there were at once.
+    /// Words that have slots.
     words: usize,
-    most: usize,
-    /// Bytes that slots take beside themselves, and the most that they did.
+    /// Bytes that slots take beside themselves.
     beside: u64,
-    most_beside: u64,
-    /// Bytes that were not taken into account yet.
-    grown: u64,
+    /// Words, and bytes of all, that are part of those of all shards.
+    told: [u64; 2],
+    /// Words of which it is not kept what was released.
+    passed: Passed,
 }
 
 /// All words by which threads synchronise.
 #[derive(Debug)]
-pub struct Variables(Box<[Mutex<Shard>]>);
+pub struct Variables {
+    shards: Box<[Mutex<Shard>]>,
+    /// Words that have slots, and bytes that all take.
+    all: [AtomicU64; 2],
+    /// Whether some were passed over.
+    passed: AtomicBool,
+}
 
 impl Default for Variables {
     fn default() -> Variables {
-        Variables((0..SHARDS).map(|_| Mutex::default()).collect())
+        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Variables { shards, all: Default::default(), passed: AtomicBool::new(false) }
     }
 }
 
@@ -84,12 +94,48 @@ impl Variables {
     }
 
     pub fn shard(&self, number: usize) -> &Mutex<Shard> {
-        &self.0[number]
+        &self.shards[number]
+    }
+
+    /// Takes account of what a shard has now. Returns how many words there are, and the bytes that all take.
+    pub fn settle(&self, shard: &mut Shard) -> [u64; 2] {
+        let now = [shard.words as u64, shard.bytes()];
+        if now != shard.told {
+            for ((all, told), now) in self.all.iter().zip(shard.told).zip(now) {
+                // One wraps around where there is less.
+                all.fetch_add(now.wrapping_sub(told), Ordering::Relaxed);
+            }
+            shard.told = now;
+        }
+        self.all.each_ref().map(|all| all.load(Ordering::Relaxed))
+    }
+
+    /// What was released by any word is not told apart any more: see [`super::passed`].
+    pub fn pass(&self, time: &Time) {
+        self.passed.store(true, Ordering::Relaxed);
+        for shard in &self.shards {
+            let shard = &mut *shard.lock();
+            // What is done from now on has other stamps.
+            if shard.words > 0 {
+                shard.pass(time.next() - 1);
+                self.settle(shard);
+            }
+        }
+    }
+
+    /// Whether that was ever so.
+    #[inline]
+    pub fn have_passed(&self) -> bool {
+        self.passed.load(Ordering::Relaxed)
     }
 
     /// There is no memory of an owner any more.
     pub fn forget(&self, owner: u32) {
-        self.0.iter().for_each(|shard| shard.lock().forget(owner));
+        for shard in &self.shards {
+            let shard = &mut *shard.lock();
+            shard.forget(owner);
+            self.settle(shard);
+        }
     }
 }
 
@@ -110,7 +156,6 @@ impl Shard {
                 assert!(first < 1 << (32 - LANE_BITS), "no room for more that was released");
                 let free = |n: usize| Slot::Free((n + 1 < CHUNK).then_some(first + n as u32 + 1));
                 self.slots.push(Box::new(std::array::from_fn(free)));
-                self.grown += CHUNK as u64 * SLOT_BYTES;
                 first
             }
         };
@@ -119,15 +164,20 @@ impl Shard {
         let more = what.beside();
         *own = what;
         self.free = next;
-        self.takes(more);
+        self.beside += more;
         slot
     }
 
-    /// Slots take so many bytes more beside themselves.
-    fn takes(&mut self, more: u64) {
-        self.beside += more;
-        self.grown += self.beside.saturating_sub(self.most_beside);
-        self.most_beside = self.most_beside.max(self.beside);
+    /// Bytes that all of it takes.
+    fn bytes(&self) -> u64 {
+        let slots = (self.slots.len() * CHUNK) as u64 * SLOT_BYTES;
+        self.words as u64 * WORD_BYTES + slots + self.beside + self.passed.beside()
+    }
+
+    fn pass(&mut self, now: Tick) {
+        let Shard { places, words, told, mut passed, .. } = std::mem::take(self);
+        passed.add(places.all(), words, now);
+        (self.told, self.passed) = (told, passed);
     }
 
     /// A word has this no more.
@@ -150,11 +200,6 @@ impl Shard {
         let numbers = self.places.remove_all(owner);
         self.words -= numbers.len();
         numbers.into_iter().for_each(|number| self.let_go(number));
-    }
-
-    /// Bytes by which it has grown since this was asked.
-    pub fn take_grown(&mut self) -> u64 {
-        std::mem::take(&mut self.grown)
     }
 
     /// A word for one access of a warp. `open` is what its lanes released by others.
@@ -187,7 +232,12 @@ impl Word<'_> {
 
     /// Whether anything is released by it.
     pub fn is_released(&self) -> bool {
-        self.number.is_some()
+        self.number.is_some() || self.passed().is_some()
+    }
+
+    /// Up to when all counts as released by it that anybody did, as it is not told apart any more.
+    pub fn passed(&self) -> Option<Tick> {
+        self.shard.passed.up_to((self.owner, self.at))
     }
 
     /// Whether only this block released anything.
@@ -237,13 +287,7 @@ impl Word<'_> {
         let shard = &mut *self.shard;
         match shard.places.insert(self.owner, self.at, number) {
             Some(before) => shard.let_go(before),
-            None => {
-                shard.words += 1;
-                if shard.words > shard.most {
-                    shard.most = shard.words;
-                    shard.grown += WORD_BYTES;
-                }
-            }
+            None => shard.words += 1,
         }
     }
 
@@ -269,13 +313,13 @@ impl Word<'_> {
             Some((Slot::Alone(_) | Slot::Free(_), _)) => (None, false),
         };
         if let Some(known) = &alike {
-            let several = self.is_released() && !self.is_only_of(block);
+            let several = self.number.is_some() && !self.is_only_of(block);
             let before = Before { several, joined };
             if let Some(slot) = self.open.0
                 && let Slot::Lanes(own) = self.shard.slot(slot)
                 && let Some(more) = own.add(known, narrow, before)
             {
-                self.shard.takes(more);
+                self.shard.beside += more;
                 return self.put(slot, known.lane);
             }
             if let Some(own) = Released::new(known, narrow, before) {
@@ -284,226 +328,26 @@ impl Word<'_> {
                 return self.put(slot, known.lane);
             }
         }
-        let (slot, mut own) = match self.number.map(slot_of) {
-            None => (None, Box::default()),
+        let known = known.knowledge();
+        let mut own = match self.number.map(slot_of) {
+            None => Box::default(),
             Some((slot, lane)) => match self.shard.slot(slot) {
-                Slot::Alone(own) => (Some(slot), std::mem::take(own)),
-                Slot::Lanes(own) => (None, Box::new(own.variable(lane))),
-                Slot::Free(_) => (None, Box::default()),
+                Slot::Alone(own) => {
+                    let before = own.bytes();
+                    own.release(block, scope, &known);
+                    let now = own.bytes();
+                    self.shard.beside = self.shard.beside + now - before;
+                    return;
+                }
+                Slot::Lanes(own) => Box::new(own.variable(lane)),
+                Slot::Free(_) => Box::default(),
             },
         };
-        own.release(block, scope, &known.knowledge());
-        match slot {
-            Some(slot) => *self.shard.slot(slot) = Slot::Alone(own),
-            None => {
-                let slot = self.shard.put(Slot::Alone(own));
-                self.put(slot, 0);
-            }
-        }
+        own.release(block, scope, &known);
+        let slot = self.shard.put(Slot::Alone(own));
+        self.put(slot, 0);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use margay_ir::Sem;
-
-    use super::*;
-    use crate::sanitize::race::order::{Block, Strong, Thread, Tick, Time};
-    use crate::sanitize::random::random;
-
-    const BLOCKS: u32 = 3;
-    const WORDS: u64 = 40;
-
-    /// Up to when each thread is known.
-    fn lasts(known: &Knowledge) -> Vec<Tick> {
-        let lanes = [0, 1, 2, 3, 30, 31];
-        let threads = (0..BLOCKS).flat_map(|block| (0..2).map(move |warp| (block, warp)));
-        let threads =
-            threads.flat_map(|(block, warp)| lanes.map(move |lane| Thread { block, warp, lane }));
-        let last = |thread: Thread| {
-            let (mut low, mut high): (Tick, Tick) = (0, 1 << 24);
-            while low < high {
-                let middle = low + (high - low).div_ceil(2);
-                match known.covers(thread, middle) {
-                    true => low = middle,
-                    false => high = middle - 1,
-                }
-            }
-            low
-        };
-        threads.map(last).collect()
-    }
-
-    /// Whether whoever reads the word learns what it would of a plain variable.
-    fn check(word: &Word<'_>, plain: &SyncVariable) -> usize {
-        assert_eq!(word.is_released(), plain.is_released());
-        for block in 0..BLOCKS {
-            assert_eq!(word.is_only_of(block), plain.is_only_of(block));
-            for scope in [Scope::Cta, Scope::Gpu] {
-                let (own, other) = (word.known(block, scope), plain.known(block, scope));
-                assert_eq!(lasts(&own), lasts(&other), "{word:?} for {plain:?}");
-                assert!(!word.is_known(block, scope) || lasts(&own) == lasts(&plain.all()));
-            }
-        }
-        usize::from(matches!(word.slot(), Some((Slot::Lanes(..), _))))
-    }
-
-    /// A fence for more threads still stands for what came before it, once there was one for fewer.
-    #[test]
-    fn a_wider_fence_stays() {
-        let time = Time::default();
-        let mut blocks: Vec<Block> = (0..2).map(|id| Block::new(id, 64, &time)).collect();
-        let first = blocks[0].stamp(1);
-        blocks[0].fence(1, u32::MAX, Scope::Gpu, &time);
-        let second = blocks[0].stamp(1);
-        blocks[0].fence(1, u32::MAX, Scope::Cta, &time);
-        let mut shard = Shard::default();
-        let access = Strong {
-            sem: Sem::Relaxed,
-            scope: Scope::Gpu,
-            reads: true,
-            writes: true,
-            locks: false,
-        };
-        let mut open = Open::default();
-        let mut word = shard.word((0, 64), &mut open);
-        blocks[0].synchronise(1, 3, access, &mut word);
-        let me = Thread { block: 0, warp: 1, lane: 3 };
-        let (own, other) = (word.known(0, Scope::Gpu), word.known(1, Scope::Gpu));
-        let covers = |known: &Knowledge| [first, second].map(|stamp| known.covers(me, stamp));
-        assert_eq!((covers(&own), covers(&other)), ([true, true], [true, false]));
-    }
-
-    /// What a thread did not know that released something by the same word stays, however often it does so again.
-    #[test]
-    fn what_others_released_stays() {
-        for scope in [Scope::Gpu, Scope::Cta] {
-            let time = Time::default();
-            let mut blocks: Vec<Block> = (0..2).map(|id| Block::new(id, 64, &time)).collect();
-            let (mut shard, mut plain) = (Shard::default(), SyncVariable::default());
-            let access =
-                Strong { sem: Sem::Release, scope, reads: true, writes: true, locks: false };
-            // Two warps of a block, one of them again, and another block, lane by lane of one instruction.
-            for (n, warp) in [(0, 0), (0, 1), (0, 1), (0, 0), (1, 1), (1, 1), (0, 1)] {
-                let (block, mut open) = (&mut blocks[n], Open::default());
-                for lane in [3, 1, 30] {
-                    let mut word = shard.word((0, 64), &mut open);
-                    block.synchronise(warp, lane, access, &mut word);
-                    for (scope, known) in block.released_by((warp, lane), access) {
-                        plain.release(n as u32, scope, &known);
-                    }
-                    check(&word, &plain);
-                }
-                block.has_released_by(warp, access.sem, &time);
-            }
-            let known = plain.known(1, scope);
-            let lasts = lasts(&known);
-            assert!(lasts.iter().filter(|last| **last > 0).count() >= 3, "{lasts:?}");
-        }
-    }
-
-    /// Lanes of some blocks fence, acquire, and release by stores and by atomics, each with a scope, alone and at once, by a
-    /// word of each or by the same.
-    #[test]
-    fn what_is_known_is_what_was_released() {
-        let (mut alike, mut checked) = (0, 0);
-        for case in 0..12 {
-            let mut random = random(5 + case);
-            let time = Time::default();
-            let mut blocks: Vec<Block> = (0..BLOCKS).map(|id| Block::new(id, 64, &time)).collect();
-            let mut shard = Shard::default();
-            let mut plain: Vec<SyncVariable> =
-                (0..WORDS).map(|_| SyncVariable::default()).collect();
-            // Some cases have but wide scopes, or hardly a partial barrier.
-            let wide = case % 3 == 0;
-            for _ in 0..300 {
-                let block = &mut blocks[random(BLOCKS.into()) as usize];
-                let warp = random(2) as u16;
-                let mask = match random(4) {
-                    0 => 1 << random(4),
-                    1 => 0b1011,
-                    2 => 0xc000_000f,
-                    _ => u32::MAX,
-                };
-                let scope = if wide || random(3) > 0 { Scope::Gpu } else { Scope::Cta };
-                match random(24) {
-                    0 | 1 => block.fence(warp, mask, scope, &time),
-                    2 => block.warp_barrier(
-                        warp,
-                        if wide || random(4) > 0 { u32::MAX } else { mask },
-                        &time,
-                    ),
-                    3 => {
-                        (0..2).for_each(|w| block.arrive(0, w, u32::MAX, true, &time));
-                        block.open(0, &time);
-                    }
-                    draw => {
-                        let (reads, writes) =
-                            [(true, true), (true, true), (true, false), (false, true)]
-                                [draw as usize % 4];
-                        let sem = match (reads, writes, random(4)) {
-                            (.., 0) => Sem::Relaxed,
-                            (true, true, 1 | 2) => Sem::AcqRel,
-                            (true, true, _) => [Sem::Release, Sem::Acquire][random(2) as usize],
-                            (true, false, _) => Sem::Acquire,
-                            (false, ..) => Sem::Release,
-                        };
-                        let access = Strong { sem, scope, reads, writes, locks: false };
-                        let (mut open, how) = (Open::default(), random(64));
-                        let id = block.id;
-                        for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
-                            // Each has a word of its own, or some have the same.
-                            let n = (how ^ u64::from(lane)) % if wide { WORDS } else { 6 };
-                            let own = &mut plain[n as usize];
-                            let mut word = shard.word((0, 4 * n), &mut open);
-                            let releases = writes && block.may_release(warp, lane, sem);
-                            if releases || word.is_released() {
-                                block.synchronise(warp, lane, access, &mut word);
-                            }
-                            if writes && !reads {
-                                *own = SyncVariable::default();
-                            }
-                            if releases {
-                                for (scope, known) in block.released_by((warp, lane), access) {
-                                    own.release(id, scope, &known);
-                                }
-                            }
-                            if random(4) == 0 {
-                                alike += check(&word, own);
-                                checked += 1;
-                            }
-                        }
-                        if writes {
-                            block.has_released_by(warp, sem, &time);
-                        }
-                    }
-                }
-                let n = random(WORDS);
-                check(&shard.word((0, 4 * n), &mut Open::default()), &plain[n as usize]);
-            }
-            // What no word has is kept no more.
-            let most = shard.most as u64 * WORD_BYTES + shard.most_beside;
-            assert_eq!(shard.take_grown(), most + (shard.slots.len() * CHUNK) as u64 * SLOT_BYTES);
-            let beside = shard.slots.iter().flat_map(|own| own.iter()).map(Slot::beside);
-            assert_eq!(beside.sum::<u64>(), shard.beside);
-            assert!(shard.most_beside > VARIABLE_BYTES);
-            match case % 2 {
-                0 => shard.forget(0),
-                _ => {
-                    (0..WORDS).for_each(|n| shard.word((0, 4 * n), &mut Open::default()).clear());
-                }
-            }
-            assert_eq!((shard.words, shard.beside), (0, 0));
-            assert!(
-                shard
-                    .slots
-                    .iter()
-                    .flat_map(|own| own.iter())
-                    .all(|own| matches!(own, Slot::Free(_)))
-            );
-            assert!(shard.slots.len() < 5, "{}", shard.slots.len());
-        }
-        println!("{alike} of {checked} were alike");
-        assert!(alike > checked / 8 && alike < checked * 7 / 8, "{alike} of {checked}");
-    }
-}
+mod tests;

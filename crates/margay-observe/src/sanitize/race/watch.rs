@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use margay_exec::fault::Access;
 use margay_exec::mem::AddressSpace;
@@ -24,7 +24,7 @@ use super::ledger::Ledger;
 use super::look::{self, Look, Then, by_page, lanes_of};
 use super::near::{NearPages, Own};
 use super::noted::Sites;
-use super::order::{Block, Strong, Thread, Time};
+use super::order::{Block, Strong, Thread, Tick, Time};
 use super::page::Page;
 use super::quick::Quick;
 use super::report::Pair;
@@ -73,9 +73,13 @@ pub struct RaceObserver<'a> {
     shadow: Shadow<'a>,
     /// There was no room for a page.
     pub(super) full: AtomicBool,
-    /// There was no room for what threads know of each other.
-    pub(super) lost: AtomicBool,
+    /// There was no room for what threads released, and that was told.
+    pub(super) passed: AtomicBool,
+    /// When blocks began, of those that did since then.
+    begun: RwLock<FxHashMap<u32, Tick>>,
     used: RwLock<FxHashMap<u32, Used>>,
+    /// A block of which some thread did not know all that it did to widened marks.
+    unknown: AtomicU32,
     variables: Variables,
     /// Whether there are any.
     synchronises: AtomicBool,
@@ -118,8 +122,10 @@ impl<'a> RaceObserver<'a> {
             time: Time::default(),
             shadow: Shadow::new(shadow::room(), spare, ledger),
             full: AtomicBool::new(false),
-            lost: AtomicBool::new(false),
+            passed: AtomicBool::new(false),
+            begun: RwLock::default(),
             used: RwLock::default(),
+            unknown: AtomicU32::new(0),
             variables: Variables::default(),
             synchronises: AtomicBool::new(false),
             clusters: Mutex::default(),
@@ -218,12 +224,13 @@ impl<'a> RaceObserver<'a> {
             clock.knows_block(me, block, &used.read(), mark.stamp, mark.strong())
         };
         match mark.width() {
-            Width::Thread => clock.knows(me, other, mark.stamp),
+            Width::Thread => clock.knows(me, other, self.since(me, mark)),
             Width::Lanes if other.block == me.block => {
                 clock.knows_lanes(me, other.warp, mark.stamp, mark.strong())
             }
             Width::Lanes => {
-                (0..32).all(|lane| clock.knows(me, Thread { lane, ..other }, mark.stamp))
+                let stamp = self.since(me, mark);
+                (0..32).all(|lane| clock.knows(me, Thread { lane, ..other }, stamp))
             }
             Width::Warps if other.block == me.block => {
                 clock.knows_warps(me, mark.stamp, mark.strong())
@@ -233,11 +240,41 @@ impl<'a> RaceObserver<'a> {
                 used.is_none_or(|used| of_block(other.block, &used))
             }
             Width::Blocks => {
-                // Of other blocks it is most often the first that is not known.
-                self.used.read().iter().all(|(&b, used)| b == me.block || of_block(b, used))
-                    && clock.knows_warps(me, mark.stamp, mark.strong())
+                if mark.stamp <= clock.up_to(me.warp, me.lane) {
+                    return true;
+                }
+                if !clock.knows_warps(me, mark.stamp, mark.strong()) {
+                    return false;
+                }
+                let all = self.used.read();
+                let is_known = |block: u32, used: &Used| block == me.block || of_block(block, used);
+                // What was not known to the last that asked mostly is not to this one.
+                let last = self.unknown.load(Ordering::Relaxed);
+                if all.get(&last).is_some_and(|used| !is_known(last, used)) {
+                    return false;
+                }
+                let unknown = all.iter().find(|(block, used)| !is_known(**block, used));
+                if let Some((&block, _)) = unknown {
+                    self.unknown.store(block, Ordering::Relaxed);
+                }
+                unknown.is_none()
             }
         }
+    }
+
+    /// A block has begun. Where all counts as known up to some time, its stamps may later say that they are from before.
+    fn note_begin(&self, state: &State) {
+        if self.variables.have_passed() {
+            self.begun.write().insert(state.clock.id, state.clock.stamp(0));
+        }
+    }
+
+    /// When that was which a mark stands for, or later: not before its block began, if that is not the looker's.
+    fn since(&self, me: Thread, mark: Mark) -> Tick {
+        if mark.block == me.block || !self.variables.have_passed() {
+            return mark.stamp;
+        }
+        self.begun.read().get(&mark.block).map_or(mark.stamp, |begun| mark.stamp.max(*begun))
     }
 
     /// Whether what the instruction at `pc` accesses is nobody else's, as long as it stays where its pointer points.
@@ -472,7 +509,7 @@ impl RaceWatch<'_, '_> {
             keys[lane] = (owner, at, Variables::shard_of(owner, at));
         }
         let (mut left, mut released, mut any) = (lanes, 0, false);
-        while left != 0 && !self.all.lost.load(Ordering::Relaxed) {
+        while left != 0 {
             let (.., shard) = keys[left.trailing_zeros() as usize];
             let mut words = self.all.variables.shard(shard).lock();
             let mut open = Open::default();
@@ -497,10 +534,11 @@ impl RaceWatch<'_, '_> {
                 state.clock.synchronise(warp, lane as u8, access, &mut word);
                 released |= u32::from(word.is_released()) << lane;
             }
-            let grown = words.take_grown();
+            let [count, bytes] = self.all.variables.settle(&mut words);
             drop(words);
-            if grown > 0 && !self.all.shadow.take_for_words(grown) {
-                self.all.tell_lost();
+            if bytes > self.all.shadow.room_of_words(count) {
+                self.all.variables.pass(&self.all.time);
+                self.all.tell_passed();
             }
         }
         if access.writes && any {
@@ -862,6 +900,7 @@ impl Watch for RaceWatch<'_, '_> {
         };
         if all.learns {
             all.used.write().insert(id, state.used_of_global());
+            all.note_begin(&state);
         }
         self.states.put(id, state);
     }
