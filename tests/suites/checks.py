@@ -83,7 +83,9 @@ def run(margay, program, seconds):
 def judge(program, findings):
     counted = [f for f in findings if f["severity"] != "note" or f["code"] in program.planted]
     codes = sorted({f["code"] for f in counted})
-    missing = [p for p in program.planted if not any(c.startswith(p) for c in codes)]
+    # That something was not watched is no finding of what is planted.
+    found = [c for c in codes if not c.endswith("/incomplete")]
+    missing = [p for p in program.planted if not any(c.startswith(p) for c in found)]
     if missing:
         return codes, f"not found: {', '.join(missing)}"
     accused = [c for c in codes if not program.planted]

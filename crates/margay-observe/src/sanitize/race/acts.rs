@@ -23,7 +23,9 @@ type Chunk = Box<[OnceLock<Cell>; CHUNK]>;
 /// Cells without their threads, from 1.
 #[derive(Debug)]
 pub struct Acts {
-    chunks: Box<[OnceLock<Chunk>; (MOST + 1) / CHUNK]>,
+    chunks: [OnceLock<Chunk>; (ACTS + 1) / CHUNK],
+    /// Those of numbers above [`ACTS`], if there are any.
+    more: OnceLock<Box<[OnceLock<Chunk>; (MOST - ACTS) / CHUNK]>>,
     /// Entries that there are; whoever sees the count sees them.
     count: AtomicUsize,
     /// Numbers by hash: a power of two of them, more than there are entries.
@@ -36,8 +38,8 @@ fn hash(act: Cell) -> usize {
 
 impl Acts {
     pub fn new() -> Acts {
-        let chunks = Box::new([const { OnceLock::new() }; (MOST + 1) / CHUNK]);
-        Acts { chunks, count: AtomicUsize::new(0), slots: Mutex::default() }
+        let chunks = [const { OnceLock::new() }; (ACTS + 1) / CHUNK];
+        Acts { chunks, more: OnceLock::new(), count: AtomicUsize::new(0), slots: Mutex::default() }
     }
 
     pub fn count(&self) -> usize {
@@ -46,7 +48,11 @@ impl Acts {
 
     #[inline]
     pub fn get(&self, number: usize) -> Cell {
-        let chunk = self.chunks[(number - 1) / CHUNK].get();
+        let n = (number - 1) / CHUNK;
+        let chunk = match self.chunks.get(n) {
+            Some(chunk) => chunk.get(),
+            None => self.more.get().and_then(|more| more[n - self.chunks.len()].get()),
+        };
         let act = chunk.and_then(|chunk| chunk[(number - 1) % CHUNK].get());
         act.copied().unwrap_or_default()
     }
@@ -80,7 +86,12 @@ impl Acts {
             if count >= most {
                 return None;
             }
-            let chunk = self.chunks[count / CHUNK].get_or_init(Box::default);
+            let n = count / CHUNK;
+            let chunk = self.chunks.get(n).unwrap_or_else(|| {
+                let more = self.more.get_or_init(|| Box::new([const { OnceLock::new() }; _]));
+                &more[n - self.chunks.len()]
+            });
+            let chunk = chunk.get_or_init(Box::default);
             chunk[count % CHUNK].get_or_init(|| act);
             slots[at] = count as u16 + 1;
             self.count.store(count + 1, Ordering::Release);

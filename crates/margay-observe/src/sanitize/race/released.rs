@@ -93,6 +93,14 @@ struct Learnt {
     lanes: Vec<(u8, u8)>,
 }
 
+/// What lanes learnt apart from each other.
+#[derive(Debug, Default)]
+struct Apart {
+    learnt: Vec<Learnt>,
+    /// What anybody did up to here some lane knew, where that is not told apart any more.
+    up_to: Tick,
+}
+
 /// What was released by a word before.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Before {
@@ -106,12 +114,9 @@ pub struct Before {
 #[derive(Debug)]
 pub struct Released {
     common: Arc<Common>,
-    /// What the lanes knew apart from each other. A box, as hardly any did.
-    #[allow(clippy::box_collection)]
-    learnt: Option<Box<Vec<Learnt>>>,
+    /// What the lanes knew apart from each other. Hardly any did.
+    apart: Option<Box<Apart>>,
     tick: Tick,
-    /// What anybody did up to here some lane knew, where that is not told apart any more.
-    up_to: Tick,
     /// Lanes by whose words other blocks had released something, of which these have all.
     several: u32,
     /// Lanes whose words have more than the lanes knew: what others had released before.
@@ -132,10 +137,9 @@ impl Released {
         }
         let (common, tick) = (known.common.clone(), known.tick);
         let (several, joined, words) = (0, 0, 0);
-        let (learnt, up_to) = (None, 0);
         let counts = !common.is_counted.swap(true, Ordering::Relaxed);
         let mut released =
-            Released { common, learnt, tick, up_to, several, joined, words, narrow, counts };
+            Released { common, apart: None, tick, several, joined, words, narrow, counts };
         released.enter(known, before);
         Some(released)
     }
@@ -143,10 +147,10 @@ impl Released {
     /// Bytes that it takes beside itself.
     pub fn beside(&self) -> u64 {
         let common = if self.counts { COMMON_BYTES } else { 0 };
-        let Some(learnt) = &self.learnt else { return common };
+        let Some(Apart { learnt, .. }) = self.apart.as_deref() else { return common };
         let lanes: usize =
             learnt.iter().map(|own| size_of::<(u8, u8)>() * own.lanes.capacity()).sum();
-        common + (size_of::<Vec<Learnt>>() + size_of::<Learnt>() * learnt.capacity() + lanes) as u64
+        common + (size_of::<Apart>() + size_of::<Learnt>() * learnt.capacity() + lanes) as u64
     }
 
     /// Adds what another lane of the same instruction released, if that has this form. Returns how many bytes more it
@@ -172,7 +176,10 @@ impl Released {
         self.words += 1;
         self.several |= u32::from(before.several) << known.lane;
         self.joined |= u32::from(before.joined) << known.lane;
-        self.up_to = self.up_to.max(known.more.up_to());
+        if known.more.up_to() > 0 {
+            let apart = self.apart.get_or_insert_default();
+            apart.up_to = apart.up_to.max(known.more.up_to());
+        }
         for (block, entry) in known.more.few().unwrap_or_default() {
             let (base, lanes) = entry.lanes();
             for &(warp, of, tick) in lanes {
@@ -183,7 +190,7 @@ impl Released {
 
     /// A lane has learnt of another one of that warp, up to that time.
     fn learn(&mut self, from: (u32, u16, Tick), base: &Arc<Base>, lanes: (u8, u8)) {
-        let learnt = self.learnt.get_or_insert_default();
+        let learnt = &mut self.apart.get_or_insert_default().learnt;
         let is_alike = |own: &&mut Learnt| {
             (own.block, own.warp, own.tick) == from
                 && (Arc::ptr_eq(&own.base, base) || own.base.is_same(base))
@@ -207,8 +214,8 @@ impl Released {
 
     /// What a lane knew when it released it.
     pub fn known(&self, lane: u8) -> Knowledge {
-        let mut more = Knowledge::of_all(self.up_to);
-        for own in self.learnt.iter().flat_map(|learnt| learnt.iter()) {
+        let mut more = Knowledge::of_all(self.apart.as_ref().map_or(0, |apart| apart.up_to));
+        for own in self.apart.iter().flat_map(|apart| &apart.learnt) {
             for &(_, of) in own.lanes.iter().filter(|(l, _)| *l == lane) {
                 more.add(own.block, &Arc::new(Entry::new(&own.base, own.warp, &[(of, own.tick)])));
             }
