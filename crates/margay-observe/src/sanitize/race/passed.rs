@@ -8,8 +8,9 @@ use super::order::Tick;
 /// Bits for each word, at first, and how many words' bits may be set before any word counts as one of them.
 const BITS: usize = 8;
 const MOST: usize = 2;
-/// Words that there is room for at least.
+/// Words that there is room for at least, and at most: so that all take little of what words may.
 const FEW: usize = 128;
+const MANY: usize = 1 << 14;
 
 /// Which words those are.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ impl Passed {
         self.up_to = now;
         let Words::Some(set, all) = &mut self.words else { return };
         if set.is_empty() {
-            let bits = (BITS * count.max(FEW)).next_power_of_two();
+            let bits = (BITS * count.clamp(FEW, MANY)).next_power_of_two();
             *set = vec![0; bits / 64].into();
         }
         *all += count;
@@ -105,5 +106,9 @@ mod tests {
         assert_eq!((passed.up_to(word(999)), others(&passed)), (Some(60), few));
         passed.add((2000..10_000).map(word), 8000, 70);
         assert_eq!((passed.up_to((1, 0)), passed.beside()), (Some(70), 0));
+        // So it is at once, if they are very many.
+        let mut passed = Passed::default();
+        passed.add((0..1 << 17).map(word), 1 << 17, 80);
+        assert_eq!((passed.up_to((1, 0)), passed.beside()), (Some(80), 0));
     }
 }

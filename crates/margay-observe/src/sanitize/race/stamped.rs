@@ -210,11 +210,12 @@ impl Stamped {
         let wrote = self.place(cell.write, room)?;
         let read = self.place(cell.read, room)?;
         let act = Cell { write: bare(cell.write, wrote), read: bare(cell.read, read) };
-        // A word by which many count has another wide mark whenever it is named: such are not to take the room of all others.
-        // Nor are those to that are told apart although many are: what was released often, say, and each time is known.
-        let most = match wrote.max(read) < WIDE {
-            true => self.grid.most_acts().max(ACTS),
-            false => self.grid.acts() / 4,
+        // A word by which many count has another wide mark whenever it is named, and what was written before it was counted
+        // has any value: such are not to take the room of all others, nor much of the table.
+        let most = match (wrote.max(read) < WIDE, cell.read.value()) {
+            (true, 0) => self.grid.most_acts().max(ACTS),
+            (true, _) => ACTS,
+            (false, _) => self.grid.acts() / 4,
         };
         self.acts.number_among(act, most)
     }
