@@ -111,7 +111,13 @@ impl Line {
         }
         book.leave();
         *self = match listed {
-            Some(far) => Line::FarBytes(far),
+            Some(mut far) => {
+                // Else one more reader would make pairs of them again, and so on.
+                if far.is_full() {
+                    far.make_room();
+                }
+                Line::FarBytes(far)
+            }
             None => Line::PlainBytes(Plain::of(|n| cells[n])),
         };
         true

@@ -36,7 +36,8 @@ pub struct Passed {
 /// The number of a word's bit, of a power of two.
 fn bit((owner, at): (u32, u64), bits: usize) -> usize {
     let both = at.rotate_left(24) ^ u64::from(owner);
-    (both.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (bits - 1)
+    // The upper bits of the product depend on all of the address.
+    (both.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits.trailing_zeros())) as usize
 }
 
 impl Passed {
