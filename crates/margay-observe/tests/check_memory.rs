@@ -5,7 +5,9 @@ mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeSet;
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use common::Bench;
 use margay_exec::jit::{Engine, unavailable};
@@ -153,12 +155,18 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
         )
     };
     let words = |apart: u32| (huge / apart, HUGE / apart as usize * 4);
-    // Bytes anywhere between so many barriers, between each so many of which the block releases something by one word.
-    let released = |barriers: u32, each: u32, threads: u32| {
+    // Bytes anywhere between so many barriers, between each so many of which the block releases something: by one word, or
+    // by another one each time.
+    let by_one = ("", "red.release.gpu.global.add.u32 [%rd2], 1;");
+    let by_another = (
+        "mul.wide.u32 %rd6, %r8, 4; add.u64 %rd6, %rd6, %rd2;",
+        "st.release.gpu.global.u32 [%rd6], %r8;",
+    );
+    let released = |barriers: u32, each: u32, threads: u32, (word, release): (&str, &str)| {
         let stores = (0..8).map(|n| format!("st.global.u8 [%rd5+{}], %r8;", n * threads));
         format!(
-            "{} mov.u32 %r8, 0; LOOP: bar.sync 0; {} rem.u32 %r9, %r8, {each}; add.u32 %r9, %r9, %r1; \
-             setp.eq.u32 %p1, %r9, 0; @%p1 red.release.gpu.global.add.u32 [%rd2], 1; add.u32 %r8, %r8, 1; \
+            "{} mov.u32 %r8, 0; LOOP: {word} bar.sync 0; {} rem.u32 %r9, %r8, {each}; add.u32 %r9, %r9, %r1; \
+             setp.eq.u32 %p1, %r9, 0; @%p1 {release} add.u32 %r8, %r8, 1; \
              setp.lt.u32 %p1, %r8, {barriers}; @%p1 bra LOOP;",
             any(threads),
             stores.collect::<String>()
@@ -345,7 +353,7 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
         // is to touch some.
         (
             "bytes anywhere, again and again between 300 barriers, with releases",
-            released(300, 150, BYTES as u32 / 16),
+            released(300, 150, BYTES as u32 / 16, by_one),
             BYTES as u32 / 16,
             BYTES / 2,
             8.0,
@@ -433,7 +441,7 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
         // Of those that are released nobody knows any but the last.
         (
             "bytes anywhere, again and again between 100 barriers, with a release between all",
-            released(100, 1, BYTES as u32 / 16),
+            released(100, 1, BYTES as u32 / 16, by_one),
             BYTES as u32 / 16,
             BYTES / 2,
             8.0,
@@ -441,9 +449,7 @@ fn far_patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
         // All of them are known as long as the block runs.
         (
             "bytes anywhere, again and again between 100 barriers, with a release by another word between all",
-            released(100, 1, BYTES as u32 / 8)
-                .replace("red.release.gpu.global.add.u32 [%rd2], 1", "st.release.gpu.global.u32 [%rd6], %r8")
-                .replace("LOOP:", "LOOP: mul.wide.u32 %rd6, %r8, 4; add.u64 %rd6, %rd6, %rd2;"),
+            released(100, 1, BYTES as u32 / 8, by_another),
             BYTES as u32 / 8,
             BYTES,
             8.0,
@@ -951,8 +957,41 @@ fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
     ]
 }
 
+/// The kernels that a process measures: the `n`th of each so many.
+const SHARE: &str = "CHECK_MEMORY_SHARE";
+
+/// What is allocated is counted for the whole process, so that there is one for each core.
 #[test]
 fn a_touched_byte_takes_little() {
+    if let Ok(share) = std::env::var(SHARE) {
+        let (n, of) = share.split_once('/').expect("a share");
+        return measure(n.parse().unwrap(), of.parse().unwrap());
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    let start = |n: usize| {
+        Command::new(std::env::current_exe().unwrap())
+            .args(["a_touched_byte_takes_little", "--exact", "--nocapture"])
+            .env(SHARE, format!("{n}/{cores}"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let started: Vec<_> = (0..cores).map(start).collect();
+    let wait = |own: Child| own.wait_with_output().unwrap();
+    let ends: Vec<Output> = std::thread::scope(|scope| {
+        let all: Vec<_> = started.into_iter().map(|own| scope.spawn(move || wait(own))).collect();
+        all.into_iter().map(|own| own.join().unwrap()).collect()
+    });
+    for end in &ends {
+        print!("{}", String::from_utf8_lossy(&end.stdout));
+        eprint!("{}", String::from_utf8_lossy(&end.stderr));
+    }
+    assert!(ends.iter().all(|end| end.status.success()), "see above");
+}
+
+/// Measures one of so many kernels, from the `n`th on.
+fn measure(n: usize, of: usize) {
     let engines = match unavailable() {
         None => vec![("interpreted", Engine::Interp), ("compiled", Engine::Jit)],
         Some(why) => {
@@ -962,7 +1001,7 @@ fn a_touched_byte_takes_little() {
     };
     // `CHECK_MEMORY=name` measures those alone whose name has this.
     let wanted = std::env::var("CHECK_MEMORY").unwrap_or_default();
-    let mut above = Vec::new();
+    let (mut above, mut count) = (Vec::new(), 0..);
     for &(how, engine) in &engines {
         let patterns = patterns().into_iter().chain(far_patterns());
         let patterns = patterns.filter(|pattern| pattern.0.contains(&wanted));
@@ -970,6 +1009,9 @@ fn a_touched_byte_takes_little() {
         let once = engines.len() > 1 && engine == Engine::Interp;
         let patterns = patterns.filter(|pattern| !once || !pattern.0.contains(AGAIN));
         for (name, body, threads, touched, most) in patterns {
+            if count.next().is_some_and(|count: usize| count % of != n) {
+                continue;
+            }
             let block = threads.min(if name.contains(SMALL) { 32 } else { 128 });
             let bytes = match name {
                 _ if name.starts_with(SPARSE) || name.starts_with(ALL) => LARGE,
@@ -977,11 +1019,13 @@ fn a_touched_byte_takes_little() {
                 _ => BYTES,
             };
             let so = (name.ends_with(IN_ORDER), name.starts_with(ALL));
+            let start = Instant::now();
             let all = |check| taken(&body, engine, (threads / block, block), bytes, check, so);
             let per = |check| all(check) as f64 / touched as f64;
             let (races, init) = (per(Check::Race), per(Check::Init));
             println!(
-                "{how} {name}: {races:.2} bytes a byte for races, {init:.2} for initialisation"
+                "{how} {name}: {races:.2} bytes a byte for races, {init:.2} for initialisation ({:.1?})",
+                start.elapsed()
             );
             if races > most || init > 3.0 {
                 above.push(format!("{how} {name}: {races:.2} and {init:.2}, not {most} and 3"));

@@ -46,15 +46,19 @@ impl Acts {
         self.count.load(Ordering::Acquire)
     }
 
+    /// Where an entry is, counted from 0; `None` if nobody has made room for so many.
+    #[inline]
+    fn chunk(&self, at: usize) -> Option<&OnceLock<Chunk>> {
+        let n = at / CHUNK;
+        let more = |n: usize| self.more.get().map(|more| &more[n]);
+        self.chunks.get(n).or_else(|| more(n - self.chunks.len()))
+    }
+
     #[inline]
     pub fn get(&self, number: usize) -> Cell {
-        let n = (number - 1) / CHUNK;
-        let chunk = match self.chunks.get(n) {
-            Some(chunk) => chunk.get(),
-            None => self.more.get().and_then(|more| more[n - self.chunks.len()].get()),
-        };
-        let act = chunk.and_then(|chunk| chunk[(number - 1) % CHUNK].get());
-        act.copied().unwrap_or_default()
+        let at = number - 1;
+        let chunk = self.chunk(at).and_then(OnceLock::get);
+        chunk.and_then(|chunk| chunk[at % CHUNK].get()).copied().unwrap_or_default()
     }
 
     /// The number of an act, of at most [`ACTS`]; `None` if there is no room.
@@ -86,12 +90,10 @@ impl Acts {
             if count >= most {
                 return None;
             }
-            let n = count / CHUNK;
-            let chunk = self.chunks.get(n).unwrap_or_else(|| {
-                let more = self.more.get_or_init(|| Box::new([const { OnceLock::new() }; _]));
-                &more[n - self.chunks.len()]
-            });
-            let chunk = chunk.get_or_init(Box::default);
+            if count / CHUNK >= self.chunks.len() {
+                self.more.get_or_init(|| Box::new([const { OnceLock::new() }; _]));
+            }
+            let chunk = self.chunk(count)?.get_or_init(Box::default);
             chunk[count % CHUNK].get_or_init(|| act);
             slots[at] = count as u16 + 1;
             self.count.store(count + 1, Ordering::Release);

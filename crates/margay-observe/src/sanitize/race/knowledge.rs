@@ -184,6 +184,14 @@ impl Knowledge {
         }
     }
 
+    /// The same of a copy, all of whose entries others have.
+    pub fn beside_copied(&self) -> u64 {
+        match &self.blocks {
+            Blocks::Few(_) => 0,
+            Blocks::Many(_) => TREE_BYTES,
+        }
+    }
+
     /// What is known of each block, if it is of few.
     pub fn few(&self) -> Option<&[(u32, Arc<Entry>)]> {
         match &self.blocks {
@@ -227,14 +235,17 @@ impl Knowledge {
             return;
         }
         self.up_to = up_to;
-        let is_later = |entry: &Entry| !entry.is_up_to(up_to);
         match &mut self.blocks {
-            Blocks::Few(list) => list.retain(|(_, entry)| is_later(entry)),
+            Blocks::Few(list) => list.retain(|(_, entry)| !entry.is_up_to(up_to)),
             Blocks::Many(all) => {
-                let later = all.iter().filter(|(_, entry)| is_later(entry));
-                let later: Vec<_> = later.map(|(block, entry)| (*block, entry.clone())).collect();
-                self.blocks = Blocks::default();
-                later.into_iter().for_each(|(block, entry)| self.insert(block, entry));
+                let is_gone = |(_, entry): &(&u32, &Arc<Entry>)| entry.is_up_to(up_to);
+                let gone: Vec<u32> = all.iter().filter(is_gone).map(|(block, _)| *block).collect();
+                // What is left is still shared with others.
+                gone.iter().for_each(|block| drop(all.remove(block)));
+                if all.len() <= FEW {
+                    let left = all.iter().map(|(block, entry)| (*block, entry.clone()));
+                    self.blocks = Blocks::Few(left.collect());
+                }
             }
         }
     }

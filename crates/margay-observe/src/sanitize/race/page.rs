@@ -832,6 +832,29 @@ mod tests {
         }
     }
 
+    /// A line with as many other readers as there is a list for, and then one that has no name as a pair.
+    #[test]
+    fn one_reader_more_than_a_list_has_room_for() {
+        let ledger = Arc::new(Ledger::new(64, 4, Learns::Untold));
+        let mut page = Page::new(PAGE, false);
+        page.join(&ledger);
+        page.far = true;
+        let mark = |block, lane, kind| Mark::new(Thread { block, warp: 1, lane }, 3, 5, kind, None);
+        let write = Cell { write: mark(7, 2, Kind::Write), read: Mark::default() };
+        // Not a part of each word.
+        page.cells(1, 4, |cell| *cell = write);
+        (0..LINE).for_each(|at| page.cells(at, 1, |cell| *cell = write));
+        let mut cells = [write; BYTES];
+        for n in 0..40 {
+            // Of the writer's block at first.
+            cells[3 * n].read = mark(if n < 16 { 7 } else { 8 + n as u32 }, 9, Kind::Read);
+            page.cells(3 * n as u64, 1, |cell| *cell = cells[3 * n]);
+            assert!(matches!(page.lines[0], Line::FarBytes(_)));
+        }
+        let mut at = 0..;
+        page.cells(0, LINE, |cell| assert_eq!(*cell, cells[at.next().unwrap()]));
+    }
+
     /// The list has what is apart, and nothing of a line that has cells in a row.
     #[test]
     fn few_words_of_a_line_are_listed() {

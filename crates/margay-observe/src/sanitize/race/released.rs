@@ -23,13 +23,18 @@ pub struct Common {
     is_counted: AtomicBool,
 }
 
-/// Bytes of what lanes know in common, with what that is of.
+/// Bytes of what lanes know in common, with what that is of, but for many other blocks.
 const COMMON_BYTES: u64 = 200;
 
 impl Common {
     pub fn new(block: u32, warp: u16, base: Arc<Base>, foreign: Knowledge) -> Common {
         let foreign = (!foreign.is_empty()).then(|| Box::new(foreign));
         Common { block, warp, base, foreign, is_counted: AtomicBool::new(false) }
+    }
+
+    /// About the bytes that it takes.
+    fn bytes(&self) -> u64 {
+        COMMON_BYTES + self.foreign.as_deref().map_or(0, Knowledge::beside_copied)
     }
 }
 
@@ -146,7 +151,7 @@ impl Released {
 
     /// Bytes that it takes beside itself.
     pub fn beside(&self) -> u64 {
-        let common = if self.counts { COMMON_BYTES } else { 0 };
+        let common = if self.counts { self.common.bytes() } else { 0 };
         let Some(Apart { learnt, .. }) = self.apart.as_deref() else { return common };
         let lanes: usize =
             learnt.iter().map(|own| size_of::<(u8, u8)>() * own.lanes.capacity()).sum();

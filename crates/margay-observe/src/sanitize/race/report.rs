@@ -106,11 +106,8 @@ impl RaceObserver<'_> {
         );
     }
 
-    /// Says once that it is not told apart any more what was released by words.
+    /// Says that it is not told apart any more what was released by words.
     pub(super) fn tell_passed(&self) {
-        if self.passed.swap(true, Ordering::Relaxed) {
-            return;
-        }
         self.tell_incomplete(
             "the kernel's threads synchronise by more words than the check of races has room for: who reads one of them counts \
              as coming after all that was done before, so that races may have been missed",

@@ -110,17 +110,20 @@ impl Variables {
         self.all.each_ref().map(|all| all.load(Ordering::Relaxed))
     }
 
-    /// What was released by any word is not told apart any more: see [`super::passed`].
-    pub fn pass(&self, time: &Time) {
-        self.passed.store(true, Ordering::Relaxed);
-        for shard in &self.shards {
-            let shard = &mut *shard.lock();
-            // What is done from now on has other stamps.
-            if shard.words > 0 {
-                shard.pass(time.next() - 1);
-                self.settle(shard);
-            }
+    /// What was released by any word is not told apart any more: see [`super::passed`]. Whether this is the first time that
+    /// there are such words.
+    pub fn pass(&self, time: &Time) -> bool {
+        // All at one time, of which threads then learn once. Nobody else holds more than one.
+        let mut shards: Vec<_> = self.shards.iter().map(Mutex::lock).collect();
+        let any = shards.iter().any(|shard| shard.words > 0);
+        let first = any && !self.passed.swap(true, Ordering::Relaxed);
+        // What is done from now on has other stamps.
+        let now = time.next() - 1;
+        for shard in &mut shards {
+            shard.pass(now);
+            self.settle(shard);
         }
+        first
     }
 
     /// Whether that was ever so.
@@ -174,9 +177,17 @@ impl Shard {
         self.words as u64 * WORD_BYTES + slots + self.beside + self.passed.beside()
     }
 
+    /// Has no words any more; what is known of those that it had is what was done up to now.
     fn pass(&mut self, now: Tick) {
-        let Shard { places, words, told, mut passed, .. } = std::mem::take(self);
-        passed.add(places.all(), words, now);
+        if self.words > 0 {
+            self.passed.add(self.places.all(), self.words, now);
+        }
+        self.empty();
+    }
+
+    /// Has no words any more, nor room for any.
+    fn empty(&mut self) {
+        let Shard { told, passed, .. } = std::mem::take(self);
         (self.told, self.passed) = (told, passed);
     }
 
@@ -199,7 +210,10 @@ impl Shard {
     fn forget(&mut self, owner: u32) {
         let numbers = self.places.remove_all(owner);
         self.words -= numbers.len();
-        numbers.into_iter().for_each(|number| self.let_go(number));
+        match self.words {
+            0 => self.empty(),
+            _ => numbers.into_iter().for_each(|number| self.let_go(number)),
+        }
     }
 
     /// A word for one access of a warp. `open` is what its lanes released by others.

@@ -60,6 +60,8 @@ impl Volatile {
     }
 }
 
+/// The owner of words of global memory.
+const NO_BLOCK: u32 = u32::MAX;
 /// Instructions whose steps a worker finds again without a lock.
 const NEAR_SITES: usize = 64;
 
@@ -73,8 +75,6 @@ pub struct RaceObserver<'a> {
     shadow: Shadow<'a>,
     /// There was no room for a page.
     pub(super) full: AtomicBool,
-    /// There was no room for what threads released, and that was told.
-    pub(super) passed: AtomicBool,
     /// When blocks began, of those that did since then.
     begun: RwLock<FxHashMap<u32, Tick>>,
     used: RwLock<FxHashMap<u32, Used>>,
@@ -122,7 +122,6 @@ impl<'a> RaceObserver<'a> {
             time: Time::default(),
             shadow: Shadow::new(shadow::room(), spare, ledger),
             full: AtomicBool::new(false),
-            passed: AtomicBool::new(false),
             begun: RwLock::default(),
             used: RwLock::default(),
             unknown: AtomicU32::new(0),
@@ -220,9 +219,6 @@ impl<'a> RaceObserver<'a> {
 
     fn knows(&self, clock: &Block, me: Thread, mark: Mark) -> bool {
         let other = mark.thread();
-        let of_block = |block: u32, used: &Used| {
-            clock.knows_block(me, block, &used.read(), mark.stamp, mark.strong())
-        };
         match mark.width() {
             Width::Thread => clock.knows(me, other, self.since(me, mark)),
             Width::Lanes if other.block == me.block => {
@@ -237,29 +233,32 @@ impl<'a> RaceObserver<'a> {
             }
             Width::Warps => {
                 let used = self.used.read().get(&other.block).cloned();
-                used.is_none_or(|used| of_block(other.block, &used))
+                used.is_none_or(|used| knows_block(clock, me, (other.block, &used), mark))
             }
             Width::Blocks => {
-                if mark.stamp <= clock.up_to(me.warp, me.lane) {
-                    return true;
-                }
-                if !clock.knows_warps(me, mark.stamp, mark.strong()) {
-                    return false;
-                }
-                let all = self.used.read();
-                let is_known = |block: u32, used: &Used| block == me.block || of_block(block, used);
-                // What was not known to the last that asked mostly is not to this one.
-                let last = self.unknown.load(Ordering::Relaxed);
-                if all.get(&last).is_some_and(|used| !is_known(last, used)) {
-                    return false;
-                }
-                let unknown = all.iter().find(|(block, used)| !is_known(**block, used));
-                if let Some((&block, _)) = unknown {
-                    self.unknown.store(block, Ordering::Relaxed);
-                }
-                unknown.is_none()
+                mark.stamp <= clock.up_to(me.warp, me.lane)
+                    || clock.knows_warps(me, mark.stamp, mark.strong())
+                        && self.knows_others(clock, me, mark)
             }
         }
+    }
+
+    /// Whether it is known of all blocks but the looker's own what a mark of several stands for.
+    fn knows_others(&self, clock: &Block, me: Thread, mark: Mark) -> bool {
+        let all = self.used.read();
+        let is_known = |block: u32, used: &Used| {
+            block == me.block || knows_block(clock, me, (block, used), mark)
+        };
+        // What was not known to the last that asked mostly is not to this one.
+        let last = self.unknown.load(Ordering::Relaxed);
+        if all.get(&last).is_some_and(|used| !is_known(last, used)) {
+            return false;
+        }
+        let unknown = all.iter().find(|(block, used)| !is_known(**block, used));
+        if let Some((&block, _)) = unknown {
+            self.unknown.store(block, Ordering::Relaxed);
+        }
+        unknown.is_none()
     }
 
     /// A block has begun. Where all counts as known up to some time, its stamps may later say that they are from before.
@@ -380,6 +379,11 @@ impl<'a> RaceObserver<'a> {
     }
 }
 
+/// Whether a thread knows all that a block did to marks like this one.
+fn knows_block(clock: &Block, me: Thread, (block, used): (u32, &Used), mark: Mark) -> bool {
+    clock.knows_block(me, block, &used.read(), mark.stamp, mark.strong())
+}
+
 impl Observer for RaceObserver<'_> {
     fn interest(&self) -> Interest {
         Interest::ACCESSES
@@ -496,16 +500,13 @@ impl RaceWatch<'_, '_> {
             locks: role.compares || role.exchanges,
         };
         let order = u64::from(state.is_of_shared()) << 63;
-        let key = |lane: usize| match event.space {
-            Space::Shared => {
-                let (owner, at) = self.all.view.shared_owner(block, event.addresses[lane]);
-                (owner, at | order)
-            }
-            _ => (u32::MAX, event.addresses[lane] | order),
-        };
         let mut keys = [(0, 0, 0); 32];
         for lane in lanes_of(lanes) {
-            let (owner, at) = key(lane);
+            let (owner, at) = match event.space {
+                Space::Shared => self.all.view.shared_owner(block, event.addresses[lane]),
+                _ => (NO_BLOCK, event.addresses[lane]),
+            };
+            let at = at | order;
             keys[lane] = (owner, at, Variables::shard_of(owner, at));
         }
         let (mut left, mut released, mut any) = (lanes, 0, false);
@@ -530,14 +531,15 @@ impl RaceWatch<'_, '_> {
                     self.all.synchronises.store(true, Ordering::Relaxed);
                 }
                 any = true;
-                state.synchronises_by_shared |= owner != u32::MAX;
+                state.synchronises_by_shared |= owner != NO_BLOCK;
                 state.clock.synchronise(warp, lane as u8, access, &mut word);
                 released |= u32::from(word.is_released()) << lane;
             }
             let [count, bytes] = self.all.variables.settle(&mut words);
             drop(words);
-            if bytes > self.all.shadow.room_of_words(count) {
-                self.all.variables.pass(&self.all.time);
+            if bytes > self.all.shadow.room_of_words(count)
+                && self.all.variables.pass(&self.all.time)
+            {
                 self.all.tell_passed();
             }
         }

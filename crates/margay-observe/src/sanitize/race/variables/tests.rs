@@ -269,3 +269,40 @@ fn who_reads_what_is_passed_over_knows_all_that_it_would() {
     println!("{more} of {known} that are known are not exactly");
     assert!(more > known / 100 && more < known / 2, "{more} of {known}");
 }
+
+/// Words that are gone take nothing any more, and nothing is passed over for them.
+#[test]
+fn words_that_are_gone_take_nothing() {
+    let (time, words) = (Time::default(), Variables::default());
+    let mut block = Block::new(0, 64, &time);
+    let (sem, scope) = (Sem::Release, Scope::Gpu);
+    let access = Strong { sem, scope, reads: false, writes: true, locks: false };
+    let mut each = |releases: bool| {
+        let mut all = [0, 0];
+        for at in (0..WORDS).map(|n| n * REGION) {
+            let shard = &mut *words.shard(Variables::shard_of(0, at)).lock();
+            let mut open = Open::default();
+            let mut word = shard.word((0, at), &mut open);
+            match releases {
+                true => block.synchronise(0, 0, access, &mut word),
+                false => word.clear(),
+            }
+            all = words.settle(shard);
+        }
+        all
+    };
+    let [count, bytes] = each(true);
+    assert_eq!(count, WORDS);
+    let [count, left] = each(false);
+    assert!(count == 0 && left > 0 && left < bytes);
+    assert!(!words.pass(&time) && !words.have_passed());
+    assert_eq!(each(false), [0, 0]);
+    each(true);
+    words.forget(0);
+    assert_eq!(each(false), [0, 0]);
+    // It is said once that any were passed over.
+    each(true);
+    assert!(words.pass(&time) && words.have_passed());
+    each(true);
+    assert!(!words.pass(&time) && words.have_passed());
+}
