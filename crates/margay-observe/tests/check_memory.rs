@@ -58,6 +58,8 @@ const FAR: &str = "far";
 const SMALL: &str = "small block";
 /// Threads that meet at hundreds of barriers.
 const AGAIN: &str = "again and again";
+/// Blocks that may wait for each other, so that all are there at once.
+const AT_ONCE: &str = "a hash table";
 /// Blocks run one after the other, as they do if no other schedule is asked for.
 const IN_ORDER: &str = "in order";
 
@@ -76,15 +78,25 @@ fn kernel(body: &str) -> String {
     )
 }
 
-/// What a check takes at most while the kernel runs.
-fn taken(
-    body: &str,
+/// How a kernel is run.
+#[derive(Clone, Copy)]
+struct Run<'a> {
+    body: &'a str,
     engine: Engine,
-    (blocks, threads): (u32, u32),
+    /// Blocks, and threads of each.
+    grid: (u32, u32),
+    /// Blocks of what is launched before it is measured.
+    first: u32,
+    /// Of each buffer.
     bytes: usize,
-    check: Check,
-    (in_order, passes): (bool, bool),
-) -> usize {
+    in_order: bool,
+    /// It may be said that something was not told apart.
+    passes: bool,
+}
+
+/// What a check takes at most while the kernel runs.
+fn taken(run: Run<'_>, check: Check) -> usize {
+    let Run { body, engine, grid: (blocks, threads), first, bytes, in_order, passes } = run;
     let mut bench = Bench::new(&["h200"]);
     bench.engine = Some(engine);
     if in_order {
@@ -112,8 +124,9 @@ fn taken(
         }
     }
     // The first launches make what stays, but for what the checks themselves keep.
-    bench.launch_plain(&module, "k", grid, block, &buffers);
-    bench.launch_under(&*before, &module, "k", grid, block, &buffers);
+    let first = [first, 1, 1];
+    bench.launch_plain(&module, "k", first, block, &buffers);
+    bench.launch_under(&*before, &module, "k", first, block, &buffers);
     let plain = most(&|| bench.launch_plain(&module, "k", grid, block, &buffers));
     let watched = most(&|| bench.launch_under(&*checks, &module, "k", grid, block, &buffers));
     let _ = std::fs::remove_dir_all(&directory);
@@ -1018,10 +1031,18 @@ fn measure(n: usize, of: usize) {
                 _ if name.starts_with(FAR) => HUGE,
                 _ => BYTES,
             };
-            let so = (name.ends_with(IN_ORDER), name.starts_with(ALL));
+            let blocks = threads / block;
+            let run = Run {
+                body: &body,
+                engine,
+                grid: (blocks, block),
+                first: if name.contains(AT_ONCE) { blocks } else { blocks.min(16) },
+                bytes,
+                in_order: name.ends_with(IN_ORDER),
+                passes: name.starts_with(ALL),
+            };
             let start = Instant::now();
-            let all = |check| taken(&body, engine, (threads / block, block), bytes, check, so);
-            let per = |check| all(check) as f64 / touched as f64;
+            let per = |check| taken(run, check) as f64 / touched as f64;
             let (races, init) = (per(Check::Race), per(Check::Init));
             println!(
                 "{how} {name}: {races:.2} bytes a byte for races, {init:.2} for initialisation ({:.1?})",
@@ -1036,8 +1057,16 @@ fn measure(n: usize, of: usize) {
     // Local memory: nobody else touches it, and initialisation alone is watched.
     let local = "mov.u32 %r6, 0; LOOP: cvt.u64.u32 %rd5, %r6; mov.u64 %rd6, own; add.u64 %rd6, %rd6, %rd5; \
                  st.local.u8 [%rd6], %r6; add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 2048; @%p1 bra LOOP;";
-    let taken = taken(local, Engine::Interp, (1, 512), BYTES, Check::Init, (false, false)) as f64;
-    let init = taken / (512.0 * 2048.0);
+    let run = Run {
+        body: local,
+        engine: Engine::Interp,
+        grid: (1, 512),
+        first: 1,
+        bytes: BYTES,
+        in_order: false,
+        passes: false,
+    };
+    let init = taken(run, Check::Init) as f64 / (512.0 * 2048.0);
     println!("local bytes: {init:.2} bytes a byte for initialisation");
     assert!(init <= 3.0, "{init:.2}");
 }

@@ -3,12 +3,11 @@
 
 use std::sync::Arc;
 
-use imbl::OrdMap;
-use imbl::ordmap::DiffItem;
 use smallvec::{SmallVec, smallvec};
 
 use super::order::{Thread, Tick};
 use super::releases::Hold;
+use super::tree::Tree;
 
 /// What is known of all of a block's warps.
 #[derive(Debug)]
@@ -49,13 +48,6 @@ pub struct Entry {
     lanes: SmallVec<[Lane; 1]>,
 }
 
-/// Whether they are one: what else is alike is looked at when it is added.
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
-        std::ptr::eq(self, other)
-    }
-}
-
 impl Entry {
     /// What was released once: of some lanes of a warp more than of every lane of each warp.
     pub fn new(base: &Arc<Base>, warp: u16, lanes: &[(u8, Tick)]) -> Entry {
@@ -93,6 +85,15 @@ impl Entry {
             && self.lanes.iter().all(|&(warp, lane, tick)| other.covers(warp, lane, tick))
     }
 
+    /// Both, or the one that has all of the other, so that what nobody knows any more is not held.
+    fn and(self: &Arc<Entry>, other: &Arc<Entry>) -> Arc<Entry> {
+        match () {
+            _ if Arc::ptr_eq(self, other) || other.is_within(self) => self.clone(),
+            _ if self.is_within(other) => other.clone(),
+            _ => Arc::new(self.joined(other)),
+        }
+    }
+
     fn joined(&self, other: &Entry) -> Entry {
         let mut lanes = self.lanes.clone();
         for &(warp, lane, tick) in &other.lanes {
@@ -119,10 +120,9 @@ impl Entry {
 
 /// Blocks of which there is a list.
 const FEW: usize = 8;
-/// Bytes of what is known of a block, with what it is of; and of a tree of many such, and each place in it, as what is known
-/// of so many is mostly others' too.
+/// Bytes of what is known of a block, with what it is of; of one of many, it is mostly others' too, so that there it is those
+/// of its place in a tree, at most.
 const ENTRY_BYTES: u64 = 160;
-const TREE_BYTES: u64 = 1024;
 const PLACE_BYTES: u64 = 24;
 
 /// What is known of blocks, by their numbers.
@@ -130,7 +130,7 @@ const PLACE_BYTES: u64 = 24;
 enum Blocks {
     /// In order.
     Few(SmallVec<[(u32, Arc<Entry>); 1]>),
-    Many(Box<OrdMap<u32, Arc<Entry>>>),
+    Many(Tree<Entry>),
 }
 
 impl Default for Blocks {
@@ -176,19 +176,24 @@ impl Knowledge {
         }
     }
 
-    /// About the bytes that it takes beside itself, but for what others surely have, too.
-    pub fn beside(&self) -> u64 {
+    /// About the bytes that what is known of a few blocks takes.
+    pub fn few_bytes(&self) -> u64 {
+        self.few().map_or(0, |list| list.len() as u64 * ENTRY_BYTES)
+    }
+
+    /// The bytes of what there is of many blocks that were not counted before, as that is mostly others' too.
+    pub fn count_many(&self) -> u64 {
         match &self.blocks {
-            Blocks::Few(list) => list.len() as u64 * ENTRY_BYTES,
-            Blocks::Many(all) => TREE_BYTES + all.len() as u64 * PLACE_BYTES,
+            Blocks::Few(_) => 0,
+            Blocks::Many(all) => all.count(),
         }
     }
 
-    /// The same of a copy, all of whose entries others have.
-    pub fn beside_copied(&self) -> u64 {
+    /// About the bytes that this takes at most, however often it was counted.
+    pub fn most_many(&self) -> u64 {
         match &self.blocks {
             Blocks::Few(_) => 0,
-            Blocks::Many(_) => TREE_BYTES,
+            Blocks::Many(all) => all.len() as u64 * PLACE_BYTES,
         }
     }
 
@@ -204,15 +209,13 @@ impl Knowledge {
     pub fn of(&self, block: u32) -> Option<&Arc<Entry>> {
         match &self.blocks {
             Blocks::Few(list) => list.iter().find(|own| own.0 == block).map(|own| &own.1),
-            Blocks::Many(all) => all.get(&block),
+            Blocks::Many(all) => all.get(block),
         }
     }
 
     fn insert(&mut self, block: u32, entry: Arc<Entry>) {
         match &mut self.blocks {
-            Blocks::Many(all) => {
-                all.insert(block, entry);
-            }
+            Blocks::Many(all) => all.insert(block, entry),
             Blocks::Few(list) => {
                 let at = list.partition_point(|own| own.0 < block);
                 if let Some(own) = list.get_mut(at)
@@ -222,8 +225,10 @@ impl Knowledge {
                 } else if list.len() < FEW {
                     list.insert(at, (block, entry));
                 } else {
-                    let all = list.drain(..).chain([(block, entry)]).collect();
-                    self.blocks = Blocks::Many(Box::new(all));
+                    let mut all = Tree::default();
+                    let list = list.drain(..).chain([(block, entry)]);
+                    list.for_each(|(block, entry)| all.insert(block, entry));
+                    self.blocks = Blocks::Many(all);
                 }
             }
         }
@@ -238,30 +243,29 @@ impl Knowledge {
         match &mut self.blocks {
             Blocks::Few(list) => list.retain(|(_, entry)| !entry.is_up_to(up_to)),
             Blocks::Many(all) => {
-                let is_gone = |(_, entry): &(&u32, &Arc<Entry>)| entry.is_up_to(up_to);
-                let gone: Vec<u32> = all.iter().filter(is_gone).map(|(block, _)| *block).collect();
-                // What is left is still shared with others.
-                gone.iter().for_each(|block| drop(all.remove(block)));
+                all.retain(|entry| !entry.is_up_to(up_to));
                 if all.len() <= FEW {
-                    let left = all.iter().map(|(block, entry)| (*block, entry.clone()));
-                    self.blocks = Blocks::Few(left.collect());
+                    let mut left = SmallVec::new();
+                    all.each(|block, entry| left.push((block, entry.clone())));
+                    self.blocks = Blocks::Few(left);
                 }
             }
         }
     }
 
-    /// Adds what is known of a block. Of two of which one has all of the other that one stays, so that what nobody knows any
-    /// more is not held.
+    /// Adds what is known of a block.
     pub fn add(&mut self, block: u32, entry: &Arc<Entry>) {
         if self.up_to > 0 && entry.is_up_to(self.up_to) {
             return;
         }
         let new = match self.of(block) {
-            Some(own) if Arc::ptr_eq(own, entry) || entry.is_within(own) => return,
-            Some(own) if !own.is_within(entry) => Arc::new(own.joined(entry)),
-            Some(_) | None => entry.clone(),
+            Some(own) => own.and(entry),
+            None => entry.clone(),
         };
-        self.insert(block, new);
+        // An entry that stays makes no copy of what it is in.
+        if !self.of(block).is_some_and(|own| Arc::ptr_eq(own, &new)) {
+            self.insert(block, new);
+        }
     }
 
     /// Adds what `other` knows.
@@ -269,34 +273,29 @@ impl Knowledge {
         let up_to = self.up_to.max(other.up_to);
         if self.len() >= other.len() {
             self.raise(up_to);
-            return self.add_all(&other.blocks);
+            return self.add_all(other);
         }
         let own = std::mem::replace(self, other.clone());
         self.raise(up_to);
-        self.add_all(&own.blocks);
+        self.add_all(&own);
     }
 
-    fn add_all(&mut self, other: &Blocks) {
-        match (&self.blocks, other) {
+    fn add_all(&mut self, other: &Knowledge) {
+        match (&mut self.blocks, &other.blocks) {
             (_, Blocks::Few(list)) => {
                 list.iter().for_each(|(block, entry)| self.add(*block, entry));
             }
             (Blocks::Few(_), Blocks::Many(all)) => {
-                all.iter().for_each(|(block, entry)| self.add(*block, entry));
+                all.each(|block, entry| self.add(block, entry));
             }
             // The one mostly comes of the other: what they share is not gone through.
-            (Blocks::Many(own), Blocks::Many(all)) => {
-                let new: Vec<(u32, Arc<Entry>)> = own
-                    .diff(all)
-                    .filter_map(|item| match item {
-                        DiffItem::Add(block, entry)
-                        | DiffItem::Update { new: (block, entry), .. } => {
-                            Some((*block, entry.clone()))
-                        }
-                        DiffItem::Remove(..) => None,
-                    })
-                    .collect();
-                new.iter().for_each(|(block, entry)| self.add(*block, entry));
+            (Blocks::Many(own), Blocks::Many(_)) => {
+                let mut other = other.clone();
+                other.raise(self.up_to);
+                match &other.blocks {
+                    Blocks::Many(all) => own.join(all, Entry::and),
+                    Blocks::Few(_) => self.add_all(&other),
+                }
             }
         }
     }

@@ -55,6 +55,7 @@ mod stamped;
 mod state;
 mod stores;
 mod table;
+mod tree;
 mod unordered;
 mod variable;
 mod variables;

@@ -2,7 +2,7 @@
 //! What lanes of a warp released by one instruction, which they mostly have in common.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use smallvec::SmallVec;
 
@@ -19,8 +19,8 @@ pub struct Common {
     pub base: Arc<Base>,
     /// Of other blocks, and of this one by other ways than barriers. Most know nothing.
     pub foreign: Option<Box<Knowledge>>,
-    /// Something takes account of its bytes.
-    is_counted: AtomicBool,
+    /// The bytes that something takes account of, or 0.
+    counted: AtomicU64,
 }
 
 /// Bytes of what lanes know in common, with what that is of, but for many other blocks.
@@ -29,12 +29,17 @@ const COMMON_BYTES: u64 = 200;
 impl Common {
     pub fn new(block: u32, warp: u16, base: Arc<Base>, foreign: Knowledge) -> Common {
         let foreign = (!foreign.is_empty()).then(|| Box::new(foreign));
-        Common { block, warp, base, foreign, is_counted: AtomicBool::new(false) }
+        Common { block, warp, base, foreign, counted: AtomicU64::new(0) }
     }
 
-    /// About the bytes that it takes.
-    fn bytes(&self) -> u64 {
-        COMMON_BYTES + self.foreign.as_deref().map_or(0, Knowledge::beside_copied)
+    /// Counts its bytes, if nothing takes account of them. Its block is one worker's.
+    fn count(&self) -> bool {
+        let is_first = self.counted.load(Ordering::Relaxed) == 0;
+        if is_first {
+            let many = self.foreign.as_deref().map_or(0, Knowledge::count_many);
+            self.counted.store(COMMON_BYTES + many, Ordering::Relaxed);
+        }
+        is_first
     }
 }
 
@@ -142,7 +147,7 @@ impl Released {
         }
         let (common, tick) = (known.common.clone(), known.tick);
         let (several, joined, words) = (0, 0, 0);
-        let counts = !common.is_counted.swap(true, Ordering::Relaxed);
+        let counts = common.count();
         let mut released =
             Released { common, apart: None, tick, several, joined, words, narrow, counts };
         released.enter(known, before);
@@ -151,7 +156,7 @@ impl Released {
 
     /// Bytes that it takes beside itself.
     pub fn beside(&self) -> u64 {
-        let common = if self.counts { self.common.bytes() } else { 0 };
+        let common = if self.counts { self.common.counted.load(Ordering::Relaxed) } else { 0 };
         let Some(Apart { learnt, .. }) = self.apart.as_deref() else { return common };
         let lanes: usize =
             learnt.iter().map(|own| size_of::<(u8, u8)>() * own.lanes.capacity()).sum();

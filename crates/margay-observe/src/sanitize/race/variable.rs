@@ -22,6 +22,8 @@ pub struct SyncVariable {
     /// For the block of the releasing thread only. Hardly any variable has such.
     narrow: Option<Box<[(u32, Knowledge)]>>,
     by: By,
+    /// About the bytes of what is known of many blocks, as far as no other takes account of it.
+    many: u64,
 }
 
 impl SyncVariable {
@@ -38,8 +40,13 @@ impl SyncVariable {
     /// About the bytes that it takes.
     pub fn bytes(&self) -> u64 {
         let narrow = self.narrow.iter().flatten();
-        let narrow = narrow.map(|own| size_of_val(own) as u64 + own.1.beside()).sum::<u64>();
-        size_of::<SyncVariable>() as u64 + self.wide.beside() + narrow
+        let narrow = narrow.map(|own| size_of_val(own) as u64 + own.1.few_bytes()).sum::<u64>();
+        size_of::<SyncVariable>() as u64 + self.wide.few_bytes() + narrow + self.many
+    }
+
+    /// All that was released by it, for blocks alone and for others.
+    fn each(&self) -> impl Iterator<Item = &Knowledge> {
+        self.narrow.iter().flatten().map(|own| &own.1).chain([&self.wide])
     }
 
     /// Whether anything was released for the block of the thread that did it alone, or for others.
@@ -89,6 +96,8 @@ impl SyncVariable {
         } else {
             self.wide.join(known);
         }
+        let many = self.many + self.each().map(Knowledge::count_many).sum::<u64>();
+        self.many = many.min(self.each().map(Knowledge::most_many).sum());
         self.by = match self.by {
             By::Nobody => By::One(block),
             By::One(own) if own == block => self.by,
