@@ -148,6 +148,30 @@ CLUSTER in_turns_good(int *out) {
     out[rank()] = 1;
 }
 
+// Both blocks of each cluster of some add to a word of the first one's.
+CLUSTER count_bug(int *out) {
+    __shared__ int count;
+    if (threadIdx.x == 0) count = 0;
+    ARRIVE;
+    WAIT;
+    if (threadIdx.x == 0) atomicAdd(of_block(&count, 0), 1);
+    if (rank() == 0 && threadIdx.x == 0) out[blockIdx.x] = count; //~ race/atomic-plain
+    ARRIVE;
+    WAIT;
+}
+CLUSTER count_good(int *out) {
+    __shared__ int count;
+    if (threadIdx.x == 0) count = 0;
+    ARRIVE;
+    WAIT;
+    if (threadIdx.x == 0) atomicAdd(of_block(&count, 0), 1);
+    ARRIVE;
+    WAIT;
+    if (rank() == 0 && threadIdx.x == 0) out[blockIdx.x] = count;
+    ARRIVE;
+    WAIT;
+}
+
 int main() {
     int *p = zeros<int>(64), *out = zeros<int>(64);
     RUN(relaxed_bug, 2, 1, p, out);
@@ -165,6 +189,8 @@ int main() {
     RUN(both_good, 2, 32, out);
     RUN(arrive_twice_bug, 2, 1, out);
     RUN(in_turns_good, 2, 1, out);
+    RUN(count_bug, 6, 32, out);
+    RUN(count_good, 6, 32, out);
     cudaFree(p), cudaFree(out);
     // Nobody goes on from there.
     RUN(wait_first_bug, 2, 1, zeros<int>(2));

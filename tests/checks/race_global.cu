@@ -195,6 +195,80 @@ __global__ void reset_lane_good(int *count) {
     atomicAdd(count, 1);
 }
 
+// Who adds last knows by what was there that the others have: nobody is behind what it does to the word then.
+__global__ void last_resets_bug(int *count) {
+    atomicAdd(count, 1);
+    if (blockIdx.x == gridDim.x - 1) *count = 0; //~ race/atomic-plain
+}
+__global__ void last_resets_good(int *count) {
+    if (atomicAdd(count, 1) == gridDim.x - 1) *count = 0;
+}
+
+// One thread signals for the block, each of whose threads has fenced what it wrote.
+__global__ void one_signals_bug(int *partial, int *out, int *count) {
+    __shared__ bool last;
+    partial[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+    if (threadIdx.x == 0) __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) last = atomicAdd(count, 1) == gridDim.x - 1;
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    out[threadIdx.x] = partial[(blockIdx.x + 1) % gridDim.x * blockDim.x + threadIdx.x]; //~ race/read-write
+}
+__global__ void one_signals_good(int *partial, int *out, int *count) {
+    __shared__ bool last;
+    partial[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) last = atomicAdd(count, 1) == gridDim.x - 1;
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    out[threadIdx.x] = partial[(blockIdx.x + 1) % gridDim.x * blockDim.x + threadIdx.x];
+}
+// The one that waits fences, and not those that read.
+__global__ void one_waits_bug(int *partial, int *out, int *count) {
+    __shared__ bool last;
+    partial[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) last = atomicAdd(count, 1) == gridDim.x - 1;
+    __syncthreads();
+    if (!last) return;
+    out[threadIdx.x] = partial[(blockIdx.x + 1) % gridDim.x * blockDim.x + threadIdx.x]; //~ race/read-write
+}
+
+// The lanes of each block write the same, which is harmless, and blocks do not.
+__global__ void blocks_differ_bug(int *p) {
+    *p = blockIdx.x; //~ race/write-write race/same-value
+}
+__global__ void blocks_differ_good(int *p) {
+    if (threadIdx.x == 0) p[blockIdx.x] = blockIdx.x;
+}
+
+// What a block frees another one may get.
+__global__ void heap_bug(int *out) {
+    __shared__ int *own;
+    if (threadIdx.x == 0) own = (int *)malloc(128);
+    __syncthreads();
+    *own = threadIdx.x; //~ race/write-write
+    __syncthreads();
+    out[blockIdx.x * blockDim.x + threadIdx.x] = *own;
+    __syncthreads();
+    if (threadIdx.x == 0) free(own);
+}
+__global__ void heap_good(int *out) {
+    __shared__ int *own;
+    if (threadIdx.x == 0) own = (int *)malloc(128);
+    __syncthreads();
+    own[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    out[blockIdx.x * blockDim.x + threadIdx.x] = own[31 - threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x == 0) free(own);
+}
+
 int main() {
     int *a = zeros<int>(1024), *b = zeros<int>(1024), *c = zeros<int>(1024);
     auto clear = [&] { cudaMemset(a, 0, 4096), cudaMemset(b, 0, 4096), cudaMemset(c, 0, 4096); };
@@ -234,5 +308,18 @@ int main() {
     RUN(reset_good, 4, 32, a);
     RUN(reset_lane_bug, 1, 32, a);
     RUN(reset_lane_good, 1, 32, a);
+    clear();
+    RUN(last_resets_bug, 4, 1, a);
+    clear();
+    RUN(last_resets_good, 4, 1, a);
+    RUN(one_signals_bug, 4, 64, a, b, c);
+    clear();
+    RUN(one_signals_good, 4, 64, a, b, c);
+    clear();
+    RUN(one_waits_bug, 4, 64, a, b, c);
+    RUN(blocks_differ_bug, 4, 32, a);
+    RUN(blocks_differ_good, 4, 32, a);
+    RUN(heap_bug, 4, 32, a);
+    RUN(heap_good, 4, 32, a);
     cudaFree(a), cudaFree(b), cudaFree(c);
 }

@@ -504,6 +504,8 @@ pub trait Watch {
     /// A call or a return has handed over an argument or a result: no instruction stores it.
     fn argument(&mut self, _event: &ArgumentEvent) {}
     fn fence(&mut self, _at: EventPlace, _mask: u32) {}
+    /// Device `malloc` gave a thread this memory: what was done to it before is of no matter to anybody.
+    fn allocated(&mut self, _memory: Range<u64>) {}
     fn block_begins(&mut self, _block: &BlockEvent) {}
     /// Every thread of the block has exited.
     fn block_ends(&mut self, _block: &BlockEvent) {}

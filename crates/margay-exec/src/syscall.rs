@@ -39,7 +39,13 @@ pub fn run(cx: &mut Cx<'_>, site: usize) -> Result<(), Box<LaneFault>> {
             Syscall::Printf => print_opencl(cx, l, args[0], args[1]),
             Syscall::Malloc => {
                 cx.changes += 1;
-                Ok(env.host.malloc(args[0]))
+                let address = env.host.malloc(args[0]);
+                if address != 0
+                    && let Some(watch) = &mut cx.watch
+                {
+                    watch.allocated(address..address + args[0]);
+                }
+                Ok(address)
             }
             Syscall::Free => release(cx, args[0]),
             Syscall::Runtime => runtime(cx, l, &args),

@@ -363,6 +363,9 @@ impl Watch for SeveralWatches<'_> {
     fn fence(&mut self, at: EventPlace, mask: u32) {
         self.tell(Interest::FENCES, |w| w.fence(at, mask));
     }
+    fn allocated(&mut self, memory: Range<u64>) {
+        self.tell(Interest::ACCESSES, |w| w.allocated(memory.clone()));
+    }
     fn block_begins(&mut self, block: &BlockEvent) {
         self.tell(Interest::BLOCKS, |w| w.block_begins(block));
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a program's code says of the order of its threads.
 
-use margay_exec::program::Program;
-use margay_ir::{AtomOp, Attr, BarOrder, Inst, Scope, Sem, Space};
+use std::collections::HashSet;
+
+use margay_exec::program::{Code, Program};
+use margay_ir::{AtomOp, Attr, BarOrder, FuncId, Inst, Reg, Scope, Sem, Space, Value};
 
 /// What an instruction at an address of the code does to the order.
 #[derive(Clone, Copy, Debug)]
@@ -13,10 +15,13 @@ pub struct Role {
     /// An atomic that puts a value in a variable's place: if it is the one that is expected, or in any case. So locks are taken.
     pub compares: bool,
     pub exchanges: bool,
+    /// An atomic whose thread looks at what was there before.
+    pub asks: bool,
 }
 
 impl Role {
-    fn of(inst: &Inst) -> Option<Role> {
+    /// `is_used`: whether any instruction reads what it puts into a register.
+    fn of(inst: &Inst, is_used: impl Fn(&Reg) -> bool) -> Option<Role> {
         let (mem, op) = match &inst.attr {
             Attr::Mem(mem) => (mem, None),
             Attr::Atom { mem, op, .. } => (mem, Some(*op)),
@@ -28,6 +33,7 @@ impl Role {
             atomic: op.is_some(),
             compares: op == Some(AtomOp::Cas),
             exchanges: op == Some(AtomOp::Exch),
+            asks: op.is_some() && inst.dsts.iter().any(is_used),
         })
     }
 }
@@ -49,7 +55,12 @@ impl Facts {
     pub fn of(program: &Program) -> Facts {
         let insts: Vec<Option<&Inst>> =
             (0..program.code_len()).map(|pc| program.inst(pc)).collect();
-        let roles: Vec<_> = insts.iter().map(|inst| Role::of((*inst)?)).collect();
+        let used = used(program);
+        let role = |pc: u32| {
+            let function = program.instruction(pc)?.id;
+            Role::of(program.inst(pc)?, |reg| used.contains(&(function, *reg)))
+        };
+        let roles: Vec<_> = (0..program.code_len()).map(role).collect();
         let orders: Vec<_> = insts.iter().map(|inst| barrier_order(*inst)).collect();
         let is_strong = |role: &Role| role.atomic || role.sem != Sem::Weak;
         Facts {
@@ -60,6 +71,20 @@ impl Facts {
             orders,
         }
     }
+}
+
+/// Registers that some instruction reads, each with its function.
+fn used(program: &Program) -> HashSet<(FuncId, Reg)> {
+    let insts = (0..program.code_len()).filter_map(|pc| program.instruction(pc));
+    let reads = insts.flat_map(|own| {
+        let Code::Inst(inst) = own.code else { return Vec::new() };
+        let sources = inst.srcs.iter().filter_map(|source| match source {
+            Value::Reg(reg) => Some(*reg),
+            Value::Imm(_) => None,
+        });
+        sources.chain(inst.guard.map(|guard| guard.pred)).map(|reg| (own.id, reg)).collect()
+    });
+    reads.collect()
 }
 
 /// What a barrier orders.

@@ -24,6 +24,15 @@ impl Base {
         Base { all: all.collect(), holds: smallvec![hold] }
     }
 
+    /// The same, and what all lanes of a warp did up to there.
+    pub fn with(&self, warp: u16, tick: Tick) -> Base {
+        let mut all = self.all.clone();
+        if let Some(own) = all.get_mut(usize::from(warp)) {
+            *own = tick.max(*own);
+        }
+        Base { all, holds: self.holds.clone() }
+    }
+
     /// Whether both are the same part of the same releases.
     pub fn is_same(&self, other: &Base) -> bool {
         let holds = || self.holds.iter().zip(&other.holds).all(|(a, b)| Arc::ptr_eq(a, b));

@@ -19,6 +19,7 @@ mod far;
 mod few;
 #[cfg(target_arch = "x86_64")]
 mod gathered;
+mod handed;
 mod knowledge;
 mod layout;
 mod leaf;

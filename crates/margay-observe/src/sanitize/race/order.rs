@@ -17,6 +17,7 @@ use std::sync::{Arc, Weak};
 use margay_ir::{Scope, Sem};
 use smallvec::SmallVec;
 
+use super::handed::Handed;
 use super::knowledge::{Base, Knowledge};
 use super::released::{Common, Known};
 use super::releases::Releases;
@@ -41,6 +42,8 @@ pub struct Thread {
 #[derive(Clone, Debug)]
 struct Fenced {
     scope: Scope,
+    /// It is one of sequential consistency.
+    sc: bool,
     known: Known,
 }
 
@@ -71,6 +74,8 @@ struct Warp {
     lane_foreign: Vec<(u8, Knowledge)>,
     fenced: Vec<(u8, Arc<Fenced>)>,
     acquiring: Vec<(u8, Acquiring)>,
+    /// Lanes that have acquired what there is in [`Block::handed`].
+    took: u32,
     /// Stamps with which marks were widened: of plain accesses, and of strong ones, which poll at
     /// times that nobody else knows of. See [`super::shadow`].
     used: [Stamps; 2],
@@ -233,6 +238,9 @@ pub struct Block {
     releases: Releases,
     /// [`Block::known`] of so many meetings.
     known_at: (u64, Tick),
+    /// What threads fenced and read before all met, and whether any has done more of either since.
+    handed: Handed,
+    is_to_hand: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -304,6 +312,7 @@ impl Block {
                 lane_foreign: Vec::new(),
                 fenced: Vec::new(),
                 acquiring: Vec::new(),
+                took: 0,
                 used: Default::default(),
                 common: Default::default(),
             }
@@ -319,6 +328,8 @@ impl Block {
             base: Weak::new(),
             releases: Releases::default(),
             known_at: (0, 0),
+            handed: Handed::default(),
+            is_to_hand: false,
         }
     }
 
@@ -334,6 +345,7 @@ impl Block {
             warp.lane_foreign.clear();
             warp.fenced.clear();
             warp.acquiring.clear();
+            warp.took = 0;
             warp.used.iter_mut().for_each(|used| used.0.clear());
             warp.common = Default::default();
         }
@@ -342,6 +354,10 @@ impl Block {
             self.foreign = Knowledge::default();
         }
         self.waits.clear();
+        self.is_to_hand = false;
+        if !self.handed.is_empty() {
+            self.handed = Handed::default();
+        }
         // Never one that was seen before.
         self.has_met();
         self.releases.clear();
@@ -424,7 +440,7 @@ impl Block {
 
     /// Whether a warp learns something by a fence: it has read from what released it.
     pub fn learns_by_fence(&self, warp: u16) -> bool {
-        !self.warps[warp as usize].acquiring.is_empty()
+        !self.warps[warp as usize].acquiring.is_empty() || !self.handed.acquires_nothing()
     }
 
     /// The stamp of what a warp does now.
@@ -612,10 +628,11 @@ impl Block {
         }
     }
 
-    /// Whether [`Block::meet`] is all that a barrier does: no warp knows of other blocks, or has arrived at another.
+    /// Whether [`Block::meet`] is all that a barrier does: no warp knows of other blocks, has arrived at another, or hands over
+    /// anything.
     pub fn can_meet(&self) -> bool {
         let plain = |w: &Warp| w.foreign.is_empty() && w.lane_foreign.is_empty();
-        self.warps.iter().all(plain) && self.arrivals.iter().all(Vec::is_empty)
+        self.warps.iter().all(plain) && self.arrivals.iter().all(Vec::is_empty) && !self.is_to_hand
     }
 
     /// As if every lane of every warp arrived at a barrier, and it opened.
@@ -678,11 +695,54 @@ impl Block {
                 warp.foreign = Knowledge::default();
             }
         }
+        if everyone && std::mem::take(&mut self.is_to_hand) {
+            self.hand_over();
+        }
     }
 
-    /// Lanes of a warp execute a fence.
+    /// All threads of the block have met: see [`super::handed`].
+    fn hand_over(&mut self) {
+        for warp in &mut self.warps {
+            warp.took = 0;
+            for (_, what) in &warp.acquiring {
+                self.handed.add_read(&what.known, what.same_block);
+            }
+            // Of lanes that fenced at once, which have it in common, all come at once.
+            let all = warp.fenced.iter().filter(|(_, fenced)| fenced.sc);
+            let mut left: Vec<&Arc<Fenced>> = all.map(|(_, fenced)| fenced).collect();
+            while let Some(&first) = left.first() {
+                let is_alike = |own: &&Arc<Fenced>| {
+                    own.scope == first.scope && own.known.is_alike_with(&first.known)
+                };
+                let (alike, others) = left.into_iter().partition::<Vec<_>, _>(is_alike);
+                let lanes = alike.iter().fold(0, |lanes, own| lanes | 1u32 << own.known.lane);
+                self.handed.add_fenced(first.scope, &first.known.with_lanes(lanes, warp.exist));
+                left = others;
+            }
+        }
+    }
+
+    /// Lanes of a warp execute a fence of acquiring and releasing.
+    #[cfg(test)]
     pub fn fence(&mut self, warp: u16, mask: u32, scope: Scope, time: &Time) {
+        self.fence_with(warp, mask, (scope, false), time);
+    }
+
+    /// Lanes of a warp execute a fence, of sequential consistency or not.
+    pub fn fence_with(&mut self, warp: u16, mask: u32, (scope, sc): (Scope, bool), time: &Time) {
         let mut acquired = Vec::new();
+        if sc {
+            self.is_to_hand = true;
+            let own = &mut self.warps[warp as usize];
+            let lanes = mask & !own.took;
+            if lanes != 0 && !self.handed.acquires_nothing() {
+                // A narrower one leaves the rest for one that is wider.
+                own.took |= if scope == Scope::Cta { 0 } else { lanes };
+                let known = self.handed.acquired_by(scope);
+                let lanes = (0..LANES as u8).filter(|lane| lanes >> lane & 1 != 0);
+                acquired.extend(lanes.map(|lane| (lane, known.clone())));
+            }
+        }
         let own = &mut self.warps[warp as usize];
         own.acquiring.retain(|(lane, what)| {
             let takes = mask >> lane & 1 != 0 && (scope != Scope::Cta || what.same_block);
@@ -697,7 +757,7 @@ impl Block {
         for lane in (0..LANES as u8).filter(|l| mask >> l & 1 != 0) {
             let known = self.known_now(warp, lane);
             let own = &mut self.warps[warp as usize];
-            let fenced = Arc::new(Fenced { scope, known });
+            let fenced = Arc::new(Fenced { scope, sc, known });
             // A wider fence before this one still stands for what came before it.
             own.fenced.retain(|(l, f)| *l != lane || f.scope > scope);
             own.fenced.push((lane, fenced));
@@ -724,12 +784,16 @@ impl Block {
 
     /// Whether lane `lane` of `warp` has anything that a strong write would release.
     pub fn may_release(&self, warp: u16, lane: u8, sem: Sem) -> bool {
-        releases(sem) || self.warps[warp as usize].fenced.iter().any(|(l, _)| *l == lane)
+        releases(sem)
+            || self.warps[warp as usize].fenced.iter().any(|(l, _)| *l == lane)
+            || !self.handed.fenced().is_empty()
     }
 
     /// [`Block::may_release`] of any lane of `warp`.
     pub fn any_may_release(&self, warp: u16, sem: Sem) -> bool {
-        releases(sem) || !self.warps[warp as usize].fenced.is_empty()
+        releases(sem)
+            || !self.warps[warp as usize].fenced.is_empty()
+            || !self.handed.fenced().is_empty()
     }
 
     /// A strong access of one lane to a word by which threads synchronise. What the lanes of a warp release by it is released at
@@ -762,6 +826,7 @@ impl Block {
                     }
                     None => own.acquiring.push((lane, Acquiring { known, same_block, followed })),
                 }
+                self.is_to_hand = true;
             }
         }
         if !access.writes {
@@ -782,6 +847,10 @@ impl Block {
                 knows = false;
             }
         }
+        for (scope, known) in self.handed.fenced() {
+            word.release_for(id, (*scope).min(access.scope), known);
+            knows = false;
+        }
         if releases(access.sem) {
             let known = self.known_now(warp, lane);
             word.release(access.scope, &known, knows);
@@ -798,6 +867,8 @@ impl Block {
         let fenced = self.warps[warp as usize].fenced.iter().filter(|(l, _)| *l == lane);
         let mut all: Vec<(Scope, Knowledge)> =
             fenced.map(|(_, own)| (own.scope.min(access.scope), own.known.knowledge())).collect();
+        let handed = self.handed.fenced().iter();
+        all.extend(handed.map(|(scope, known)| ((*scope).min(access.scope), known.clone())));
         if releases(access.sem) {
             all.push((access.scope, self.known_now(warp, lane).knowledge()));
         }

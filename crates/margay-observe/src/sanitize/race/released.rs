@@ -75,6 +75,30 @@ impl Known {
         known
     }
 
+    /// Whether another lane knew the same at the same time, but for what each did itself.
+    pub fn is_alike_with(&self, other: &Known) -> bool {
+        let has_more = |own: &Known| !own.lanes.is_empty() || !own.more.is_empty();
+        let same = Arc::ptr_eq(&self.common, &other.common) && self.tick == other.tick;
+        std::ptr::eq(self, other) || same && !has_more(self) && !has_more(other)
+    }
+
+    /// What these lanes knew that are [alike](Known::is_alike_with), of those that there are.
+    pub fn with_lanes(&self, lanes: u32, exist: u32) -> Knowledge {
+        if !self.lanes.is_empty() || !self.more.is_empty() {
+            return self.knowledge();
+        }
+        let Common { block, warp, base, foreign, .. } = &*self.common;
+        let mut known = foreign.as_deref().cloned().unwrap_or_default();
+        let entry = if lanes & exist == exist {
+            Entry::new(&Arc::new(base.with(*warp, self.tick)), *warp, &[])
+        } else {
+            let all = (0..32).filter(|lane| lanes >> lane & 1 != 0);
+            Entry::new(base, *warp, &all.map(|lane| (lane, self.tick)).collect::<Vec<_>>())
+        };
+        known.add(*block, &Arc::new(entry));
+        known
+    }
+
     /// The same, with what others released before.
     pub fn and(&self, before: &Knowledge) -> Known {
         let mut all = self.clone();

@@ -17,6 +17,8 @@ pub struct Pair {
     pub first: u32,
     pub second: u32,
     pub space: Space,
+    /// Both wrote the same: that they write something else at times is another finding.
+    pub same_value: bool,
 }
 
 impl RaceObserver<'_> {
@@ -29,7 +31,8 @@ impl RaceObserver<'_> {
         same_value: bool,
     ) {
         let (first, second) = (other.pc.min(me.pc), other.pc.max(me.pc));
-        let fresh = self.reported.lock().insert(Pair { first, second, space: event.space });
+        let pair = Pair { first, second, space: event.space, same_value };
+        let fresh = self.reported.lock().insert(pair);
         if !fresh {
             return self.view.sink.again(Check::Race, self.view.kernel(), (first, second), 1);
         }
@@ -52,12 +55,19 @@ impl RaceObserver<'_> {
         let (a, b) = (me.thread(), other.thread());
         let words = self.view.words;
         // A widened mark's own thread may be any of several, this one too.
-        let place = if a.block != b.block || other.width() == Width::Blocks {
-            words.say("two blocks", "two work-groups")
+        let apart = if a.block != b.block || other.width() == Width::Blocks {
+            Width::Blocks
         } else if a.warp != b.warp || other.width() == Width::Warps {
-            words.say("two warps of a block", "two sub-groups of a work-group")
+            Width::Warps
         } else {
-            words.say("two lanes of a warp", "two work-items of a sub-group")
+            Width::Lanes
+        };
+        let place = match apart {
+            Width::Blocks => words.say("two blocks", "two work-groups"),
+            Width::Warps => words.say("two warps of a block", "two sub-groups of a work-group"),
+            Width::Lanes | Width::Thread => {
+                words.say("two lanes of a warp", "two work-items of a sub-group")
+            }
         };
         let actor = |mark: Mark, thread: Thread, known: bool| Actor {
             action: name(mark.kind()).to_owned(),
@@ -80,7 +90,7 @@ impl RaceObserver<'_> {
                 code: if same_value { "race/same-value" } else { code }.to_owned(),
                 kernel: self.view.kernel().to_owned(),
                 message,
-                cure: self.cure(narrow, event.space, a, b, mine, theirs),
+                cure: self.cure(narrow, event.space, apart, mine, theirs),
                 space: Some(self.view.space_name(event.space).to_owned()),
                 address: Some(address),
                 bytes: Some(event.bytes),
@@ -150,15 +160,7 @@ impl RaceObserver<'_> {
         );
     }
 
-    fn cure(
-        &self,
-        narrow: bool,
-        space: Space,
-        a: Thread,
-        b: Thread,
-        mine: Kind,
-        theirs: Kind,
-    ) -> String {
+    fn cure(&self, narrow: bool, space: Space, apart: Width, mine: Kind, theirs: Kind) -> String {
         let words = self.view.words;
         let barrier = match space {
             Space::Global => words.say("__syncthreads()", "barrier(CLK_GLOBAL_MEM_FENCE)"),
@@ -174,10 +176,21 @@ impl RaceObserver<'_> {
                 )
                 .to_owned();
         }
-        if mine == Kind::Atomic || theirs == Kind::Atomic {
+        let atomic = mine == Kind::Atomic || theirs == Kind::Atomic;
+        if atomic && apart != Width::Blocks {
             return format!("make the plain access atomic too, or put {barrier} between");
         }
-        if a.block != b.block {
+        if atomic {
+            return words
+                .say(
+                    "make the plain access atomic too, or order the blocks by a kernel boundary or grid.sync(), or by \
+                     __threadfence() and an atomic flag of device scope",
+                    "make the plain access atomic too, or order the work-groups by a kernel boundary, or by \
+                     mem_fence(CLK_GLOBAL_MEM_FENCE) and an atomic flag of device scope",
+                )
+                .to_owned();
+        }
+        if apart == Width::Blocks {
             return words
                 .say(
                     "let each block write its own part, or order them by a kernel boundary or grid.sync(), or by \
@@ -187,7 +200,7 @@ impl RaceObserver<'_> {
                 )
                 .to_owned();
         }
-        if a.warp == b.warp {
+        if apart <= Width::Lanes {
             return words
                 .say(
                     "put __syncwarp() between: from compute capability 7.0 on the lanes of a warp run apart",

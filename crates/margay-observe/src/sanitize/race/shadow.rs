@@ -192,6 +192,12 @@ impl Mark {
         self.strong() && other.strong() && (near || wide(self) && wide(other))
     }
 
+    /// Of those that it stands for the last alone.
+    pub fn last(mut self) -> Mark {
+        self.bits &= !0x3000;
+        self
+    }
+
     /// Both strong, with scopes too narrow for each other.
     pub fn scopes_too_narrow(self, other: Mark) -> bool {
         self.strong() && other.strong() && !self.morally_strong(other)

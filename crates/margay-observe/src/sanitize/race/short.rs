@@ -210,7 +210,7 @@ impl RaceWatch<'_, '_> {
         let (me, stamp) = (Thread { block, warp, lane: 0 }, state.clock.stamp(warp));
         let mark = Mark::new(me, stamp, pc, Kind::Read, None);
         let mut quick = Quick::new(block, stamp, floor, true);
-        let looker = Looker { me, floor, uniform: true };
+        let looker = Looker { me, floor, uniform: true, shared: false };
         state.unordered.hint(&state.clock, &looker, &mut quick);
         if simple {
             // Barriers tell nothing of other blocks.
@@ -400,7 +400,7 @@ impl RaceWatch<'_, '_> {
         let me = Thread { block, warp, lane: 0 };
         let kind = if reads { Kind::Read } else { Kind::Write };
         let mark = Mark::new(me, stamp, pc, kind, None);
-        let looker = Looker { me, floor, uniform };
+        let looker = Looker { me, floor, uniform, shared };
         let lanes = 32u8 >> shift;
         // Whether all lines with lanes are read by blocks, if there is one.
         let mut last = None;

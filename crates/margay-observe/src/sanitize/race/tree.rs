@@ -145,9 +145,8 @@ impl<T> Node<T> {
 
     /// What is to be kept of it; `None` if that is nothing.
     fn kept(self: &Arc<Node<T>>, keep: &mut impl FnMut(&T) -> bool) -> Option<Arc<Node<T>>> {
-        fn each<V>(own: &Places<V>, kept: impl FnMut(&Arc<V>) -> Option<Arc<V>>) -> Changed<V> {
-            let mut kept = kept;
-            let all: Places<V> = std::array::from_fn(|n| own[n].as_ref().and_then(|own| kept(own)));
+        fn each<V>(own: &Places<V>, mut kept: impl FnMut(&Arc<V>) -> Option<Arc<V>>) -> Changed<V> {
+            let all: Places<V> = std::array::from_fn(|n| kept(own[n].as_ref()?));
             match all.iter().zip(own).all(|(a, b)| is_same(a, b)) {
                 true => Changed::Own,
                 false => Changed::New(all),

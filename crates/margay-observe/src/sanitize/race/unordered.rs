@@ -7,7 +7,8 @@ use super::order::{Block, Thread, Tick};
 use super::quick::Quick;
 use super::shadow::{Mark, Width};
 
-/// A kind of wide marks: width, block and warp (as far as they matter), and whether they are strong.
+/// A kind of wide marks: width, block and warp (as far as they matter), or whether they are of shared memory where they are of
+/// several blocks, and whether they are strong.
 type Key = (Width, u32, u16, bool);
 
 /// The thread whose access is looked at, and what is asked of its clock again and again.
@@ -18,6 +19,8 @@ pub struct Looker {
     pub floor: Tick,
     /// [`Block::is_uniform`].
     pub uniform: bool,
+    /// Of shared memory, which blocks of other clusters do not access.
+    pub shared: bool,
 }
 
 /// From which stamps on wide marks are not ordered before what a warp does, until a thread of its block learns
@@ -30,14 +33,14 @@ pub struct Unordered {
 }
 
 impl Unordered {
-    fn key(mark: Mark) -> Key {
+    fn key(mark: Mark, shared: bool) -> Key {
         let thread = mark.thread();
         match mark.width() {
             Width::Thread | Width::Lanes => {
                 (Width::Lanes, thread.block, thread.warp, mark.strong())
             }
             Width::Warps => (Width::Warps, thread.block, 0, mark.strong()),
-            Width::Blocks => (Width::Blocks, 0, 0, mark.strong()),
+            Width::Blocks => (Width::Blocks, u32::from(shared), 0, mark.strong()),
         }
     }
 
@@ -45,8 +48,8 @@ impl Unordered {
         self.version == clock.version() && self.warp == warp
     }
 
-    pub fn has(&self, mark: Mark) -> bool {
-        self.from(Unordered::key(mark)) <= mark.stamp
+    pub fn has(&self, mark: Mark, shared: bool) -> bool {
+        self.from(Unordered::key(mark, shared)) <= mark.stamp
     }
 
     fn from(&self, key: Key) -> Tick {
@@ -57,15 +60,16 @@ impl Unordered {
     pub fn hint(&self, clock: &Block, looker: &Looker, quick: &mut Quick) {
         if looker.uniform && self.is_current(clock, looker.me.warp) {
             quick.warps_from = self.from((Width::Warps, looker.me.block, 0, false));
-            quick.blocks_from = self.from((Width::Blocks, 0, 0, false));
+            quick.blocks_from = self.from((Width::Blocks, u32::from(looker.shared), 0, false));
         }
     }
 
-    pub fn add(&mut self, clock: &Block, warp: u16, mark: Mark) {
+    pub fn add(&mut self, clock: &Block, looker: &Looker, mark: Mark) {
+        let warp = looker.me.warp;
         if !self.is_current(clock, warp) || self.from.len() > 16 {
             *self = Unordered { version: clock.version(), warp, from: SmallVec::new() };
         }
-        let key = Unordered::key(mark);
+        let key = Unordered::key(mark, looker.shared);
         match self.from.iter_mut().find(|(k, _)| *k == key) {
             Some((_, from)) => *from = mark.stamp.min(*from),
             None => self.from.push((key, mark.stamp)),

@@ -342,13 +342,17 @@ impl Word<'_> {
                 return self.put(slot, known.lane);
             }
         }
-        let known = known.knowledge();
+        self.release_for(block, scope, &known.knowledge());
+    }
+
+    /// A thread of a block releases this, which is not what it knows itself.
+    pub fn release_for(&mut self, block: u32, scope: Scope, known: &Knowledge) {
         let mut own = match self.number.map(slot_of) {
             None => Box::default(),
             Some((slot, lane)) => match self.shard.slot(slot) {
                 Slot::Alone(own) => {
                     let before = own.bytes();
-                    own.release(block, scope, &known);
+                    own.release(block, scope, known);
                     let now = own.bytes();
                     self.shard.beside = self.shard.beside + now - before;
                     return;
@@ -357,7 +361,7 @@ impl Word<'_> {
                 Slot::Free(_) => Box::default(),
             },
         };
-        own.release(block, scope, &known);
+        own.release(block, scope, known);
         let slot = self.shard.put(Slot::Alone(own));
         self.put(slot, 0);
     }

@@ -30,7 +30,7 @@ use super::quick::Quick;
 use super::report::Pair;
 use super::round::{Round, Steps};
 use super::seen::{Changes, Seen};
-use super::shadow::{self, Cell, Found, Kind, Mark, PAGE, Shadow, Spare, Width};
+use super::shadow::{self, Cell, Cells, Found, Kind, Mark, PAGE, Shadow, Spare, Width};
 use super::stamped::Learns;
 use super::state::{State, Used};
 use super::table::Effect;
@@ -202,13 +202,13 @@ impl<'a> RaceObserver<'a> {
         if wide
             && looker.uniform
             && state.unordered.is_current(&state.clock, me.warp)
-            && state.unordered.has(mark)
+            && state.unordered.has(mark, looker.shared)
         {
             return false;
         }
-        let known = self.knows(&state.clock, me, mark);
+        let known = self.knows(&state.clock, looker, mark);
         if wide && looker.uniform && !known {
-            state.unordered.add(&state.clock, me.warp, mark);
+            state.unordered.add(&state.clock, looker, mark);
         }
         known
     }
@@ -217,8 +217,8 @@ impl<'a> RaceObserver<'a> {
         self.steps.read().get(&site).cloned()
     }
 
-    fn knows(&self, clock: &Block, me: Thread, mark: Mark) -> bool {
-        let other = mark.thread();
+    fn knows(&self, clock: &Block, looker: &Looker, mark: Mark) -> bool {
+        let (me, other) = (looker.me, mark.thread());
         match mark.width() {
             Width::Thread => clock.knows(me, other, self.since(me, mark)),
             Width::Lanes if other.block == me.block => {
@@ -238,16 +238,17 @@ impl<'a> RaceObserver<'a> {
             Width::Blocks => {
                 mark.stamp <= clock.up_to(me.warp, me.lane)
                     || clock.knows_warps(me, mark.stamp, mark.strong())
-                        && self.knows_others(clock, me, mark)
+                        && self.knows_others(clock, looker, mark)
             }
         }
     }
 
     /// Whether it is known of all blocks but the looker's own what a mark of several stands for.
-    fn knows_others(&self, clock: &Block, me: Thread, mark: Mark) -> bool {
+    fn knows_others(&self, clock: &Block, &Looker { me, shared, .. }: &Looker, mark: Mark) -> bool {
         let all = self.used.read();
+        let is_far = |block: u32| shared && self.view.cluster(block) != self.view.cluster(me.block);
         let is_known = |block: u32, used: &Used| {
-            block == me.block || knows_block(clock, me, (block, used), mark)
+            block == me.block || is_far(block) || knows_block(clock, me, (block, used), mark)
         };
         // What was not known to the last that asked mostly is not to this one.
         let last = self.unknown.load(Ordering::Relaxed);
@@ -288,6 +289,17 @@ impl<'a> RaceObserver<'a> {
         self.facts.roles[pc as usize].is_some_and(|r| !r.atomic && r.sem == Sem::Weak)
     }
 
+    /// Whether the last of several atomics comes before what the looker does: it has observed the others, which so do as well
+    /// (PTX ISA, "Causality order"). Of an atomic of the looker's own block that counts only if it asks for what was there:
+    /// else nobody could know by it that the others are through.
+    fn has_observed(&self, state: &mut State, looker: &Looker, write: Mark) -> bool {
+        if write.width() == Width::Thread || write.kind() != Kind::Atomic || !write.strong() {
+            return false;
+        }
+        let asks = || self.facts.roles[write.pc as usize].is_some_and(|role| role.asks);
+        (write.block != looker.me.block || asks()) && self.ordered(state, looker, write.last())
+    }
+
     /// Looks at one cell and brings it up to date. Returns the mark that races, if one does.
     #[inline]
     pub(super) fn visit(
@@ -310,7 +322,7 @@ impl<'a> RaceObserver<'a> {
                     && other.width() == Width::Thread
                     && state.clock.has_followed(looker.me, other.thread(), other.stamp)
         };
-        let after_write = before(self, state, write);
+        let after_write = before(self, state, write) || self.has_observed(state, looker, write);
         let excused = match (volatile, kind) {
             (Volatile::Flag, Kind::Read) => true,
             (Volatile::Data, Kind::Read) => {
@@ -626,7 +638,7 @@ impl RaceWatch<'_, '_> {
             event,
             kind,
             mark: Mark::new(me, stamp, event.at.pc, kind, scope),
-            looker: Looker { me, floor, uniform },
+            looker: Looker { me, floor, uniform, shared },
             quick: Quick {
                 is_on: scope.is_none() && !before_model,
                 ..Quick::new(block, stamp, floor, all.independent)
@@ -693,6 +705,23 @@ impl RaceWatch<'_, '_> {
             all.report(event, lane, mark, other, same);
         }
         look.joins
+    }
+
+    /// Forgets what was done to bytes of a page of global memory.
+    fn forget(&mut self, at: u64, bytes: u64) {
+        let (number, within) = (at / PAGE, at % PAGE);
+        let forget = |cell: &mut Cell| *cell = Cell::default();
+        if let Some(mut page) = self.pages.get(number) {
+            return page.cells(within, bytes, forget);
+        }
+        match self.find(number, false) {
+            Some(Found::Page(mut page)) => page.cells(within, bytes, forget),
+            Some(Found::Scattered(mut page)) => {
+                page.cells(within, bytes, forget);
+                page.settle();
+            }
+            None => {}
+        }
     }
 
     /// Lanes of a warp arrive at a barrier.
@@ -875,15 +904,25 @@ impl Watch for RaceWatch<'_, '_> {
         if inst.op != Op::Fence {
             return;
         }
-        let Attr::Fence { scope, .. } = inst.attr else { return };
+        let Attr::Fence { scope, sem } = inst.attr else { return };
+        let what = (scope, sem == Sem::SeqCst);
         self.with_state(self.all.view.linear(at.ctaid), |this, state| {
             state.sections.fenced(at.warp as u16, mask);
             // Barriers of OpenCL C are fences too, by which nobody learns anything.
             if state.clock_of(true).learns_by_fence(at.warp as u16) {
                 this.look_back(state);
             }
-            state.each_clock(|clock| clock.fence(at.warp as u16, mask, scope, &this.all.time));
+            state.each_clock(|clock| clock.fence_with(at.warp as u16, mask, what, &this.all.time));
         });
+    }
+
+    fn allocated(&mut self, memory: Range<u64>) {
+        let mut at = memory.start;
+        while at < memory.end {
+            let here = memory.end.min((at / PAGE + 1) * PAGE) - at;
+            self.forget(at, here);
+            at += here;
+        }
     }
 
     fn block_begins(&mut self, block: &BlockEvent) {
