@@ -83,6 +83,27 @@ __global__ void one_word_good(int *out) {
     if (threadIdx.x == 0) *out = threadIdx.x;
 }
 
+// Volatile accesses, as in the days when a warp ran in step.
+__global__ void in_step_bug(int *out) {
+    __shared__ int shared[64];
+    volatile int *s = shared;
+    int lane = threadIdx.x;
+    s[lane] = lane;
+    s[lane + 32] = lane;
+    if (lane < 16) s[lane] += s[lane + 16]; //~ race/read-write
+    if (lane == 0) *out = s[0];
+}
+// Each lane reads what it wrote itself.
+__global__ void in_step_good(int *out) {
+    __shared__ int shared[64];
+    volatile int *s = shared;
+    int lane = threadIdx.x;
+    s[lane] = lane;
+    s[lane] += s[lane];
+    __syncwarp();
+    if (lane == 0) *out = s[31];
+}
+
 int main() {
     int *out = zeros<int>(64);
     RUN(exchange_bug, 1, 32, out);
@@ -95,5 +116,7 @@ int main() {
     RUN(shuffle_good, 1, 32, out);
     RUN(one_word_bug, 1, 32, out);
     RUN(one_word_good, 1, 32, out);
+    RUN(in_step_bug, 1, 32, out);
+    RUN(in_step_good, 1, 32, out);
     cudaFree(out);
 }

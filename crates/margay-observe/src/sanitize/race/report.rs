@@ -83,6 +83,9 @@ impl RaceObserver<'_> {
             message += "; both write the same value, which is harmless on today's GPUs and undefined \
                         by the language";
         }
+        if me.morally_strong(other) {
+            message += "; volatile accesses of a warp's lanes came in order before compute capability 7.0 alone";
+        }
         self.view.sink.add(
             Finding {
                 check: Check::Race,

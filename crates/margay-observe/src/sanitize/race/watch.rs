@@ -300,6 +300,21 @@ impl<'a> RaceObserver<'a> {
         (write.block != looker.me.block || asks()) && self.ordered(state, looker, write.last())
     }
 
+    /// Whether lanes of a warp pass on something in shared memory by volatile accesses alone, as if they ran in step.
+    fn is_in_step(&self, looker: &Looker, other: Mark, mark: Mark) -> bool {
+        let is_volatile = |mark: Mark| {
+            let role = self.facts.roles[mark.pc as usize];
+            role.is_some_and(|role| role.sem == Sem::Volatile && !role.atomic)
+        };
+        looker.shared
+            && self.independent
+            && other.kind() != mark.kind()
+            && other.width() <= Width::Lanes
+            && other.is_warp_of(mark)
+            && is_volatile(other)
+            && is_volatile(mark)
+    }
+
     /// Looks at one cell and brings it up to date. Returns the mark that races, if one does.
     #[inline]
     pub(super) fn visit(
@@ -332,7 +347,10 @@ impl<'a> RaceObserver<'a> {
             (Volatile::Flag | Volatile::Data, Kind::Write | Kind::Atomic)
             | (Volatile::Atomic | Volatile::No, _) => false,
         };
-        if !after_write && !write.morally_strong(mark) && !excused {
+        let apart = |other: Mark| {
+            !other.morally_strong(mark) || self.is_in_step(looker, other, mark)
+        };
+        if !after_write && apart(write) && !excused {
             found = Some(write);
         }
         let after_read = before(self, state, read);
@@ -341,7 +359,7 @@ impl<'a> RaceObserver<'a> {
         if !after_read
             && races
             && found.is_none()
-            && !read.morally_strong(mark)
+            && apart(read)
             && !excused
             && volatile != Volatile::Flag
         {
