@@ -51,6 +51,9 @@ def check(margay, path, arguments, limited):
         if not report.exists():
             return [f"{path.name}: no findings were written: {run.stderr[-2000:]}"], 0
         findings = json.loads(report.read_text())["findings"]
+        # Where not all checks are on, what the others tell of a fault is only told to have ended the launch.
+        if checks != "all":
+            findings = [f for f in findings if f["code"] != "launch/failed"]
     wanted, problems, met = marks(path), [], set()
     if limited:
         wanted = only(wanted, limited)

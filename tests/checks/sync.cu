@@ -111,6 +111,28 @@ __global__ void count_good(int *out) {
     out[threadIdx.x] = 1;
 }
 
+// Threads that come to one barrier count differently.
+__global__ void counts_bug(int *out, int first) {
+    if (threadIdx.x < 32) {
+        asm volatile("bar.sync 1, %0;" ::"r"(first) : "memory");
+    } else {
+        asm volatile("bar.sync 1, 64;" ::: "memory"); //~ sync/barrier-count
+    }
+    out[threadIdx.x] = 1;
+}
+__global__ void counts_good(int *out, int first) {
+    if (threadIdx.x < 32) {
+        asm volatile("bar.sync 1, %0;" ::"r"(first) : "memory");
+    } else {
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+    }
+    out[threadIdx.x] = 1;
+}
+__global__ void part_of_a_warp_bug(int *out) {
+    asm volatile("bar.sync 1, 40;" ::: "memory"); //~ sync/barrier-count
+    out[threadIdx.x] = 1;
+}
+
 // Two warps wait for each other at different named barriers.
 __global__ void crossed_bug(int *out) {
     if (threadIdx.x < 32) {
@@ -162,6 +184,11 @@ int main() {
     RUN(count_bug, 1, 64, out);
     again();
     RUN(count_good, 1, 64, out);
+    RUN(counts_bug, 1, 64, out, 96);
+    out = zeros<int>(256);
+    RUN(counts_good, 1, 64, out, 64);
+    RUN(part_of_a_warp_bug, 1, 64, out);
+    out = zeros<int>(256);
     RUN(crossed_bug, 1, 64, out);
     again();
     RUN(crossed_good, 1, 64, out);

@@ -8,6 +8,8 @@
 
 use margay_ir::BarKind;
 
+use crate::fault::BarrierMisuse;
+
 /// Barriers a block.
 pub const BARRIERS: usize = 16;
 
@@ -93,14 +95,13 @@ impl BlockBarrier {
         count: Option<u32>,
         holds: u32,
         fails: u32,
-    ) -> Result<(), String> {
+    ) -> Result<(), BarrierMisuse> {
         if let Some(n) = count {
             if n == 0 || n % 32 != 0 {
-                return Err(format!("a barrier's thread count is {n}, not a multiple of 32"));
+                return Err(BarrierMisuse::Count(n));
             }
-            if self.arrived != 0 && self.expected.is_some_and(|e| e != n) {
-                let e = self.expected.unwrap_or(0);
-                return Err(format!("threads disagree about a barrier's count: {e} and {n}"));
+            if let Some(open) = self.expected.filter(|open| self.arrived != 0 && *open != n) {
+                return Err(BarrierMisuse::Counts { open, other: n });
             }
             self.expected = Some(n);
         }
@@ -152,10 +153,11 @@ mod tests {
     #[test]
     fn counts_are_in_whole_warps() {
         let mut b = BlockBarrier::default();
-        assert!(b.arrive(32, Some(40), 0, 0).is_err());
+        assert_eq!(b.arrive(32, Some(40), 0, 0), Err(BarrierMisuse::Count(40)));
         assert!(b.arrive(32, Some(64), 0, 0).is_ok());
         assert!(!b.complete(1000));
-        assert!(b.arrive(32, Some(96), 0, 0).is_err());
+        let both = BarrierMisuse::Counts { open: 64, other: 96 };
+        assert_eq!(b.arrive(32, Some(96), 0, 0), Err(both));
         assert!(b.arrive(32, Some(64), 0, 0).is_ok());
         assert!(b.complete(1000));
     }

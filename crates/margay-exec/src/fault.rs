@@ -36,6 +36,8 @@ pub enum FaultKind {
     InvalidPc { target: u64 },
     /// CUDA_ERROR_ILLEGAL_INSTRUCTION (715).
     IllegalInstruction { why: String },
+    /// Also 715: a barrier instruction whose operands cannot be.
+    Barrier(BarrierMisuse),
     /// CUDA_ERROR_LAUNCH_FAILED (719): `trap`.
     Trap,
     /// CUDA_ERROR_ASSERT (710).
@@ -46,6 +48,33 @@ pub enum FaultKind {
     Timeout { after: std::time::Duration },
     /// Also 702: a report of who waits where.
     Deadlock { who: String },
+}
+
+/// What is wrong with a barrier instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BarrierMisuse {
+    /// A block has no barrier of this number.
+    Number(u32),
+    /// A count of threads that is not in whole warps.
+    Count(u32),
+    /// The count of those that have arrived, and another of one that arrives.
+    Counts { open: u32, other: u32 },
+}
+
+impl fmt::Display for BarrierMisuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BarrierMisuse::Number(id) => {
+                write!(f, "barrier {id} does not exist: there are 16 a block")
+            }
+            BarrierMisuse::Count(n) => {
+                write!(f, "a barrier's thread count is {n}, not a multiple of 32")
+            }
+            BarrierMisuse::Counts { open, other } => {
+                write!(f, "threads disagree about a barrier's count: {open} and {other}")
+            }
+        }
+    }
 }
 
 /// Where in the source. `file:line:column` from `.loc`, and the PTX line.
@@ -81,6 +110,25 @@ pub struct Fault {
     pub place: Place,
 }
 
+impl FaultKind {
+    /// The name of the CUDA error that a kernel ends with, but for writes to constant memory.
+    pub fn error(&self) -> &'static str {
+        match self {
+            FaultKind::IllegalAddress { .. } => "CUDA_ERROR_ILLEGAL_ADDRESS",
+            FaultKind::Misaligned { .. } => "CUDA_ERROR_MISALIGNED_ADDRESS",
+            FaultKind::InvalidAddressSpace { .. } => "CUDA_ERROR_INVALID_ADDRESS_SPACE",
+            FaultKind::InvalidPc { .. } => "CUDA_ERROR_INVALID_PC",
+            FaultKind::IllegalInstruction { .. } | FaultKind::Barrier(_) => {
+                "CUDA_ERROR_ILLEGAL_INSTRUCTION"
+            }
+            FaultKind::Trap => "CUDA_ERROR_LAUNCH_FAILED",
+            FaultKind::Assert { .. } => "CUDA_ERROR_ASSERT",
+            FaultKind::StackOverflow { .. } => "CUDA_ERROR_HARDWARE_STACK_ERROR",
+            FaultKind::Timeout { .. } | FaultKind::Deadlock { .. } => "CUDA_ERROR_LAUNCH_TIMEOUT",
+        }
+    }
+}
+
 impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = |access: &Access| match access {
@@ -112,6 +160,7 @@ impl fmt::Display for FaultKind {
             }
             FaultKind::InvalidPc { target } => write!(f, "jump or call to {target:#x}, no code"),
             FaultKind::IllegalInstruction { why } => write!(f, "illegal instruction: {why}"),
+            FaultKind::Barrier(misuse) => write!(f, "illegal instruction: {misuse}"),
             FaultKind::Trap => write!(f, "trap"),
             FaultKind::Assert { message, file, line, function } => {
                 write!(f, "{file}:{line}: {function}: assertion `{message}` failed")

@@ -14,7 +14,7 @@ use margay_ir::Class;
 use crate::barrier::{BarKindExt, BlockBarrier, ClusterBarrier, unpack};
 use crate::buffer::{Buffer, Pool};
 use crate::decode::CALL_OVERHEAD;
-use crate::fault::{FaultKind, Place};
+use crate::fault::{BarrierMisuse, FaultKind, Place};
 use crate::handlers::address::resolve_lane;
 use crate::handlers::warp_ops;
 use margay_codegen::Reason;
@@ -845,8 +845,7 @@ impl Warp {
             self.fragments.push(Fragment { mask: f.mask & !same, ..f });
         }
         if id as usize >= crate::barrier::BARRIERS {
-            let why = format!("barrier {id} does not exist: there are 16 a block");
-            cx.fail(leader, FaultKind::IllegalInstruction { why });
+            cx.fail(leader, FaultKind::Barrier(BarrierMisuse::Number(id)));
             return Err(take_fault(cx, pc));
         }
         if cx.interest.contains(Interest::BARRIERS) {
@@ -878,8 +877,8 @@ impl Warp {
         };
         let (holds, fails) = ((same & pred).count_ones(), (same & !pred).count_ones());
         let barrier = &mut block.barriers[id as usize];
-        if let Err(why) = barrier.arrive(weight, count, holds, fails) {
-            cx.fail(leader, FaultKind::IllegalInstruction { why });
+        if let Err(misuse) = barrier.arrive(weight, count, holds, fails) {
+            cx.fail(leader, FaultKind::Barrier(misuse));
             return Err(take_fault(cx, pc));
         }
         let f = &mut self.fragments[at];

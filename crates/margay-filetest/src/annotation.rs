@@ -48,7 +48,7 @@ pub fn fault_name(kind: &FaultKind) -> &'static str {
         FaultKind::Misaligned { .. } => "misaligned",
         FaultKind::InvalidAddressSpace { .. } => "invalid-address-space",
         FaultKind::InvalidPc { .. } => "invalid-pc",
-        FaultKind::IllegalInstruction { .. } => "illegal-instruction",
+        FaultKind::IllegalInstruction { .. } | FaultKind::Barrier(_) => "illegal-instruction",
         FaultKind::Trap => "trap",
         FaultKind::Assert { .. } => "assert",
         FaultKind::StackOverflow { .. } => "stack-overflow",

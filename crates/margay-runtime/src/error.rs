@@ -160,7 +160,9 @@ impl CudaError {
             FaultKind::Misaligned { .. } => CudaError::MisalignedAddress,
             FaultKind::InvalidAddressSpace { .. } => CudaError::InvalidAddressSpace,
             FaultKind::InvalidPc { .. } => CudaError::InvalidPc,
-            FaultKind::IllegalInstruction { .. } => CudaError::IllegalInstruction,
+            FaultKind::IllegalInstruction { .. } | FaultKind::Barrier(_) => {
+                CudaError::IllegalInstruction
+            }
             FaultKind::Trap => CudaError::LaunchFailed,
             FaultKind::Assert { .. } => CudaError::Assert,
             FaultKind::StackOverflow { .. } => CudaError::HardwareStackError,
@@ -191,5 +193,22 @@ mod tests {
             assert!(error.name().starts_with("CUDA_ERROR_"));
         }
         assert_eq!(CudaError::from_code(0), None);
+    }
+
+    #[test]
+    fn the_engine_names_the_same_errors() {
+        use margay_exec::fault::BarrierMisuse;
+        let kinds = [
+            FaultKind::InvalidPc { target: 0 },
+            FaultKind::InvalidAddressSpace { address: 0, why: "" },
+            FaultKind::IllegalInstruction { why: String::new() },
+            FaultKind::Barrier(BarrierMisuse::Number(16)),
+            FaultKind::Trap,
+            FaultKind::StackOverflow { needed: 2, limit: 1 },
+            FaultKind::Deadlock { who: String::new() },
+        ];
+        for kind in kinds {
+            assert_eq!(CudaError::of_fault(&kind).name(), kind.error());
+        }
     }
 }

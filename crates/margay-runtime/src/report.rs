@@ -171,6 +171,7 @@ pub fn describe(fault: &Fault, hint: bool, words: Words) -> String {
             line(format!("an indirect call or branch to {target:#x}, where no function is"));
         }
         FaultKind::IllegalInstruction { why } => line(why.clone()),
+        FaultKind::Barrier(misuse) => line(misuse.to_string()),
         FaultKind::Trap => line("the kernel executed `trap`".to_owned()),
         FaultKind::Assert { message, file, line: number, function } => {
             line(format!("{file}:{number}: {function}: assertion `{message}` failed"));

@@ -100,6 +100,7 @@ pub fn failure(
         ),
         FaultKind::InvalidPc { .. }
         | FaultKind::IllegalInstruction { .. }
+        | FaultKind::Barrier(_)
         | FaultKind::Trap
         | FaultKind::Assert { .. }
         | FaultKind::Timeout { .. }

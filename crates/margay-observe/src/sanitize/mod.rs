@@ -6,6 +6,7 @@
 //!
 //! Invariant: nothing here changes what the program computes, nor its device addresses.
 
+mod failed;
 pub mod finding;
 mod form;
 mod host;
@@ -276,13 +277,15 @@ impl Tool for Checks {
                 (Check::Memory, memory::failure(failure, &freed, words)),
                 (Check::Sync, sync::failure(failure, words)),
             ];
-            for (check, finding) in found {
-                if let Some(finding) = finding
-                    && self.wanted.contains(&check)
-                {
-                    self.sink.add(finding, None);
-                }
+            let wanted =
+                |(check, f): (Check, Option<Finding>)| f.filter(|_| self.wanted.contains(&check));
+            let told: Vec<Finding> = found.into_iter().filter_map(wanted).collect();
+            if told.is_empty()
+                && let (LaunchFailure::Fault(fault), Some(check)) = (failure, self.wanted.first())
+            {
+                self.sink.add(failed::failure(fault, *check, words), None);
             }
+            told.into_iter().for_each(|finding| self.sink.add(finding, None));
         }
         self.write_lately();
     }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use margay_exec::fault::FaultKind;
+use margay_exec::fault::{BarrierMisuse, FaultKind};
 use margay_exec::launch::LaunchFailure;
 use margay_exec::observe::{
     AccessEvent, BarrierEvent, BarrierRound, BlockEvent, EventPlace, Interest, MbarrierEvent,
@@ -437,23 +437,46 @@ impl Watch for SyncWatch<'_, '_> {
     }
 }
 
-/// The finding for a launch that nothing could end.
+/// The finding for a launch that ended by an error of synchronisation.
 pub fn failure(failure: &LaunchFailure, words: Words) -> Option<Finding> {
     let LaunchFailure::Fault(fault) = failure else { return None };
-    let FaultKind::Deadlock { who } = &fault.kind else { return None };
-    Some(Finding {
-        check: Check::Sync,
-        severity: Severity::Error,
-        code: "sync/deadlock".to_owned(),
-        kernel: fault.kernel.clone(),
-        message: format!("deadlock: {who}"),
-        cure: words
-            .say(
+    let (code, message, cure) = match &fault.kind {
+        FaultKind::Deadlock { who } => (
+            "sync/deadlock",
+            format!("deadlock: {who}"),
+            words.say(
                 "let every thread that a barrier counts reach it, and no block wait for one that is not resident",
                 "let every work-item of a work-group reach its barriers, and no work-group wait for one that is not \
                  resident",
-            )
-            .to_owned(),
+            ),
+        ),
+        FaultKind::Barrier(misuse) => {
+            let cure = match misuse {
+                BarrierMisuse::Number(_) => "name one of the barriers 0 to 15",
+                BarrierMisuse::Count(_) => "count whole warps: a multiple of 32 threads",
+                BarrierMisuse::Counts { .. } => {
+                    "give every thread that comes to the barrier the same number of threads"
+                }
+            };
+            ("sync/barrier-count", misuse.to_string(), cure)
+        }
+        FaultKind::IllegalAddress { .. }
+        | FaultKind::Misaligned { .. }
+        | FaultKind::InvalidAddressSpace { .. }
+        | FaultKind::InvalidPc { .. }
+        | FaultKind::IllegalInstruction { .. }
+        | FaultKind::Trap
+        | FaultKind::Assert { .. }
+        | FaultKind::StackOverflow { .. }
+        | FaultKind::Timeout { .. } => return None,
+    };
+    Some(Finding {
+        check: Check::Sync,
+        severity: Severity::Error,
+        code: code.to_owned(),
+        kernel: fault.kernel.clone(),
+        message,
+        cure: cure.to_owned(),
         space: None,
         address: None,
         bytes: None,
