@@ -101,6 +101,51 @@ __global__ void match_mask_good(int *out) {
     if (threadIdx.x % 2) out[threadIdx.x] = __match_any_sync(0xaaaaaaaau, threadIdx.x / 4);
 }
 
+// Lanes of a mask that pass another: half of them is a group of its own, and the others name all.
+__global__ void other_mask_bug(int *out, const unsigned *masks) {
+    unsigned mask = masks[threadIdx.x];
+    out[threadIdx.x] = __ballot_sync(mask, threadIdx.x & 1); //~ sync/mask
+    out[threadIdx.x] += __shfl_sync(mask, threadIdx.x, 16); //~ sync/mask
+    out[threadIdx.x] += __match_any_sync(mask, threadIdx.x / 4); //~ sync/mask
+    out[threadIdx.x] += __all_sync(mask, threadIdx.x); //~ sync/mask
+    out[threadIdx.x] += __reduce_add_sync(mask, threadIdx.x); //~ sync/mask
+    __syncwarp(mask); //~ near sync/mask
+}
+__global__ void other_mask_good(int *out, const unsigned *masks) {
+    unsigned mask = masks[threadIdx.x];
+    out[threadIdx.x] = __ballot_sync(mask, threadIdx.x & 1);
+    out[threadIdx.x] += __shfl_sync(mask, threadIdx.x, 16);
+    out[threadIdx.x] += __match_any_sync(mask, threadIdx.x / 4);
+    out[threadIdx.x] += __all_sync(mask, threadIdx.x);
+    out[threadIdx.x] += __reduce_add_sync(mask, threadIdx.x);
+    __syncwarp(mask);
+}
+// Groups that the data make, and the lanes that happen to be together: each has its mask.
+__global__ void groups_good(int *out) {
+    unsigned group = __match_any_sync(0xffffffffu, threadIdx.x % 3);
+    out[threadIdx.x] = __reduce_add_sync(group, threadIdx.x);
+    if (threadIdx.x & 1) {
+        unsigned here = __activemask();
+        out[threadIdx.x] += __shfl_sync(here, threadIdx.x, 1);
+    }
+    if (threadIdx.x >= 24) return;
+    out[threadIdx.x] += __ballot_sync(0x00ffffffu, 1);
+}
+
+// The other lanes go past the operation.
+__global__ void passed_bug(int *out) {
+    if (threadIdx.x < 16)
+        out[threadIdx.x] = __ballot_sync(0xffffffffu, 1); //~ near sync/exited
+    else
+        out[threadIdx.x] = __ballot_sync(0xffff0000u, 0);
+}
+__global__ void passed_good(int *out) {
+    if (threadIdx.x < 16)
+        out[threadIdx.x] = __ballot_sync(0x0000ffffu, 1);
+    else
+        out[threadIdx.x] = __ballot_sync(0xffff0000u, 0);
+}
+
 // Waits for more threads than there are.
 __global__ void count_bug(int *out) {
     asm volatile("bar.sync 1, 128;" ::: "memory"); //~ sync/deadlock
@@ -181,6 +226,17 @@ int main() {
     RUN(match_mask_bug, 1, 32, out);
     again();
     RUN(match_mask_good, 1, 32, out);
+    unsigned masks[32], *some = zeros<unsigned>(32);
+    for (int lane = 0; lane < 32; lane++) masks[lane] = lane < 16 ? 0xffffffffu : 0xffff0000u;
+    cudaMemcpy(some, masks, sizeof masks, cudaMemcpyHostToDevice);
+    RUN(other_mask_bug, 1, 32, out, some);
+    for (int lane = 0; lane < 16; lane++) masks[lane] = 0x0000ffffu;
+    cudaMemcpy(some, masks, sizeof masks, cudaMemcpyHostToDevice);
+    RUN(other_mask_good, 1, 32, out, some);
+    cudaFree(some);
+    RUN(groups_good, 1, 32, out);
+    RUN(passed_bug, 1, 32, out);
+    RUN(passed_good, 1, 32, out);
     RUN(count_bug, 1, 64, out);
     again();
     RUN(count_good, 1, 64, out);

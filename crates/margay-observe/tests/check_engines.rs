@@ -192,6 +192,34 @@ fn values_never_written_are_followed_from_compiled_code() {
     }
 }
 
+/// Lanes 0 to 15 pass one mask, the others another.
+#[test]
+fn masks_that_differ_are_found() {
+    if nothing_compiles() {
+        return;
+    }
+    let out = "add.u64 %rd5, %rd2, %rd4; st.global.u32 [%rd5], %r7;";
+    let ops = [
+        "vote.sync.ballot.b32 %r7, %p1, %r6;",
+        "vote.sync.all.pred %p2, %p1, %r6; selp.u32 %r7, 1, 0, %p2;",
+        "shfl.sync.idx.b32 %r7, %r1, 16, 31, %r6;",
+        "match.any.sync.b32 %r7, %r1, %r6;",
+        "redux.sync.add.s32 %r7, %r1, %r6;",
+        "bar.warp.sync %r6;",
+    ];
+    let cases = [("0xffffffff", "0xffff0000", true), ("0x0000ffff", "0xffff0000", false)];
+    for op in ops {
+        for (low, high, wrong) in cases {
+            let masks = format!(
+                "and.b32 %r9, %r1, 16; setp.lt.u32 %p1, %r9, 16; selp.u32 %r6, {low}, {high}, %p1;"
+            );
+            let findings = both(&format!("{masks} {op} {out}"), 64);
+            assert_eq!(found(&findings, "sync/mask"), wrong, "{op}\n{findings}");
+            assert!(!found(&findings, "sync/exited"), "{op}\n{findings}");
+        }
+    }
+}
+
 #[test]
 fn races_are_found_alike() {
     if nothing_compiles() {

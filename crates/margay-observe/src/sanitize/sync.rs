@@ -182,8 +182,8 @@ impl Observer for SyncObserver<'_> {
     }
 
     fn worker(&self) -> Box<dyn Watch + '_> {
-        let (rounds, regulars, parts, arrived, whole) = Default::default();
-        Box::new(SyncWatch { all: self, rounds, regulars, parts, arrived, whole })
+        let (rounds, regulars, parts, arrived, awaited, whole) = Default::default();
+        Box::new(SyncWatch { all: self, rounds, regulars, parts, arrived, awaited, whole })
     }
 }
 
@@ -198,6 +198,8 @@ struct SyncWatch<'w, 'a> {
     parts: bool,
     /// Lanes of each warp of a block that have arrived at the cluster's barrier and not waited there since.
     arrived: FxHashMap<(u32, u32), u32>,
+    /// Lanes that others waited for at an op with a member mask, by block, warp, and the op.
+    awaited: FxHashMap<(u32, u32, u32), u32>,
     whole: Whole,
 }
 
@@ -290,6 +292,53 @@ impl SyncWatch<'_, '_> {
         };
         let here = all.actor("barrier", event.at, lowest(wrong));
         all.report("sync/cluster-barrier", message.to_owned(), cure, vec![here]);
+    }
+
+    /// A lane, and one that it names, execute an op together by different masks.
+    fn other_mask(&self, event: &WarpSyncEvent<'_>, (lane, other): (u32, u32)) {
+        let all = self.all;
+        let [own, others] = [lane, other].map(|l| event.named[l as usize & 31]);
+        let message = format!(
+            "the mask {own:#010x} names lane {other}, which executes the operation with another mask, {others:#010x}"
+        );
+        let cure = "let all threads that a mask names pass the same: compute it by __ballot_sync, or by \
+                    __match_any_sync for groups";
+        let actors = [lane, other].map(|l| all.actor("sync", event.at, l));
+        all.report("sync/mask", message, cure, actors.to_vec());
+    }
+
+    /// Lanes that a mask names and that are not there: they come yet, or never will.
+    fn absent(&mut self, event: &WarpSyncEvent<'_>) {
+        let all = self.all;
+        let lane = lowest(event.mask);
+        // Lanes beyond the block's last thread do not exist, and nobody can wait for them: naming
+        // them is usual, and right.
+        let left = all.view.threads().saturating_sub(event.at.warp * 32);
+        let exist = if left >= 32 { u32::MAX } else { (1u32 << left) - 1 };
+        let named = event.named[lane as usize];
+        let (gone, missing) = (named & exist & !event.alive, named & event.alive & !event.mask);
+        let key = (all.view.linear(event.at.ctaid), event.at.warp, event.at.pc);
+        if missing != 0 {
+            *self.awaited.entry(key).or_default() |= missing;
+        } else if gone == 0 && !self.awaited.is_empty() {
+            self.awaited.remove(&key);
+        }
+        if gone == 0 {
+            return;
+        }
+        let awaited = self.awaited.get(&key).copied().unwrap_or(0);
+        let message = match gone & awaited {
+            0 => format!(
+                "the mask {named:#010x} names lanes {gone:#010x}, whose threads have exited"
+            ),
+            passed => format!(
+                "the mask {named:#010x} names lanes {passed:#010x}, whose threads went another way, and \
+                 exited without executing the operation"
+            ),
+        };
+        let cure = "let the threads execute the operation, with the same mask, before they exit, or leave \
+                    them out of the mask";
+        all.report("sync/exited", message, cure, vec![all.actor("sync", event.at, lane)]);
     }
 }
 
@@ -398,6 +447,7 @@ impl Watch for SyncWatch<'_, '_> {
             mbarriers.lock().block_ends(id);
         }
         self.arrived.retain(|(of, _), _| *of != id);
+        self.awaited.retain(|(of, ..), _| *of != id);
     }
 
     fn mbarrier(&mut self, event: &MbarrierEvent<'_>) {
@@ -406,7 +456,7 @@ impl Watch for SyncWatch<'_, '_> {
 
     fn warp_sync(&mut self, event: &WarpSyncEvent<'_>) {
         let all = self.all;
-        for lane in (0..32u32).filter(|l| event.mask >> l & 1 != 0) {
+        for lane in lanes(event.mask) {
             let named = event.named[lane as usize];
             if named >> lane & 1 == 0 {
                 let message = format!(
@@ -419,22 +469,34 @@ impl Watch for SyncWatch<'_, '_> {
                 return;
             }
         }
-        // Lanes beyond the block's last thread do not exist, and nobody can wait for them: naming
-        // them is usual, and right.
-        let threads = all.view.threads();
-        let left = threads.saturating_sub(event.at.warp * 32);
-        let exist = if left >= 32 { u32::MAX } else { (1u32 << left) - 1 };
-        let lane = lowest(event.mask);
-        let named = event.named[lane as usize];
-        let gone = named & exist & !event.alive;
-        if gone != 0 && all.view.sm >= 70 {
-            let message = format!(
-                "the mask {named:#010x} names lanes {gone:#010x}, whose threads have exited"
-            );
-            let cure = "let the threads stay until the operation, or leave them out of the mask";
-            all.report("sync/exited", message, cure, vec![all.actor("sync", event.at, lane)]);
+        // Before, masks only say who is there.
+        if all.view.sm < 70 {
+            return;
+        }
+        match other_mask(event) {
+            Some(pair) => self.other_mask(event, pair),
+            None => self.absent(event),
         }
     }
+}
+
+/// Lanes of a mask, lowest first.
+fn lanes(mask: u32) -> impl Iterator<Item = u32> {
+    (0..32).filter(move |lane| mask >> lane & 1 != 0)
+}
+
+/// A lane, and one that its mask names and that executes the op together with it by another mask. What the masks say of threads
+/// that have exited, or never were, does not matter.
+fn other_mask(event: &WarpSyncEvent<'_>) -> Option<(u32, u32)> {
+    let named = |lane: u32| event.named[lane as usize & 31] & event.alive;
+    let first = named(lowest(event.mask));
+    if lanes(event.mask).all(|lane| named(lane) == first) {
+        return None;
+    }
+    lanes(event.mask).find_map(|lane| {
+        let own = named(lane);
+        lanes(event.mask & own).find(|other| named(*other) != own).map(|other| (lane, other))
+    })
 }
 
 /// The finding for a launch that ended by an error of synchronisation.
@@ -491,4 +553,36 @@ pub fn failure(failure: &LaunchFailure, words: Words) -> Option<Finding> {
         }],
         count: 1,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wrong where lanes with these masks, in ranges of lanes, execute an op together.
+    fn wrong(masks: &[(Range<u32>, u32)], alive: u32) -> Option<(u32, u32)> {
+        let mut named = [0; 32];
+        let mut mask = 0;
+        for (range, of) in masks {
+            for lane in range.clone() {
+                named[lane as usize] = *of;
+                mask |= 1 << lane;
+            }
+        }
+        let at = EventPlace { ctaid: [0; 3], warp: 0, pc: 0, smid: 0 };
+        other_mask(&WarpSyncEvent { at, mask: mask & alive, alive, named: &named })
+    }
+
+    #[test]
+    fn lanes_that_name_each_other_name_the_same() {
+        let (low, high, all) = (0xffff, 0xffff_0000, u32::MAX);
+        assert_eq!(wrong(&[(0..32, all)], all), None);
+        assert_eq!(wrong(&[(0..16, all), (16..32, high)], all), Some((0, 16)));
+        // Groups of their own.
+        assert_eq!(wrong(&[(0..16, low), (16..32, high)], all), None);
+        // Threads that have exited may be named by some.
+        assert_eq!(wrong(&[(0..8, all), (8..16, low)], low), None);
+        // Others that are not there yet may not.
+        assert_eq!(wrong(&[(0..8, all), (8..16, low)], all), Some((0, 8)));
+    }
 }
