@@ -90,10 +90,13 @@ impl Program {
         let module = LoadedModule { ir, addresses: loaded.addresses.clone(), uid: loaded.uid };
         let mut program = Program::link(&Arc::new(module), entry).ok()?;
         program.homes = Some(Homes { first: own.locs.len(), homes });
-        if program.uses_stack {
-            // Calls that are left may use what others had of the stack.
-            let more = program.info.local_bytes.saturating_add(self.info.local_bytes);
-            program.info.local_bytes = more;
+        if self.uses_stack {
+            // A thread comes exactly as deep as with all calls: each has its frame where it would have been.
+            program.uses_stack = true;
+            program.info.local_bytes = self.info.local_bytes;
+            if program.functions.first()?.frame_size > program.info.local_bytes {
+                return None;
+            }
         }
         Some(program)
     }

@@ -67,8 +67,10 @@ pub(crate) struct CallSite {
     pub target: Target,
     pub args: Vec<ArgPlace>,
     pub rets: Vec<ArgPlace>,
-    /// W plane of the caller: where the callee's local frame begins.
+    /// W plane of the caller: where the callee's local frame begins,
     pub caller_top: u32,
+    /// and bytes from there to where that is, if the call was in a function that was put into the caller.
+    pub from_top: i32,
 }
 
 pub(crate) struct SyscallSite {
@@ -101,6 +103,8 @@ pub(crate) struct DecodedFunction {
     pub local_top: u32,
     pub frame_size: u32,
     pub frame_align: u32,
+    /// It has no frame and never comes to call itself: it needs no stack.
+    pub stackless: bool,
     /// Offset of each register's plane, and address of each block.
     pub planes: Vec<u32>,
     pub starts: Vec<u32>,

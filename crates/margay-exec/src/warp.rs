@@ -732,10 +732,12 @@ impl Warp {
         for l in active(mask) {
             // SAFETY: the top of the caller's stack, and two planes of the new frame.
             unsafe {
-                let top = cx.word(site.caller_top, l) as u64 + CALL_OVERHEAD as u64;
-                let base = top.next_multiple_of(callee.frame_align as u64);
+                let top = cx.word(site.caller_top, l).wrapping_add_signed(site.from_top);
+                let base = (u64::from(top) + u64::from(CALL_OVERHEAD))
+                    .next_multiple_of(callee.frame_align as u64);
                 let needed = base + callee.frame_size as u64;
-                if needed > limit {
+                // Of what needs no stack the body may have been put in, and nobody looks.
+                if needed > limit && !callee.stackless {
                     cx.fail(l, FaultKind::StackOverflow { needed, limit });
                     return Err(take_fault(cx, pc));
                 }

@@ -4,7 +4,7 @@
 mod beside;
 
 use beside::{JIT, SHAPES, agrees, kernel, numbers, result, with};
-use margay_exec::jit::counts;
+use margay_exec::jit::{Engine, counts};
 
 /// A function of two words.
 fn of_two(name: &str, body: &str) -> String {
@@ -119,6 +119,41 @@ fn recursion_without_end() {
         let found = result(&text, (&numbers(32), 32), 100_000, shape, how);
         assert!(found.is_err_and(|why| why.contains("stack")), "{how:?}");
     }
+}
+
+/// The same depth is the last that there is stack for, whether bodies were put into the kernel or all calls are made: beside a body
+/// with a frame, and through functions that have none.
+#[test]
+fn stacks_end_at_one_depth() {
+    let leaf = of_two("leaf", "add.u32 %r2, %r0, %r1;");
+    let wide = ".local .align 16 .b8 own[256];\nmov.u64 %d1, own;\nst.local.u32 [%d1], %r0;\nld.local.u32 %r2, [%d1];";
+    let call = |name: &str, first: &str| {
+        format!(
+            "{{ .param .b32 x; .param .b32 y; .param .b32 z; st.param.b32 [x], {first}; st.param.b32 [y], 1; call (z), {name}, (x, y); \
+             ld.param.b32 %r2, [z]; }}\n"
+        )
+    };
+    let deep = format!(
+        ".local .align 16 .b8 own[48];\nmov.u64 %d1, own;\nst.local.u32 [%d1], %r0;\n{}setp.eq.u32 %p0, %r0, 0;\n@%p0 bra E;\n\
+         sub.u32 %r3, %r0, 1;\n{}ld.local.u32 %r4, [%d1];\nadd.u32 %r2, %r2, %r4;\nE:",
+        call("leaf", "%r0"),
+        call("deep", "%r3")
+    );
+    let functions = leaf + &of_two("wide", wide) + &of_two("deep", &deep);
+    let calls = (call("wide", "%r0") + &call("deep", "%r8")).replace("%r2", "%r12");
+    let text = with(&functions, &format!("{calls}st.global.u32 [%d3], %r12;"));
+    let shape = ([1; 3], [32, 1, 1]);
+    let fits = |depth, how| match result(&text, (&numbers(32), 32), depth, shape, how) {
+        Ok(_) => true,
+        Err(why) => {
+            assert!(why.contains("stack"), "{why}");
+            false
+        }
+    };
+    let deepest = |how| (0..200).take_while(|&depth| fits(depth, how)).count();
+    let interpreted = deepest((Engine::Interp, 1));
+    assert!((5..100).contains(&interpreted), "{interpreted}");
+    assert_eq!(deepest(JIT[0]), interpreted);
 }
 
 /// Registers of a function that calls itself are 0 until they are set, whatever an earlier call left.

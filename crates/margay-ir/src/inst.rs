@@ -356,6 +356,8 @@ pub struct CallAttr {
     pub callee: Callee,
     pub args: Vec<CallArg>,
     pub rets: Vec<CallArg>,
+    /// Where in the caller's frame that of the function ends which the call was in, if it was put into another.
+    pub top: Option<u32>,
 }
 
 /// Functions of the device run time that need more than lane values.

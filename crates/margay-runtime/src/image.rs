@@ -369,6 +369,7 @@ mod tests {
                 callee: ir::Callee::Direct(ir::FuncId(0)),
                 args: Vec::new(),
                 rets: Vec::new(),
+                top: None,
             })),
             loc: ir::LocId(0),
         };

@@ -231,8 +231,8 @@ impl<'a> Decoder<'a> {
         Ok(Inst { handler, d: 0, a: 0, b: 0, c: 0, guard, guard_xor, imm: 0, aux: 0, slot: 0 })
     }
 
-    /// Decodes a function's body after all that were decoded before.
-    pub fn function(&mut self, id: ir::FuncId) -> Result<(), LinkError> {
+    /// Decodes a function's body after all that were decoded before; `recursive` if it may come to call itself.
+    pub fn function(&mut self, id: ir::FuncId, recursive: bool) -> Result<(), LinkError> {
         let module: &'a LoadedModule = self.module;
         let function = &module.ir.functions[id.0 as usize];
         let (frame, lines) = self.lay_out(function);
@@ -310,6 +310,7 @@ impl<'a> Decoder<'a> {
             planes: frame.planes.clone(),
             starts,
             frame_align: function.frame_align.max(16).next_power_of_two(),
+            stackless: function.frame_size == 0 && !recursive,
             params,
             rets,
             unset,

@@ -7,7 +7,7 @@ mod select_convert;
 mod select_float;
 mod select_int;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use margay_ir as ir;
@@ -36,7 +36,7 @@ pub(crate) fn link(module: &Arc<LoadedModule>, entry: ir::FuncId) -> Result<Prog
 
     let mut decoder = Decoder::new(module, &index, &shared);
     for &id in &graph.order {
-        decoder.function(id)?;
+        decoder.function(id, graph.calls_itself(id))?;
     }
     let mut handles = HashMap::new();
     for (&id, &at) in &index {
@@ -117,6 +117,22 @@ impl CallGraph {
             graph.edges.insert(id, callees);
         }
         Ok(graph)
+    }
+
+    /// Whether a function may come to call itself.
+    fn calls_itself(&self, id: ir::FuncId) -> bool {
+        let (mut seen, mut to_do) = (HashSet::new(), vec![id]);
+        while let Some(at) = to_do.pop() {
+            for &callee in &self.edges[&at] {
+                if callee == id {
+                    return true;
+                }
+                if seen.insert(callee) {
+                    to_do.push(callee);
+                }
+            }
+        }
+        false
     }
 
     fn recursive(&self) -> bool {

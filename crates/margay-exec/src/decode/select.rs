@@ -529,6 +529,7 @@ fn call(d: &mut Decoder<'_>, f: &Frame<'_>, inst: &IrInst) -> Result<Inst, LinkE
         args: Vec::new(),
         rets: Vec::new(),
         caller_top: f.local_top,
+        from_top: call.top.map_or(0, |top| top.wrapping_sub(f.function.frame_size) as i32),
     };
     for &a in &call.args {
         site.args.push(d.call_arg(f, a)?);

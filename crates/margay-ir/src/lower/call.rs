@@ -121,7 +121,7 @@ impl Lower<'_, '_> {
         let rets = self.passed(call.returns, returns, true)?;
         agree(&args, params, "argument", span)?;
         agree(&rets, returns, "result", span)?;
-        let attr = CallAttr { callee, args, rets };
+        let attr = CallAttr { callee, args, rets, top: None };
         self.emit(Op::Call, Ty::Pred, &[], &[], Attr::Call(Box::new(attr)));
         Ok(())
     }

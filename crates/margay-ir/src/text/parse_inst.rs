@@ -96,10 +96,11 @@ fn call_attr(c: &mut Cursor) -> Parsed<CallAttr> {
     } else {
         return c.error("expected `fn=` or `to=`");
     };
+    let top = if c.eat_key("top") { Some(c.number()?) } else { None };
     let args = call_args(c)?;
     c.arrow()?;
     let rets = call_args(c)?;
-    Ok(CallAttr { callee, args, rets })
+    Ok(CallAttr { callee, args, rets, top })
 }
 
 fn address_of(c: &mut Cursor) -> Parsed<AddrOf> {

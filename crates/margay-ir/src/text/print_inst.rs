@@ -189,6 +189,9 @@ fn attr_words(attr: &Attr) -> Words {
                 Callee::Direct(id) => w.value("fn", id.0),
                 Callee::Indirect(value) => w.value("to", value),
             };
+            if let Some(top) = call.top {
+                w.value("top", top);
+            }
             w.word(&format!("({})", List(&call.args))).word("->");
             w.word(&format!("({})", List(&call.rets)));
         }

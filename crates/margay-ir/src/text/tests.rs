@@ -88,11 +88,13 @@ fn attrs(kind: AttrKind) -> Vec<Attr> {
                     CallArg::Value(Value::Imm(7), Ty::I64),
                 ],
                 rets: vec![CallArg::Value(Value::Reg(Reg(5)), Ty::I64)],
+                top: None,
             })),
             Attr::Call(Box::new(CallAttr {
                 callee: Callee::Indirect(Value::Reg(Reg(9))),
                 args: vec![],
                 rets: vec![],
+                top: Some(48),
             })),
         ],
         AttrKind::Builtin => {

@@ -6,8 +6,9 @@
 //! frame lies where a call would have put it, so local addresses are the same.
 //!
 //! A call by a handle becomes comparisons with the functions that it may reach, each with a call of its own. Of functions that may
-//! call themselves one body is put inside, and what it calls of them stays a call. So do calls of functions that take stack as they
-//! run, those for which there is no room, whose results are no whole registers, or whose arguments nobody could copy by plain moves.
+//! call themselves one body is put inside, and what it calls of them stays a call, which has its frame where it would have been,
+//! too: a thread comes as deep as without. So do calls of functions that take stack as they
+//! run, or in such ones, those for which there is no room, whose results are no whole registers, or whose arguments nobody could copy by plain moves.
 
 mod handles;
 mod moved;
@@ -58,7 +59,8 @@ pub struct Origin {
 /// whose frame may lie anywhere, only bodies without a frame are put.
 pub fn inline(module: &Module, id: FuncId, stack: u32, first_loc: usize) -> Option<Inlined> {
     let kernel = module.functions.get(id.0 as usize)?;
-    if !kernel.blocks.iter().flat_map(|b| &b.insts).any(|i| i.op == Op::Call) {
+    if !kernel.blocks.iter().flat_map(|b| &b.insts).any(|i| i.op == Op::Call) || takes_stack(kernel)
+    {
         return None;
     }
     let mut inliner = Inliner {
@@ -95,6 +97,7 @@ pub fn inline(module: &Module, id: FuncId, stack: u32, first_loc: usize) -> Opti
     if out.is_entry {
         promote(out, slots, &Owners { blocks, addresses, moved });
     }
+    inliner.note_tops();
     inliner.lay_out();
     let Inliner { mut out, locs, .. } = inliner;
     super::run_on(&mut out);
@@ -379,15 +382,16 @@ impl Inliner<'_> {
         let mut size = 0;
         let plain = self.module.functions.get(id.0 as usize).is_some_and(|f| {
             size = f.blocks.iter().map(|b| b.insts.len() + 1).sum();
-            let mut insts = f.blocks.iter().flat_map(|b| &b.insts);
             !f.is_entry
                 && (self.out.is_entry || f.frame_size == 0)
                 && !f.blocks.is_empty()
                 && f.unsupported.is_empty()
-                && !insts.any(|i| matches!(i.op, Op::Alloca | Op::StackSave | Op::StackRestore))
+                && !takes_stack(f)
         });
         let again = plain && self.calls_itself(id);
-        let fits = plain && (!again || size <= MOST_RECURSIVE && self.rounds < MOST_ROUNDS);
+        // A call looks whether there is stack left, but for functions that need none. A kernel's frame has room in any case.
+        let room = self.out.is_entry && size <= MOST_RECURSIVE && self.rounds < MOST_ROUNDS;
+        let fits = plain && (!again || room);
         if !again {
             self.fit.insert(id, fits);
         }
@@ -421,6 +425,18 @@ impl Inliner<'_> {
         false
     }
 
+    /// Calls that are left take their stack from where they would have.
+    fn note_tops(&mut self) {
+        let frame = self.out.frame_size;
+        for (block, &end) in self.out.blocks.iter_mut().zip(&self.ends) {
+            for inst in &mut block.insts {
+                if let Attr::Call(call) = &mut inst.attr {
+                    call.top = (end != frame).then_some(end);
+                }
+            }
+        }
+    }
+
     /// Blocks in their order, and jumps to where they are then.
     fn lay_out(&mut self) {
         let mut places = vec![0; self.order.len()];
@@ -441,6 +457,12 @@ impl Inliner<'_> {
             }
         }
     }
+}
+
+/// Whether a function takes stack as it runs.
+fn takes_stack(f: &Function) -> bool {
+    let mut insts = f.blocks.iter().flat_map(|b| &b.insts);
+    insts.any(|i| matches!(i.op, Op::Alloca | Op::StackSave | Op::StackRestore))
 }
 
 /// A new register.

@@ -180,11 +180,20 @@ fn a_function_that_calls_itself_is_put_in_once() {
         b0:
           %0 = ld.i64 {param} 0x0 !6
           %2 = sreg.i32 {tid.x} !7
-          call {fn=0 (%2:i32, 0x7:i32) -> (%14:i32)} !11
+          call {fn=0 top=16 (%2:i32, 0x7:i32) -> (%14:i32)} !11
           st.i32 {global} %0, %14 !9
           exit
     "#]],
     );
+    // With a frame, where a call of the body that was put in would have its own, behind the address to return to.
+    let framed = itself.replace(".reg", ".local .b32 own[4];\n.reg");
+    let (text, _) = inlined(&format!("{framed}{}", kernel(CALL)));
+    assert!(!text.contains("top=") && text.starts_with("frame 32 "), "{text}");
+    // Another body has a frame that ends behind that one's.
+    let wide = ".func wide(.param .b32 a) {\n.local .b32 own[12];\nret;\n}\n";
+    let more = "{ .param .b32 a; st.param.b32 [a], %r0; call wide, (a); }";
+    let (text, _) = inlined(&format!("{framed}{wide}{}", kernel(&format!("{CALL}\n{more}"))));
+    assert!(text.contains("top=32 ") && text.starts_with("frame 64 "), "{text}");
     // One that is large stays a call.
     let long = itself.replace(
         "{ .param",
