@@ -412,9 +412,13 @@ impl Group {
 
     /// The fault of a group that nothing can end, and who waits where in it.
     fn stuck(&self, cx: &Cx<'_>, lead: &str) -> Box<Fault> {
-        let mut who = format!("{lead}: ");
-        let mut first = None;
-        let mut told = 0;
+        let mut waits = Waits::default();
+        self.add_waits(cx.env.program, &mut waits);
+        waits.deadlock(cx.env.program, lead)
+    }
+
+    /// Adds who waits where, as far as there is room.
+    pub fn add_waits(&self, program: &Program, waits: &mut Waits) {
         for block in &self.blocks {
             for warp in &block.warps {
                 for f in &warp.fragments {
@@ -436,32 +440,58 @@ impl Group {
                             ("at the cluster's barrier".to_owned(), f.pc.saturating_sub(1))
                         }
                     };
-                    let place = cx.env.program.place_near(pc);
-                    if told < 8 {
-                        let [x, y, z] = block.ctaid;
-                        let _ = write!(
-                            who,
-                            "{}block ({x},{y},{z}) warp {} lanes {:#010x} {what}",
-                            if told == 0 { "" } else { "; " },
-                            warp.index,
-                            f.mask
-                        );
-                        if let Some(file) = &place.file {
-                            let _ = write!(who, " ({file}:{})", place.line);
-                        } else if place.ptx_line != 0 {
-                            let _ = write!(who, " (PTX line {})", place.ptx_line);
-                        }
-                    } else if told == 8 {
-                        who.push_str("; and more");
-                    }
-                    told += 1;
                     let lane = (f.mask.trailing_zeros() & 31) as usize;
-                    first.get_or_insert((block.ctaid, warp.tid(lane), place));
+                    let place = program.place_near(pc);
+                    let spot = Spot { block: block.ctaid, thread: warp.tid(lane), place };
+                    waits.add((warp.index, f.mask), &what, spot);
                 }
             }
         }
-        let (block, thread, place) = first.unwrap_or_default();
-        let kernel = cx.env.program.name().to_owned();
+    }
+}
+
+/// Who waits where, in words: of the first few.
+#[derive(Debug, Default)]
+pub struct Waits {
+    who: String,
+    told: usize,
+    first: Option<Spot>,
+}
+
+impl Waits {
+    /// Most that are told.
+    const MOST: usize = 8;
+
+    fn add(&mut self, (warp, lanes): (u32, u32), what: &str, spot: Spot) {
+        if self.told < Waits::MOST {
+            let [x, y, z] = spot.block;
+            let _ = write!(
+                self.who,
+                "{}block ({x},{y},{z}) warp {warp} lanes {lanes:#010x} {what}",
+                if self.told == 0 { "" } else { "; " },
+            );
+            let place = &spot.place;
+            if let Some(file) = &place.file {
+                let _ = write!(self.who, " ({file}:{})", place.line);
+            } else if place.ptx_line != 0 {
+                let _ = write!(self.who, " (PTX line {})", place.ptx_line);
+            }
+        } else if self.told == Waits::MOST {
+            self.who.push_str("; and more");
+        }
+        self.told += 1;
+        self.first.get_or_insert(spot);
+    }
+
+    /// The list.
+    pub fn who(&self) -> &str {
+        &self.who
+    }
+
+    /// The fault of those, which nothing can end.
+    pub fn deadlock(&self, program: &Program, lead: &str) -> Box<Fault> {
+        let Spot { block, thread, place } = self.first.clone().unwrap_or_default();
+        let (kernel, who) = (program.name().to_owned(), format!("{lead}: {}", self.who));
         Box::new(Fault { kind: FaultKind::Deadlock { who }, kernel, block, thread, place })
     }
 }

@@ -45,7 +45,8 @@ pub enum FaultKind {
     /// CUDA_ERROR_HARDWARE_STACK_ERROR (714).
     StackOverflow { needed: u64, limit: u64 },
     /// CUDA_ERROR_LAUNCH_TIMEOUT (702): `--timeout`, or nothing can make progress any more.
-    Timeout { after: std::time::Duration },
+    /// `who` waits where then, as far as that is known.
+    Timeout { after: std::time::Duration, who: String },
     /// Also 702: a report of who waits where.
     Deadlock { who: String },
 }
@@ -168,7 +169,10 @@ impl fmt::Display for FaultKind {
             FaultKind::StackOverflow { needed, limit } => {
                 write!(f, "stack overflow: {needed} bytes a thread needed, {limit} allowed")
             }
-            FaultKind::Timeout { after } => write!(f, "not done after {after:?}"),
+            FaultKind::Timeout { after, who } => {
+                write!(f, "not done after {after:?}")?;
+                if who.is_empty() { Ok(()) } else { write!(f, ": {who}") }
+            }
             FaultKind::Deadlock { who } => write!(f, "deadlock: {who}"),
         }
     }

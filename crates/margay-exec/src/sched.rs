@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use margay_ir::{Attr, Sem};
 use parking_lot::Mutex;
 
-use crate::block::{Group, Progress};
+use crate::block::{Group, Progress, Waits};
 use crate::buffer::Pool;
 use crate::fault::{Fault, FaultKind, Spot};
 use crate::interp::{COUNTERS, Cx, Env};
@@ -52,6 +52,9 @@ const CHUNK: Duration = Duration::from_micros(100);
 const MOST_BLOCKS: u64 = 1 << 16;
 /// A full card on which for so long nothing but polling happened has deadlocked.
 const STALL: Duration = Duration::from_secs(3);
+
+/// Bytes of the memory in which the grid's barrier is.
+const WORKSPACE: u64 = 64;
 
 /// How long it is then looked at what the spinning threads read: longer than any of them sleeps.
 const PROOF: Duration = Duration::from_millis(200);
@@ -89,6 +92,10 @@ struct Grid<'a> {
     end: Mutex<Option<End>>,
     /// Where some thread was when the grid was stopped.
     spot: Mutex<Option<Spot>>,
+    /// Who waited where then.
+    waits: Mutex<Waits>,
+    /// Groups that wait for what only the grid can change.
+    closed: Mutex<Closed>,
     /// The value of `progress` at which a worker last saw a group wait for what may change without
     /// any thread of the grid: memory that the host writes, or time.
     outside: AtomicU64,
@@ -96,6 +103,16 @@ struct Grid<'a> {
     deadline: Option<(Instant, Duration)>,
     /// What a group took when the kernel ran before, in compiled code.
     pace: Option<Pace>,
+}
+
+/// Groups that wait at the grid's barrier, or for shared memory, and for nothing else. If all that live do, and none is left to
+/// begin, that is a deadlock.
+#[derive(Default)]
+struct Closed {
+    /// The value of [`Grid::progress`] since which they do.
+    since: u64,
+    groups: u64,
+    waits: Waits,
 }
 
 /// How long a thread takes for a group of blocks, about.
@@ -146,6 +163,27 @@ impl Grid<'_> {
             return true;
         }
         false
+    }
+
+    /// Whether a worker's groups, which only read this since `now`, wait for nobody but the grid itself: in its workspace is its
+    /// barrier, and no other memory of theirs is global.
+    fn is_closed(&self, cx: &Cx<'_>) -> bool {
+        let workspace = self.env.config.grid_workspace;
+        let own = |e: &Extent| workspace != 0 && e.lo >= workspace && e.hi <= workspace + WORKSPACE;
+        !cx.timed && cx.extents.iter().all(|e| e.constant || e.lo >= e.hi || own(e))
+    }
+
+    /// Notes that all of a worker's groups are [closed](Grid::is_closed) since `now`. If that is all that live, the fault.
+    fn close(&self, now: u64, begun: &VecDeque<Begun>) -> Option<Box<Fault>> {
+        let mut closed = self.closed.lock();
+        if closed.since != now {
+            *closed = Closed { since: now, ..Closed::default() };
+        }
+        closed.groups += begun.len() as u64;
+        begun.iter().for_each(|b| b.group.add_waits(self.env.program, &mut closed.waits));
+        let all = closed.groups >= self.resident.load(Ordering::Acquire) && !self.unstarted();
+        let lead = "every thread of the grid that lives waits, some at the grid's barrier, which the others have not reached";
+        all.then(|| closed.waits.deadlock(self.env.program, lead))
     }
 
     fn fault(&self, kind: FaultKind, spot: Option<Spot>) -> Box<Fault> {
@@ -295,6 +333,8 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
     let mut fast = Fast::new(&cx, &mut pool);
     let mut begun: VecDeque<Begun> = VecDeque::new();
     let mut seen = (grid.progress.load(Ordering::Acquire), Instant::now());
+    // Its groups were found to wait for the grid itself.
+    let mut closed = false;
     let started = Instant::now();
     // Of groups that are interpreted.
     let polls = OnceCell::new();
@@ -412,6 +452,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
                         cx.extents.fill(Extent::default());
                         cx.timed = false;
                         cx.interpreting = false;
+                        closed = false;
                     } else {
                         if cx.timed || cx.extents.iter().any(|e| e.host) {
                             grid.outside.store(now, Ordering::Release);
@@ -439,6 +480,11 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
                             if let Some(last) = begun.back() {
                                 grid.finish_early(End::Fault(last.group.spins(&cx)));
                             }
+                        } else if stalled > STALL + PROOF && !closed && grid.is_closed(&cx) {
+                            closed = true;
+                            if let Some(fault) = grid.close(now, &begun) {
+                                grid.finish_early(End::Fault(fault));
+                            }
                         }
                     }
                     std::thread::yield_now();
@@ -457,6 +503,8 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
         if spot.is_none() {
             *spot = begun.iter().rev().find_map(|b| b.group.spot(env.program));
         }
+        let mut waits = grid.waits.lock();
+        begun.iter().for_each(|b| b.group.add_waits(env.program, &mut waits));
     }
     crate::jit::tell(&mut cx);
     if let Some(watch) = &mut cx.watch {
@@ -580,6 +628,8 @@ pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> 
         stop: AtomicBool::new(false),
         end: Mutex::new(None),
         spot: Mutex::new(None),
+        waits: Mutex::default(),
+        closed: Mutex::default(),
         outside: AtomicU64::new(u64::MAX),
         totals: Mutex::new(Totals::default()),
         // What the compiler took is no time of the kernel's.
@@ -602,7 +652,8 @@ pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> 
     match end {
         Some(End::Fault(fault)) => Err(LaunchFailure::Fault(fault)),
         Some(End::Timeout(after)) => {
-            Err(LaunchFailure::Fault(grid.fault(FaultKind::Timeout { after }, spot)))
+            let who = grid.waits.lock().who().to_owned();
+            Err(LaunchFailure::Fault(grid.fault(FaultKind::Timeout { after, who }, spot)))
         }
         Some(End::Cancelled) => {
             let kernel = env.program.name().to_owned();

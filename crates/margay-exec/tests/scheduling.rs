@@ -228,6 +228,36 @@ fn a_grid_that_clusters_do_not_divide_is_refused() {
     assert_eq!(device.read::<u32>(count, 1), [0]);
 }
 
+/// Block 1 ends before the grid's barrier. Nobody else can write there, so the others wait for ever; elsewhere somebody might.
+#[test]
+fn a_grid_barrier_that_a_block_never_reaches_is_a_deadlock() {
+    let body = "
+    setp.eq.u32 %p1, %c, 1;
+    @%p1 bra OUT;
+    atom.add.release.gpu.global.u32 %r1, [%a0], 1;
+WAIT:
+    ld.acquire.gpu.global.u32 %r2, [%a0];
+    setp.lt.u32 %p1, %r2, 4;
+    @%p1 bra WAIT;
+OUT:";
+    for (of_the_grid, threads) in [(true, 1), (true, 2), (false, 2)] {
+        let device = Device::new();
+        let m = device.load(&kernel(body));
+        let memory = device.buffer(&[0u32; 16]);
+        let workspace = if of_the_grid { memory } else { 0 };
+        let run = Run { workspace, threads, timeout: Duration::from_secs(8), ..Run::new(4, 1) };
+        let fault = run.faults(&device, &m, "k", &[memory, 0, 0]);
+        let who = match (&fault.kind, of_the_grid) {
+            (FaultKind::Deadlock { who }, true) | (FaultKind::Timeout { who, .. }, false) => who,
+            (other, _) => panic!("{other:?}"),
+        };
+        for block in [0, 2, 3] {
+            assert!(who.contains(&format!("block ({block},0,0) warp 0")), "{who}");
+        }
+        assert!(!who.contains("block (1,0,0)"), "{who}");
+    }
+}
+
 #[test]
 fn an_endless_kernel_times_out() {
     let device = Device::new();
@@ -235,7 +265,8 @@ fn an_endless_kernel_times_out() {
     let run = Run { timeout: Duration::from_millis(200), ..Run::new(3, 64) };
     let start = Instant::now();
     let fault = run.faults(&device, &m, "k", &[0, 0, 0]);
-    assert!(matches!(fault.kind, FaultKind::Timeout { .. }), "{fault:?}");
+    let FaultKind::Timeout { who, .. } = &fault.kind else { panic!("{fault:?}") };
+    assert!(who.contains("spins (PTX line"), "{who}");
     assert!(fault.place.ptx_line != 0, "it says where the kernel was: {fault}");
     assert!(start.elapsed() < Duration::from_secs(20));
 }

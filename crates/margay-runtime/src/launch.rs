@@ -161,7 +161,9 @@ impl Ready {
 pub(crate) fn fault_of(failure: LaunchFailure) -> FaultKind {
     match failure {
         LaunchFailure::Fault(fault) => fault.kind,
-        LaunchFailure::Cancelled { .. } => FaultKind::Timeout { after: Duration::ZERO },
+        LaunchFailure::Cancelled { .. } => {
+            FaultKind::Timeout { after: Duration::ZERO, who: String::new() }
+        }
         LaunchFailure::Refused(why) => FaultKind::IllegalInstruction { why },
     }
 }

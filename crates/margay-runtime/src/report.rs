@@ -184,7 +184,7 @@ pub fn describe(fault: &Fault, hint: bool, words: Words) -> String {
                 Words::OpenCl => None,
             };
         }
-        FaultKind::Timeout { after } => {
+        FaultKind::Timeout { after, .. } => {
             line(format!("the kernel still ran after {:.1} s", after.as_secs_f64()));
             advice = Some("MARGAY_TIMEOUT (seconds; `margay run --timeout`) sets the limit");
         }

@@ -123,6 +123,8 @@ pub struct Run {
     pub seed: Option<u64>,
     pub timeout: Duration,
     pub stack: u32,
+    /// Where the grid's barrier is.
+    pub workspace: u64,
 }
 
 impl Default for Run {
@@ -139,6 +141,7 @@ impl Default for Run {
             seed: None,
             timeout: Duration::from_secs(60),
             stack: 1024,
+            workspace: 0,
         }
     }
 }
@@ -186,7 +189,7 @@ impl Run {
             threads: self.threads,
             seed: self.seed,
             grid_id: 1,
-            grid_workspace: 0,
+            grid_workspace: self.workspace,
             graph_exec: 0,
             envreg: [0; 32],
             engine: None,

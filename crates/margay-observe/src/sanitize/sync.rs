@@ -512,6 +512,11 @@ pub fn failure(failure: &LaunchFailure, words: Words) -> Option<Finding> {
                  resident",
             ),
         ),
+        FaultKind::Timeout { .. } => (
+            "sync/timeout",
+            fault.kind.to_string(),
+            "look at what they wait for: who should write it, or come to the barrier? If they only compute, raise --timeout",
+        ),
         FaultKind::Barrier(misuse) => {
             let cure = match misuse {
                 BarrierMisuse::Number(_) => "name one of the barriers 0 to 15",
@@ -529,8 +534,7 @@ pub fn failure(failure: &LaunchFailure, words: Words) -> Option<Finding> {
         | FaultKind::IllegalInstruction { .. }
         | FaultKind::Trap
         | FaultKind::Assert { .. }
-        | FaultKind::StackOverflow { .. }
-        | FaultKind::Timeout { .. } => return None,
+        | FaultKind::StackOverflow { .. } => return None,
     };
     Some(Finding {
         check: Check::Sync,

@@ -262,7 +262,8 @@ fn run_children(
             Some(Pending::Grid(ready)) => {
                 if let Some((_, after)) = limit.filter(|(end, _)| Instant::now() >= *end) {
                     let kernel = ready.program.name().to_owned();
-                    let (kind, place) = (FaultKind::Timeout { after }, Place::default());
+                    let (kind, place) =
+                        (FaultKind::Timeout { after, who: String::new() }, Place::default());
                     let fault = Fault { kind, kernel, block: [0; 3], thread: [0; 3], place };
                     return Err(LaunchFailure::Fault(Box::new(fault)));
                 }
