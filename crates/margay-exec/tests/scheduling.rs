@@ -234,7 +234,7 @@ fn a_grid_barrier_that_a_block_never_reaches_is_a_deadlock() {
     let body = "
     setp.eq.u32 %p1, %c, 1;
     @%p1 bra OUT;
-    atom.add.release.gpu.global.u32 %r1, [%a0], 1;
+    atom.global.release.gpu.add.u32 %r1, [%a0], 1;
 WAIT:
     ld.acquire.gpu.global.u32 %r2, [%a0];
     setp.lt.u32 %p1, %r2, 4;
