@@ -18,7 +18,7 @@ __global__ void null_bug(int *data) {
 }
 
 __global__ void freed_bug(int *data) {
-    data[threadIdx.x] = 1; //~ memory/use-after-free memory/out-of-bounds
+    data[threadIdx.x] = 1; //~ memory/use-after-free memory/out-of-bounds memory/read-only
 }
 
 __global__ void host_bug(int *data) {
@@ -62,7 +62,7 @@ __global__ void atomic_good(int *data) {
 __constant__ int table[4] = {1, 2, 3, 4};
 __global__ void constant_bug(int *out) {
     int *p = const_cast<int *>(&table[threadIdx.x]);
-    asm volatile("st.u32 [%0], 5;" ::"l"(p) : "memory"); //~ memory/read-only memory/out-of-bounds
+    asm volatile("st.u32 [%0], 5;" ::"l"(p) : "memory"); //~ memory/read-only
     out[0] = 1;
 }
 
@@ -86,6 +86,69 @@ __global__ void stack_good(int *out) {
     *out = deep(2, out);
 }
 
+// Blocks of the device's heap.
+__global__ void heap_used_bug(int *out) {
+    volatile int *block = (volatile int *)malloc(16);
+    block[0] = 1;
+    free((void *)block);
+    out[0] = block[0]; //~ memory/use-after-free
+}
+__global__ void heap_twice_bug(int *out) {
+    volatile int *block = (volatile int *)malloc(16);
+    block[0] = 1;
+    out[0] = block[0];
+    free((void *)block);
+    free((void *)block); //~ memory/double-free
+}
+__global__ void heap_inside_bug(int *out) {
+    volatile int *block = (volatile int *)malloc(16);
+    block[0] = 1;
+    out[0] = block[0];
+    free((void *)(block + 1)); //~ memory/invalid-free
+}
+__global__ void heap_own_bug(int *out) {
+    int own;
+    free(&own); //~ memory/invalid-free
+    out[0] = own;
+}
+__global__ void heap_host_bug(int *out) {
+    free(out); //~ memory/invalid-free
+}
+__global__ void heap_good(int *out) {
+    volatile int *block = (volatile int *)malloc(16);
+    block[0] = 1;
+    out[0] = block[0];
+    free((void *)block);
+    // What lies there now is another block.
+    block = (volatile int *)malloc(16);
+    block[3] = 1;
+    out[0] += block[3];
+    free((void *)block);
+    free(nullptr);
+}
+
+// Addresses of one space in instructions of another.
+__global__ void shared_as_global_bug(int *out) {
+    __shared__ int s[32];
+    s[threadIdx.x] = 1;
+    int x;
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(x) : "l"(s) : "memory"); //~ memory/address-space
+    out[0] = x;
+}
+__global__ void global_as_shared_bug(int *out) {
+    int x;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "l"(out) : "memory"); //~ memory/address-space
+    out[0] = x;
+}
+__global__ void spaces_good(int *out) {
+    __shared__ int s[32];
+    s[threadIdx.x] = 1;
+    int x, y;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "l"(__cvta_generic_to_shared(s + threadIdx.x)) : "memory");
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(y) : "l"(__cvta_generic_to_global(out + threadIdx.x)) : "memory");
+    out[threadIdx.x] = x + y;
+}
+
 int main() {
     int *data;
     auto fresh = [&] { data = zeros<int>(64); };
@@ -97,6 +160,22 @@ int main() {
     cudaDeviceSynchronize();
     RUN(atomic_good, 1, 1, data);
     RUN(stack_good, 1, 1, data);
+    RUN(heap_good, 1, 1, data);
+    RUN(spaces_good, 1, 32, data);
+    RUN(heap_used_bug, 1, 1, data);
+    fresh();
+    RUN(heap_twice_bug, 1, 1, data);
+    fresh();
+    RUN(heap_inside_bug, 1, 1, data);
+    fresh();
+    RUN(heap_own_bug, 1, 1, data);
+    fresh();
+    RUN(heap_host_bug, 1, 1, data);
+    fresh();
+    RUN(shared_as_global_bug, 1, 32, data);
+    fresh();
+    RUN(global_as_shared_bug, 1, 32, data);
+    fresh();
     RUN(past_end_bug, 1, 96, data, 64);
     fresh();
     RUN(before_bug, 1, 1, data, data);

@@ -15,11 +15,20 @@ pub enum Access {
     Atomic,
 }
 
+/// Why an address is illegal that belongs to another space than the instruction names.
+pub const OTHER_SPACE: [&str; 4] =
+    [SHARED_AS_GLOBAL, LOCAL_AS_GLOBAL, GLOBAL_AS_SHARED, GENERIC_AS_SHARED];
+pub const SHARED_AS_GLOBAL: &str = "a generic address of shared memory, accessed as global memory";
+pub const LOCAL_AS_GLOBAL: &str = "a generic address of local memory, accessed as global memory";
+pub const GLOBAL_AS_SHARED: &str =
+    "the low half of an address of global memory, accessed as shared memory";
+pub const GENERIC_AS_SHARED: &str = "a generic address of shared memory, accessed as shared memory";
+
 /// The error itself. Each maps to one CUDA error code (in `margay-runtime`).
 #[derive(Clone, Debug, PartialEq)]
 pub enum FaultKind {
-    /// CUDA_ERROR_ILLEGAL_ADDRESS (700). `nearest` is the allocation that contains or most closely
-    /// precedes the address, for the message.
+    /// CUDA_ERROR_ILLEGAL_ADDRESS (700). `nearest` is the allocation that contains the address or is the
+    /// closest to it, for the message.
     IllegalAddress {
         space: Space,
         address: u64,
@@ -28,6 +37,8 @@ pub enum FaultKind {
         nearest: Option<AllocationInfo>,
         why: &'static str,
     },
+    /// Also 700: device `free` of what device `malloc` did not give. `there` is the allocation that has the address.
+    InvalidFree { address: u64, there: Option<AllocationInfo>, why: &'static str },
     /// CUDA_ERROR_MISALIGNED_ADDRESS (716).
     Misaligned { space: Space, address: u64, bytes: u32, access: Access },
     /// CUDA_ERROR_INVALID_ADDRESS_SPACE (717): an operation on a space that it does not work on.
@@ -115,7 +126,9 @@ impl FaultKind {
     /// The name of the CUDA error that a kernel ends with, but for writes to constant memory.
     pub fn error(&self) -> &'static str {
         match self {
-            FaultKind::IllegalAddress { .. } => "CUDA_ERROR_ILLEGAL_ADDRESS",
+            FaultKind::IllegalAddress { .. } | FaultKind::InvalidFree { .. } => {
+                "CUDA_ERROR_ILLEGAL_ADDRESS"
+            }
             FaultKind::Misaligned { .. } => "CUDA_ERROR_MISALIGNED_ADDRESS",
             FaultKind::InvalidAddressSpace { .. } => "CUDA_ERROR_INVALID_ADDRESS_SPACE",
             FaultKind::InvalidPc { .. } => "CUDA_ERROR_INVALID_PC",
@@ -142,16 +155,24 @@ impl fmt::Display for FaultKind {
                 let verb = verb(access);
                 write!(f, "illegal {verb} of {bytes} bytes at {address:#x} ({space:?}): {why}")?;
                 match nearest {
+                    Some(near) if *address < near.base => write!(
+                        f,
+                        "; {} bytes before the start of `{}`, which has {}",
+                        near.base - address,
+                        near.label,
+                        near.size
+                    ),
                     Some(near) => write!(
                         f,
                         "; {} bytes past the start of `{}`, which has {}",
-                        address.saturating_sub(near.base),
+                        address - near.base,
                         near.label,
                         near.size
                     ),
                     None => Ok(()),
                 }
             }
+            FaultKind::InvalidFree { address, why, .. } => write!(f, "{why}: {address:#x}"),
             FaultKind::Misaligned { space, address, bytes, access } => {
                 let verb = verb(access);
                 write!(f, "misaligned {verb} of {bytes} bytes at {address:#x} ({space:?})")

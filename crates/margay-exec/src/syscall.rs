@@ -125,14 +125,7 @@ fn release(cx: &mut Cx<'_>, address: u64) -> Result<u64, Box<FaultKind>> {
         }
         None => "free() of an address that malloc() did not give, or that was freed before",
     };
-    Err(Box::new(FaultKind::IllegalAddress {
-        space: Space::Generic,
-        address,
-        bytes: 0,
-        access: Access::Write,
-        nearest: there,
-        why,
-    }))
+    Err(Box::new(FaultKind::InvalidFree { address, there, why }))
 }
 
 fn assert_fail(cx: &mut Cx<'_>, lane: usize, args: &[u64; 11]) -> FaultKind {

@@ -44,7 +44,7 @@ pub fn parse(source: &str) -> Result<Vec<Annotation>, String> {
 /// The word for a fault in an annotation.
 pub fn fault_name(kind: &FaultKind) -> &'static str {
     match kind {
-        FaultKind::IllegalAddress { .. } => "illegal-address",
+        FaultKind::IllegalAddress { .. } | FaultKind::InvalidFree { .. } => "illegal-address",
         FaultKind::Misaligned { .. } => "misaligned",
         FaultKind::InvalidAddressSpace { .. } => "invalid-address-space",
         FaultKind::InvalidPc { .. } => "invalid-pc",

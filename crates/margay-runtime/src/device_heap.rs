@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use margay_exec::mem::AllocKind;
 use parking_lot::Mutex;
 
-use crate::runtime;
+use crate::{runtime, watch};
 
 struct Blocks {
     /// Size with rounding, by address.
@@ -49,6 +49,7 @@ impl DeviceHeap {
             Ok(address) => {
                 blocks.used += rounded;
                 blocks.live.insert(address, rounded);
+                watch::allocated(runtime::get(), address);
                 address
             }
             Err(_) => 0,
@@ -60,10 +61,11 @@ impl DeviceHeap {
         let mut blocks = self.blocks.lock();
         let Some(rounded) = blocks.live.remove(&address) else { return false };
         blocks.used -= rounded;
+        watch::freed(runtime::get(), address);
         runtime::get().memory.free(address).is_ok()
     }
 
-    /// Frees everything.
+    /// Frees everything. For tools it stays allocated: no kernel has freed it.
     pub(crate) fn release(&self) {
         let mut blocks = self.blocks.lock();
         blocks.used = 0;

@@ -156,7 +156,9 @@ impl CudaError {
             {
                 CudaError::LaunchFailed
             }
-            FaultKind::IllegalAddress { .. } => CudaError::IllegalAddress,
+            FaultKind::IllegalAddress { .. } | FaultKind::InvalidFree { .. } => {
+                CudaError::IllegalAddress
+            }
             FaultKind::Misaligned { .. } => CudaError::MisalignedAddress,
             FaultKind::InvalidAddressSpace { .. } => CudaError::InvalidAddressSpace,
             FaultKind::InvalidPc { .. } => CudaError::InvalidPc,
@@ -199,6 +201,7 @@ mod tests {
     fn the_engine_names_the_same_errors() {
         use margay_exec::fault::BarrierMisuse;
         let kinds = [
+            FaultKind::InvalidFree { address: 0, there: None, why: "" },
             FaultKind::InvalidPc { target: 0 },
             FaultKind::InvalidAddressSpace { address: 0, why: "" },
             FaultKind::IllegalInstruction { why: String::new() },

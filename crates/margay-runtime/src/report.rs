@@ -137,25 +137,22 @@ pub fn describe(fault: &Fault, hint: bool, words: Words) -> String {
         FaultKind::IllegalAddress { space, address, bytes, access, nearest, why } => {
             let by_pages = matches!(space, Space::Global | Space::Generic) && !pages();
             let (access, space) = (access_name(*access), words.space(space_name(*space)));
-            line(match bytes {
-                // No access, but a call that was given the address.
-                0 => format!("{why}: {address:#x}"),
-                _ => format!("{access} of {bytes} bytes at {space} address {address:#x}: {why}"),
-            });
+            line(format!("{access} of {bytes} bytes at {space} address {address:#x}: {why}"));
             if let Some(near) = nearest {
                 line(format!("which is {}", relation(*address, *bytes, near)));
                 let past = address.wrapping_sub(near.base);
-                let accessed = *bytes > 0;
-                if accessed
-                    && by_pages
-                    && *address >= near.base
-                    && past < near.size.next_multiple_of(2 << 20)
-                {
+                if by_pages && *address >= near.base && past < near.size.next_multiple_of(2 << 20) {
                     advice = Some(
                         "a card notices only accesses outside its pages; MARGAY_BOUNDS=page does \
                          as it does",
                     );
                 }
+            }
+        }
+        FaultKind::InvalidFree { address, there, why } => {
+            line(format!("{why}: {address:#x}"));
+            if let Some(there) = there {
+                line(format!("which is {}", relation(*address, 0, there)));
             }
         }
         FaultKind::Misaligned { space, address, bytes, access } => {

@@ -7,7 +7,9 @@
 
 use margay_ir::{Class, Op, Space, Value};
 
-use crate::fault::{Access, FaultKind};
+use crate::fault::{
+    Access, FaultKind, GENERIC_AS_SHARED, GLOBAL_AS_SHARED, LOCAL_AS_GLOBAL, SHARED_AS_GLOBAL,
+};
 use crate::interp::Cx;
 use crate::jit::AccessSite;
 use crate::lanes::{FULL, Inst, WARP, active};
@@ -232,6 +234,7 @@ pub fn resolve_lane(
     address: u64,
     bytes: u64,
 ) -> Result<u64, Box<FaultKind>> {
+    let (named, whole) = (space, address);
     // A fault in a window names the space and the place there, not where the host has put the window.
     let from = |base: u64, size: u64| Some(address.wrapping_sub(base)).filter(|&a| a < size);
     let (space, address) = match space {
@@ -262,6 +265,7 @@ pub fn resolve_lane(
         }
     };
     pointer.map_err(|why| {
+        let why = other_space(cx, named, whole).unwrap_or(why);
         let nearest = match space {
             Space::Generic | Space::Global | Space::Const => cx.env.memory.nearest(address),
             Space::Shared | Space::Local | Space::Param => None,
@@ -269,6 +273,21 @@ pub fn resolve_lane(
         let bytes = bytes as u32;
         Box::new(FaultKind::IllegalAddress { space, address, bytes, access, nearest, why })
     })
+}
+
+/// Whose an address is, whole as a register has it, that is none of the space which an instruction names.
+fn other_space(cx: &Cx<'_>, space: Space, address: u64) -> Option<&'static str> {
+    let within = |base: u64, size: u64| address.wrapping_sub(base) < size;
+    let shared = within(cx.env.shared_window, SHARED_WINDOW);
+    match space {
+        Space::Global | Space::Const if shared => Some(SHARED_AS_GLOBAL),
+        Space::Global | Space::Const => {
+            within(cx.env.local_window, LOCAL_WINDOW).then_some(LOCAL_AS_GLOBAL)
+        }
+        Space::Shared if shared => Some(GENERIC_AS_SHARED),
+        Space::Shared => cx.env.memory.find(address).map(|_| GLOBAL_AS_SHARED),
+        Space::Generic | Space::Local | Space::Param => None,
+    }
 }
 
 fn global_pointer(

@@ -150,6 +150,9 @@ struct Table {
     entries: BTreeMap<u64, AllocationInfo>,
 }
 
+/// Bytes beyond which an address has nothing to do with an allocation: more than an index of 32 bits makes.
+const FAR: u64 = 1 << 36;
+
 /// All guest-reachable memory of the process (every device: addresses are unified).
 pub struct AddressSpace {
     table: RwLock<Table>,
@@ -344,13 +347,22 @@ impl AddressSpace {
 
     /// The allocation that holds `address`, if any.
     pub fn find(&self, address: u64) -> Option<AllocationInfo> {
-        self.nearest(address).filter(|info| address - info.base < info.size)
+        let table = self.table.read();
+        let before = table.entries.range(..=address).next_back().map(|(_, info)| info);
+        before.filter(|info| address - info.base < info.size).cloned()
     }
 
-    /// The allocation that holds or most closely precedes `address` (for messages).
+    /// The allocation that holds `address`, or is nearest to it, before it or behind, if one is near at all (for messages).
     pub fn nearest(&self, address: u64) -> Option<AllocationInfo> {
         let table = self.table.read();
-        table.entries.range(..=address).next_back().map(|(_, info)| info.clone())
+        let before = table.entries.range(..=address).next_back().map(|(_, info)| info);
+        let after = table.entries.range(address..).next().map(|(_, info)| info);
+        let away = |info: &&AllocationInfo| match info.base.checked_sub(address) {
+            Some(before) => before,
+            None => (address - info.base).saturating_sub(info.size.saturating_sub(1)),
+        };
+        let nearest = before.into_iter().chain(after).min_by_key(away);
+        nearest.filter(|info| away(info) <= FAR).cloned()
     }
 
     /// Live allocations, by address.
@@ -481,6 +493,25 @@ mod tests {
         let constants = space.extent(b + 100);
         assert!(constants.constant && !constants.writable, "constants stay read-only");
         assert_eq!((constants.lo % BANK, constants.hi % BANK), (0, 0));
+    }
+
+    #[test]
+    fn the_nearest_is_before_or_behind() {
+        let space = AddressSpace::new().unwrap();
+        let place = space.reserve(4 * CHUNK, CHUNK).unwrap();
+        let file = SharedFile::create(CHUNK).unwrap();
+        for (part, name) in [(0, "a"), (2, "b")] {
+            let at = place + part * CHUNK;
+            space.map(at, CHUNK, &file, 0).unwrap();
+            space.grant(at, CHUNK, AllocKind::Mapped, 0, name).unwrap();
+        }
+        let near = |address: u64| space.nearest(address).map(|info| info.label.to_string());
+        let named = |address| near(address).unwrap_or_default();
+        assert_eq!(named(place + 5), "a");
+        assert_eq!(named(place + CHUNK + 4), "a");
+        assert_eq!(named(place + 2 * CHUNK - 4), "b");
+        assert_eq!(named(place + 3 * CHUNK), "b");
+        assert_eq!((near(0), near(place + (1 << 40))), (None, None));
     }
 
     #[test]

@@ -43,7 +43,9 @@ fn action(kind: &FaultKind) -> &'static str {
         FaultKind::IllegalAddress { .. }
         | FaultKind::Misaligned { .. }
         | FaultKind::InvalidAddressSpace { .. } => "access",
-        FaultKind::InvalidPc { .. } | FaultKind::StackOverflow { .. } => "call",
+        FaultKind::InvalidFree { .. }
+        | FaultKind::InvalidPc { .. }
+        | FaultKind::StackOverflow { .. } => "call",
         FaultKind::IllegalInstruction { .. } => "instruction",
         FaultKind::Barrier(_) | FaultKind::Deadlock { .. } => "barrier",
         FaultKind::Trap => "trap",
@@ -55,6 +57,7 @@ fn action(kind: &FaultKind) -> &'static str {
 fn cure(kind: &FaultKind) -> &'static str {
     match kind {
         FaultKind::IllegalAddress { .. }
+        | FaultKind::InvalidFree { .. }
         | FaultKind::Misaligned { .. }
         | FaultKind::InvalidAddressSpace { .. }
         | FaultKind::StackOverflow { .. } => "--check memory says more",

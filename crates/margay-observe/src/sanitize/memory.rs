@@ -4,7 +4,7 @@
 //! Every access is held to the exact bytes of its allocation anyway; this names the allocation and
 //! how far off the access was.
 
-use margay_exec::fault::{Access, Fault, FaultKind};
+use margay_exec::fault::{Access, Fault, FaultKind, OTHER_SPACE};
 use margay_exec::launch::LaunchFailure;
 use margay_exec::mem::{AllocKind, AllocationInfo};
 use margay_ir::Space;
@@ -23,12 +23,18 @@ pub fn failure(
 ) -> Option<Finding> {
     let LaunchFailure::Fault(fault) = failure else { return None };
     let (code, action, space, address, bytes, cure) = match &fault.kind {
-        FaultKind::IllegalAddress { space, address, bytes, access, nearest, .. } => {
+        FaultKind::IllegalAddress { space, address, bytes, access, nearest, why } => {
+            let constant = *access != Access::Read
+                && nearest.as_ref().is_some_and(|near| {
+                    !near.kind.writable() && address.wrapping_sub(near.base) < near.size
+                });
             let global = matches!(space, Space::Global | Space::Generic);
             let gone = if global { freed(*address) } else { None };
             let code = match space {
                 Space::Global | Space::Generic if gone.is_some() => "memory/use-after-free",
+                _ if OTHER_SPACE.contains(why) => "memory/address-space",
                 Space::Const | Space::Param if *access != Access::Read => "memory/read-only",
+                Space::Global | Space::Generic if constant => "memory/read-only",
                 Space::Global | Space::Generic | Space::Const | Space::Param => {
                     "memory/out-of-bounds"
                 }
@@ -36,6 +42,9 @@ pub fn failure(
                 Space::Local => "memory/local-out-of-bounds",
             };
             let cure = match (*space, &gone, nearest) {
+                _ if OTHER_SPACE.contains(why) => "access it by the instruction of its own space, or generically; \
+                                                   cvta and cvta.to (__cvta_generic_to_shared) convert addresses"
+                    .to_owned(),
                 (Space::Shared, ..) => words
                     .say(
                         "check the index against the array's size, and against the shared memory \
@@ -68,6 +77,10 @@ pub fn failure(
                 }
             };
             (code, verb(*access), Some(*space), Some(*address), Some(*bytes), cure)
+        }
+        FaultKind::InvalidFree { address, there, .. } => {
+            let (code, cure) = wrong_free(*address, there.as_ref(), freed(*address).as_ref());
+            (code, "free", None, Some(*address), None, cure)
         }
         FaultKind::Misaligned { space, address, bytes, access } => (
             "memory/misaligned",
@@ -123,6 +136,39 @@ pub fn failure(
     })
 }
 
+/// The code and the cure of device `free` of what is no block of the device's heap, or not any more.
+fn wrong_free(
+    address: u64,
+    there: Option<&AllocationInfo>,
+    gone: Option<&AllocationInfo>,
+) -> (&'static str, String) {
+    match (there, gone) {
+        (Some(n), _) if n.kind == AllocKind::Heap => (
+            "memory/invalid-free",
+            format!(
+                "it is byte {} of the {} bytes of `{}`: pass the address that malloc() gave",
+                address - n.base,
+                n.size,
+                n.label
+            ),
+        ),
+        (Some(n), _) => (
+            "memory/invalid-free",
+            format!(
+                "it is of `{}`, which has {} bytes: free it by the call that goes with that",
+                n.label, n.size
+            ),
+        ),
+        (None, Some(gone)) if gone.base == address && gone.kind == AllocKind::Heap => (
+            "memory/double-free",
+            format!("the {} bytes of `{}` were there: free them once", gone.size, gone.label),
+        ),
+        (None, _) => {
+            ("memory/invalid-free", "pass the address that malloc() of a kernel gave".to_owned())
+        }
+    }
+}
+
 fn actor(action: &str, fault: &Fault) -> Actor {
     Actor {
         action: action.to_owned(),
@@ -144,11 +190,17 @@ pub(super) fn verb(access: Access) -> &'static str {
 
 fn distance(near: &AllocationInfo, address: u64, bytes: u32) -> String {
     let end = near.base + near.size;
+    let read_only = !near.kind.writable();
     let what = format!("the {} bytes of `{}`", near.size, near.label);
-    if address >= end {
+    if address < near.base {
+        let before = near.base - address;
+        format!("{before} bytes before the start of {what}: check the index, which is negative")
+    } else if address >= end {
         format!("{} bytes past the end of {what}: check the index against the size", address - end)
     } else if address + u64::from(bytes) > end {
         format!("{} of the bytes lie past the end of {what}", address + u64::from(bytes) - end)
+    } else if read_only {
+        format!("{what} are constant for kernels: write them from the host, or from elsewhere")
     } else {
         format!("inside {what}, where it is not allowed")
     }
@@ -233,9 +285,8 @@ pub fn leak(allocation: &AllocationInfo) -> Option<Finding> {
         | AllocKind::MappedReadOnly => {
             allocation.label.starts_with("cu") || allocation.label.starts_with("cl")
         }
-        AllocKind::HostRegistered | AllocKind::Constant | AllocKind::Param | AllocKind::Heap => {
-            false
-        }
+        AllocKind::Heap => true,
+        AllocKind::HostRegistered | AllocKind::Constant | AllocKind::Param => false,
     };
     asked.then(|| Finding {
         check: Check::Memory,
@@ -252,4 +303,64 @@ pub fn leak(allocation: &AllocationInfo) -> Option<Finding> {
         actors: Vec::new(),
         count: 1,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use margay_exec::mem::AddressSpace;
+
+    use super::*;
+
+    fn allocation(kind: AllocKind, label: &str) -> AllocationInfo {
+        let space = AddressSpace::new().unwrap();
+        let base = space.alloc(64, 16, kind, 0, label).unwrap();
+        AllocationInfo { base: 0x1000, ..space.find(base).unwrap() }
+    }
+
+    fn found(kind: FaultKind, freed: Option<&AllocationInfo>) -> Finding {
+        let fault = Fault {
+            kind,
+            kernel: "k".to_owned(),
+            block: [0; 3],
+            thread: [0; 3],
+            place: Default::default(),
+        };
+        let at = |address: u64| freed.filter(|f| address - f.base < f.size).cloned();
+        failure(&LaunchFailure::Fault(Box::new(fault)), &at, Words::Cuda).expect("a finding")
+    }
+
+    #[test]
+    fn frees_of_what_is_no_block() {
+        let heap = allocation(AllocKind::Heap, "device malloc");
+        let device = allocation(AllocKind::Device, "cudaMalloc");
+        let free = |address, there: Option<&AllocationInfo>, gone| {
+            found(FaultKind::InvalidFree { address, there: there.cloned(), why: "" }, gone).code
+        };
+        assert_eq!(free(0x1000, None, Some(&heap)), "memory/double-free");
+        assert_eq!(free(0x1004, None, Some(&heap)), "memory/invalid-free");
+        assert_eq!(free(0x1004, Some(&heap), None), "memory/invalid-free");
+        assert_eq!(free(0x1000, Some(&device), None), "memory/invalid-free");
+        assert!(leak(&heap).is_some());
+    }
+
+    #[test]
+    fn accesses_that_are_not_allowed_say_why() {
+        let constant = allocation(AllocKind::Constant, "table");
+        let device = allocation(AllocKind::Device, "cudaMalloc");
+        let at = |space, address, access, near: &AllocationInfo, why| FaultKind::IllegalAddress {
+            space,
+            address,
+            bytes: 4,
+            access,
+            nearest: Some(near.clone()),
+            why,
+        };
+        let write = found(at(Space::Global, 0x1010, Access::Write, &constant, ""), None);
+        assert_eq!(write.code, "memory/read-only");
+        let before = found(at(Space::Global, 0xffc, Access::Write, &device, ""), None);
+        assert_eq!(before.code, "memory/out-of-bounds");
+        assert!(before.cure.starts_with("4 bytes before the start of the 64 bytes"), "{before:?}");
+        let other = at(Space::Shared, 0x1000, Access::Read, &device, OTHER_SPACE[0]);
+        assert_eq!(found(other, None).code, "memory/address-space");
+    }
 }

@@ -9,6 +9,7 @@
 mod failed;
 pub mod finding;
 mod form;
+mod freed;
 mod host;
 mod indices;
 pub mod init;
@@ -40,6 +41,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use self::finding::{Check, Finding};
+use self::freed::Freed;
 use self::programs::Programs;
 use self::promises::Promises;
 use self::streams::Streams;
@@ -98,9 +100,6 @@ impl Filter {
 /// few more.
 const BETWEEN_WRITES: Duration = Duration::from_millis(100);
 
-/// Freed allocations that are remembered, to name what is used after it was freed.
-const MOST_FREED: usize = 4096;
-
 /// Runs the checks over a process.
 pub struct Checks {
     directory: PathBuf,
@@ -115,8 +114,7 @@ pub struct Checks {
     filtered: AtomicU64,
     /// Allocations that live, by number.
     live: Mutex<BTreeMap<u64, AllocationInfo>>,
-    /// Allocations that were freed, by address, unless something else is there now.
-    freed: Mutex<BTreeMap<u64, AllocationInfo>>,
+    freed: Mutex<Freed>,
     /// What kernels are to do with some of the allocations.
     promises: Promises,
     /// What launches and copies touched, for races between streams.
@@ -205,9 +203,7 @@ impl Checks {
 
     /// The freed allocation that was at an address.
     fn freed_at(&self, address: u64) -> Option<AllocationInfo> {
-        let freed = self.freed.lock();
-        let (_, last) = freed.range(..=address).next_back()?;
-        (address < last.base + last.size).then(|| last.clone())
+        self.freed.lock().at(address)
     }
 }
 
@@ -293,8 +289,7 @@ impl Tool for Checks {
     fn allocated(&self, allocation: &AllocationInfo) {
         self.live.lock().insert(allocation.id, allocation.clone());
         self.streams.allocated(allocation);
-        let end = allocation.base.saturating_add(allocation.size.max(1));
-        self.freed.lock().retain(|_, f| f.base >= end || f.base + f.size <= allocation.base);
+        self.freed.lock().allocated(allocation);
         if self.wanted.contains(&Check::Init) {
             self.globals.allocated(allocation);
         }
@@ -302,13 +297,7 @@ impl Tool for Checks {
 
     fn freed(&self, allocation: &AllocationInfo) {
         self.live.lock().remove(&allocation.id);
-        let mut freed = self.freed.lock();
-        freed.insert(allocation.base, allocation.clone());
-        if freed.len() > MOST_FREED {
-            let oldest = freed.values().min_by_key(|f| f.id).map(|f| f.base);
-            oldest.and_then(|base| freed.remove(&base));
-        }
-        drop(freed);
+        self.freed.lock().add(allocation);
         self.globals.freed(allocation.base);
         self.promises.freed(allocation.base);
         self.streams.freed(allocation);

@@ -528,6 +528,7 @@ pub fn failure(failure: &LaunchFailure, words: Words) -> Option<Finding> {
             ("sync/barrier-count", misuse.to_string(), cure)
         }
         FaultKind::IllegalAddress { .. }
+        | FaultKind::InvalidFree { .. }
         | FaultKind::Misaligned { .. }
         | FaultKind::InvalidAddressSpace { .. }
         | FaultKind::InvalidPc { .. }
