@@ -2,6 +2,7 @@
 // Barriers that not all reach, and member masks that do not fit.
 // check: sync
 #include "corpus.h"
+#include <cooperative_groups.h>
 
 __global__ void half_warp_bug(int *out) {
     if (threadIdx.x % 32 < 16) __syncthreads(); //~ sync/divergent-barrier
@@ -195,6 +196,27 @@ __global__ void crossed_good(int *out) {
     out[threadIdx.x] = 1;
 }
 
+// A block never comes to the grid's barrier.
+__global__ void grid_bug(int *out) {
+    auto grid = cooperative_groups::this_grid();
+    if (blockIdx.x == 1) return;
+    grid.sync(); //~ near sync/deadlock
+    out[blockIdx.x] = 1;
+}
+__global__ void grid_good(int *out) {
+    auto grid = cooperative_groups::this_grid();
+    grid.sync();
+    if (blockIdx.x == 1) return;
+    out[blockIdx.x] = 1;
+}
+// Runs one of these.
+static void run_grid(const char *name, void (*kernel)(int *), int *out) {
+    if (!wanted(name)) return;
+    void *arguments[] = {&out};
+    cudaLaunchCooperativeKernel((void *)kernel, dim3(4), dim3(1), arguments, 0, 0);
+    if (cudaDeviceSynchronize() != cudaSuccess) cudaDeviceReset();
+}
+
 int main() {
     int *out = zeros<int>(256);
     auto again = [&] {
@@ -248,5 +270,7 @@ int main() {
     RUN(crossed_bug, 1, 64, out);
     again();
     RUN(crossed_good, 1, 64, out);
-    cudaFree(out);
+    again();
+    run_grid("grid_good", grid_good, out);
+    run_grid("grid_bug", grid_bug, out);
 }
