@@ -112,9 +112,9 @@ pub struct Reply {
     pub stores: Vec<(u64, Vec<u8>)>,
 }
 
-/// Bytes of local memory that a thread has beside the stack limit, in parts as large as the deepest path of calls needs on which no
-/// function calls itself again: that path itself, and what a card, too, has left behind the limit.
-const OWN_STACKS: u32 = 3;
+/// Bytes that a thread's stack has behind the limit, at most. So many more as twice the deepest path of calls needs on which no
+/// function calls itself again: programs that come a little deeper than the limit says have always run here.
+const MOST_SPARE: u32 = 4096;
 
 /// What a finished launch did. Accesses are counted a warp each, whatever the width; those that compiled
 /// code made are not, so only observed launches have all.
@@ -197,11 +197,11 @@ pub fn launch_observed(
         let from = config.params.as_ptr();
         std::ptr::copy_nonoverlapping(from, params.as_ptr(), config.params.len());
     }
-    let (times, stack) = match program.uses_stack {
-        true => (OWN_STACKS, config.stack_limit),
-        false => (1, 0),
+    let own = program.info.local_bytes;
+    let stack = match program.uses_stack {
+        true => config.stack_limit.saturating_add(own.saturating_mul(2).min(MOST_SPARE)),
+        false => 0,
     };
-    let own = program.info.local_bytes.saturating_mul(times);
     let local = match own.saturating_add(stack) {
         0 => 0,
         n => n.saturating_add(LOCAL_START).min(LOCAL_WINDOW as u32 / 2),
