@@ -137,11 +137,20 @@ pub fn describe(fault: &Fault, hint: bool, words: Words) -> String {
         FaultKind::IllegalAddress { space, address, bytes, access, nearest, why } => {
             let by_pages = matches!(space, Space::Global | Space::Generic) && !pages();
             let (access, space) = (access_name(*access), words.space(space_name(*space)));
-            line(format!("{access} of {bytes} bytes at {space} address {address:#x}: {why}"));
+            line(match bytes {
+                // No access, but a call that was given the address.
+                0 => format!("{why}: {address:#x}"),
+                _ => format!("{access} of {bytes} bytes at {space} address {address:#x}: {why}"),
+            });
             if let Some(near) = nearest {
                 line(format!("which is {}", relation(*address, *bytes, near)));
                 let past = address.wrapping_sub(near.base);
-                if by_pages && *address >= near.base && past < near.size.next_multiple_of(2 << 20) {
+                let accessed = *bytes > 0;
+                if accessed
+                    && by_pages
+                    && *address >= near.base
+                    && past < near.size.next_multiple_of(2 << 20)
+                {
                     advice = Some(
                         "a card notices only accesses outside its pages; MARGAY_BOUNDS=page does \
                          as it does",
