@@ -153,7 +153,14 @@ impl fmt::Display for FaultKind {
         match self {
             FaultKind::IllegalAddress { space, address, bytes, access, nearest, why } => {
                 let verb = verb(access);
-                write!(f, "illegal {verb} of {bytes} bytes at {address:#x} ({space:?}): {why}")?;
+                match bytes {
+                    // No access, but a call that was given the address.
+                    0 => write!(f, "{why}: {address:#x}")?,
+                    _ => write!(
+                        f,
+                        "illegal {verb} of {bytes} bytes at {address:#x} ({space:?}): {why}"
+                    )?,
+                }
                 match nearest {
                     Some(near) if *address < near.base => write!(
                         f,

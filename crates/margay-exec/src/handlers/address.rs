@@ -163,7 +163,8 @@ pub unsafe fn resolve<const SPACE: u8, const ACCESS: u8>(
             }
         }
     }
-    resolve_slowly(cx, i, space_of(SPACE), access_of(ACCESS), bytes, out)
+    // SAFETY: by the contract.
+    unsafe { resolve_slowly(cx, i, space_of(SPACE), access_of(ACCESS), bytes, out) }
 }
 
 /// Whether all lanes' bytes are in so many bytes of a window from `base` on.
@@ -181,9 +182,12 @@ fn add_rows(out: &mut [u64; WARP], base: u64, stride: u64) {
 }
 
 /// Lane by lane. Also fills the instruction's cache slot.
+///
+/// # Safety
+/// As for [`resolve`].
 #[cold]
 #[inline(never)]
-pub fn resolve_slowly(
+unsafe fn resolve_slowly(
     cx: &mut Cx<'_>,
     i: &Inst,
     space: Space,
@@ -207,7 +211,15 @@ pub fn resolve_slowly(
         };
     }
     for lane in active(cx.mask) {
-        match resolve_lane(cx, slot(i), lane, space, access, out[lane], bytes) {
+        // Whole, so that a fault can tell whose it is.
+        let address = match space {
+            // SAFETY: `a` is a D plane of this frame.
+            Space::Shared => unsafe { cx.double(i.a, lane) }.wrapping_add(i.imm),
+            Space::Generic | Space::Global | Space::Local | Space::Const | Space::Param => {
+                out[lane]
+            }
+        };
+        match resolve_lane(cx, slot(i), lane, space, access, address, bytes) {
             Ok(pointer) => out[lane] = pointer,
             Err(kind) => {
                 cx.fail(lane, *kind);
