@@ -106,7 +106,21 @@ pub struct Actor {
     pub source: Source,
 }
 
+/// What an actor did that is no side of a finding, but tells where its memory came from, and went.
+pub const ALLOCATED: &str = "allocated";
+pub const FREED: &str = "freed";
+
 impl Actor {
+    /// The host program, which did this at that place.
+    pub fn host(action: &str, source: Source) -> Actor {
+        Actor { action: action.to_owned(), host: true, source, ..Actor::default() }
+    }
+
+    /// Whether it tells of the memory's life only.
+    pub fn is_of_memory(&self) -> bool {
+        self.host && (self.action == ALLOCATED || self.action == FREED)
+    }
+
     /// Who it was, in the kernel's words.
     pub fn who(&self, words: Words) -> String {
         match self.host {
@@ -142,23 +156,51 @@ pub struct Finding {
     /// The kernel's language, if it is not CUDA.
     #[serde(default, skip_serializing_if = "Words::are_cuda")]
     pub words: Words,
-    /// The one at fault, then the other side if there is one.
+    /// The one at fault, then the other side if there is one, then where the memory was allocated and freed.
     pub actors: Vec<Actor>,
     pub count: u64,
 }
 
 impl Finding {
+    /// Those who are at fault. Of memory that was never freed it is who allocated it.
+    pub fn sides(&self) -> impl Iterator<Item = &Actor> {
+        let only_memory = self.actors.iter().all(Actor::is_of_memory);
+        self.actors.iter().filter(move |a| only_memory || !a.is_of_memory())
+    }
+
+    /// Where the memory was allocated and freed, in words. Nothing if that is all that the finding tells.
+    pub fn life(&self) -> Vec<String> {
+        let only_memory = self.actors.iter().all(Actor::is_of_memory);
+        let told = self.actors.iter().filter(|a| !only_memory && a.is_of_memory());
+        told.filter_map(|a| {
+            let Source { file, line, function, .. } = &a.source;
+            Some(match file {
+                Some(file) => format!("{} at {file}:{line}", a.action),
+                None if function.is_empty() => return None,
+                None => format!("{} in {function}", a.action),
+            })
+        })
+        .collect()
+    }
+
     /// What makes a finding the same as another.
     pub fn site(&self) -> String {
-        let mut site = format!("{}|{}", self.code, self.kernel);
-        for actor in &self.actors {
+        let one = |actor: &Actor| {
             let s = &actor.source;
             let file = s.file.as_deref().unwrap_or("");
             // A loop that is unrolled makes several instructions of one place.
             let within = if s.line == 0 { s.ptx_line } else { s.column };
-            site += &format!("|{}:{file}:{}:{within}", actor.action, s.line);
+            (file.to_owned(), s.line, within, actor.action.clone())
+        };
+        let mut sides: Vec<_> = self.sides().map(one).collect();
+        // Which side came first is chance.
+        sides.sort();
+        let is_known = sides.iter().any(|(_, line, within, _)| (*line, *within) != (0, 0));
+        let mut site = format!("{}|{}", self.code, self.kernel);
+        for (file, line, within, action) in sides {
+            site += &format!("|{action}:{file}:{line}:{within}");
         }
-        if self.actors.is_empty() {
+        if !is_known {
             // What has no place is told apart by what it is about.
             site += &format!("|{}", self.object.as_deref().unwrap_or(&self.message));
         }
@@ -198,5 +240,63 @@ impl Findings {
 
     pub fn list(&self) -> &[Finding] {
         &self.list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A finding of two sides, at lines of `a.cu`.
+    fn race(first: (&str, u32), second: (&str, u32)) -> Finding {
+        let actor = |(action, line): (&str, u32)| Actor {
+            action: action.to_owned(),
+            source: Source { file: Some("a.cu".into()), line, ..Source::default() },
+            ..Actor::default()
+        };
+        Finding {
+            check: Check::Race,
+            severity: Severity::Error,
+            code: "race/read-write".to_owned(),
+            kernel: "k".to_owned(),
+            message: String::new(),
+            cure: String::new(),
+            space: None,
+            address: None,
+            bytes: None,
+            object: None,
+            words: Words::Cuda,
+            actors: vec![actor(first), actor(second)],
+            count: 1,
+        }
+    }
+
+    #[test]
+    fn the_order_of_sides_makes_no_other_finding() {
+        let mut findings = Findings::default();
+        for finding in [
+            race(("read", 5), ("write", 3)),
+            race(("write", 3), ("read", 5)),
+            race(("write", 5), ("write", 3)),
+        ] {
+            findings.add(finding);
+        }
+        let counts: Vec<u64> = findings.list().iter().map(|f| f.count).collect();
+        assert_eq!(counts, [2, 1]);
+        // What came first is told first.
+        assert_eq!(findings.list()[0].actors[0].action, "read");
+    }
+
+    #[test]
+    fn where_memory_came_from_is_no_side() {
+        let at = |line| Source { file: Some("a.cu".into()), line, ..Source::default() };
+        let mut finding = race(("write", 3), ("write", 4));
+        let site = finding.site();
+        finding.actors.push(Actor::host(ALLOCATED, at(7)));
+        assert_eq!((finding.site(), finding.sides().count()), (site, 2));
+        assert_eq!(finding.life(), ["allocated at a.cu:7"]);
+        // Unless nothing else is told.
+        finding.actors.drain(..2);
+        assert_eq!((finding.sides().count(), finding.life()), (1, Vec::<String>::new()));
     }
 }

@@ -106,6 +106,13 @@ pub struct Clash {
     pub theirs: Kind,
 }
 
+impl Clash {
+    /// As the other side sees it.
+    pub fn turned(self) -> Clash {
+        Clash { address: self.address, mine: self.theirs, theirs: self.mine }
+    }
+}
+
 impl Footprint {
     pub fn pages(&self) -> usize {
         match &self.touched {
@@ -135,8 +142,7 @@ impl Footprint {
             }
             (Touched::Launch { pages, .. }, Touched::Copy(ranges)) => meets(pages, ranges),
             (Touched::Copy(ranges), Touched::Launch { pages, .. }) => {
-                let clash = meets(pages, ranges)?;
-                Some(Clash { mine: clash.theirs, theirs: clash.mine, ..clash })
+                meets(pages, ranges).map(Clash::turned)
             }
             (Touched::Copy(mine), Touched::Copy(theirs)) => mine.iter().find_map(|(a, x)| {
                 theirs.iter().filter(|(b, _)| a.races(*b)).find_map(|(b, y)| {

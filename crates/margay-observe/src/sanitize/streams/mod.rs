@@ -26,7 +26,7 @@ use margay_ir::Space;
 use parking_lot::Mutex;
 
 use self::footprint::{Clash, Footprint, Kind, PAGE, Page, Place, Touched};
-use super::finding::{Check, Finding, Severity};
+use super::finding::{Actor, Check, Finding, Severity};
 use super::view::{Sink, View};
 use crate::tool::{CopyEvent, LaunchView, Order};
 use crate::words::Words;
@@ -116,7 +116,13 @@ fn add(state: &mut State, new: Footprint, sink: &Sink) {
 fn compare(state: &State, new: &Footprint, sink: &Sink) {
     for old in &state.history {
         let ordered = new.order.follows(&old.order) || old.order.follows(&new.order);
-        if let Some(clash) = (!ordered).then(|| new.clash(old)).flatten() {
+        // Looked for from one side, so that what is told of several does not depend on what ran first.
+        let place = |f: &Footprint| (f.order.queue, f.order.sequence);
+        let clash = || match place(old) < place(new) {
+            true => old.clash(new).map(Clash::turned),
+            false => new.clash(old),
+        };
+        if let Some(clash) = (!ordered).then(clash).flatten() {
             report(state, new, old, &clash, sink);
         }
     }
@@ -124,11 +130,22 @@ fn compare(state: &State, new: &Footprint, sink: &Sink) {
 
 fn report(state: &State, new: &Footprint, old: &Footprint, clash: &Clash, sink: &Sink) {
     let Clash { address, mine, theirs } = *clash;
-    let kernel = [new, old].into_iter().find_map(|f| match &f.touched {
-        Touched::Launch { kernel, .. } => Some(kernel.clone()),
-        Touched::Copy(_) => None,
-    });
-    let actors = [new.actor(mine, address), old.actor(theirs, address)];
+    // Which of the two came first may be chance: the finding is of the one whose place is the lesser.
+    let mut sides: Vec<(Actor, String)> = [(new, mine), (old, theirs)]
+        .into_iter()
+        .filter_map(|(footprint, kind)| match &footprint.touched {
+            Touched::Launch { kernel, .. } => {
+                Some((footprint.actor(kind, address)?, kernel.clone()))
+            }
+            Touched::Copy(_) => None,
+        })
+        .collect();
+    let place = |(actor, kernel): &(Actor, String)| {
+        let s = &actor.source;
+        (s.file.clone(), s.line, s.ptx_line, kernel.clone())
+    };
+    sides.sort_by_key(place);
+    let kernel = sides.first().map(|(_, kernel)| kernel.clone());
     let (words, cure) = match new.order.commands {
         Some(_) => (
             Words::OpenCl,
@@ -164,7 +181,7 @@ fn report(state: &State, new: &Footprint, old: &Footprint, clash: &Clash, sink: 
                 format!("`{label}`, byte {} of {}", address - base, end - base)
             }),
             words,
-            actors: actors.into_iter().flatten().collect(),
+            actors: sides.into_iter().map(|(actor, _)| actor).collect(),
             count: 1,
         },
         None,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::footprint::{Footprint, Kind, PAGE, Page, Place, Touched};
 use super::{State, add};
+use crate::sanitize::finding::Source;
 use crate::sanitize::view::Sink;
 use crate::tool::{NodeOrder, Order};
 
@@ -49,6 +50,35 @@ fn unordered_overlaps_race() {
     assert_eq!(pair((Read, 0..8), (Read, 0..8), &b), 0);
     assert_eq!(pair((Atomic, 0..8), (Atomic, 0..8), &b), 0);
     assert_eq!(pair((Atomic, 4090..4100), (Read, 4096..4097), &b), 1);
+}
+
+/// Two kernels at lines of their own, of which each may run first.
+#[test]
+fn what_ran_first_makes_no_other_finding() {
+    let at = |order: &Order, name: &str, line: u32, kinds: &[Kind]| {
+        let mut all = launch(order.clone(), kinds[0], 0..8);
+        let Touched::Launch { kernel, pages, sources } = &mut all.touched else { unreachable!() };
+        let place = || Place { pc: 0, block: [0; 3], thread: [0; 3] };
+        kinds.iter().for_each(|kind| pages.get_mut(&0).unwrap().add(*kind, 0, 8, place));
+        *kernel = name.to_owned();
+        sources.insert(0, Source { file: Some("a.cu".into()), line, ..Source::default() });
+        all
+    };
+    let (a, b) = (order(1, 1, &[]), order(2, 1, &[]));
+    let both = [Kind::Read, Kind::Write];
+    for (mine, theirs) in
+        [(&both[..], &both[..]), (&both[..1], &both[1..]), (&both[1..], &both[..])]
+    {
+        let told = |first: Footprint, second: Footprint| {
+            let (sink, mut state) = (Sink::default(), State::default());
+            [first, second].into_iter().for_each(|f| add(&mut state, f, &sink));
+            let finding = sink.list().remove(0);
+            (finding.site(), finding.kernel, finding.actors)
+        };
+        let (w, r) = (|| at(&a, "w", 3, mine), || at(&b, "r", 4, theirs));
+        assert_eq!(told(w(), r()), told(r(), w()));
+        assert_eq!(told(r(), w()).1, "w");
+    }
 }
 
 #[test]
