@@ -65,6 +65,34 @@ pub struct HostPlace {
     pub column: u32,
 }
 
+/// A call of an API by the host program, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApiCall {
+    /// "cudaMemcpy", "clCreateBuffer", ….
+    pub name: Option<String>,
+    pub place: Option<HostPlace>,
+}
+
+/// Tells of a call once somebody asks, as looking its lines up takes time.
+#[derive(Clone)]
+pub struct Caller(Arc<dyn Fn() -> ApiCall + Send + Sync>);
+
+impl Caller {
+    pub fn new(call: impl Fn() -> ApiCall + Send + Sync + 'static) -> Caller {
+        Caller(Arc::new(call))
+    }
+
+    pub fn call(&self) -> ApiCall {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for Caller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.call().fmt(f)
+    }
+}
+
 /// How far each queue of work (a stream's, by number; 0 is the host program) is known to be done.
 pub type Clock = BTreeMap<u64, u64>;
 
@@ -176,6 +204,14 @@ pub trait Tool: Send + Sync {
     fn wants_host_accesses(&self) -> bool {
         false
     }
+    /// Whether it is to be known which calls allocate and free, and which are refused.
+    fn wants_callers(&self) -> bool {
+        false
+    }
+    /// Whether what the program copies from the device is of interest.
+    fn wants_results(&self) -> bool {
+        false
+    }
     /// An observer for the launch, or nothing if it is not of interest.
     fn launch<'a>(&'a self, _launch: &'a LaunchView<'a>) -> Option<Box<dyn Observer + 'a>> {
         None
@@ -184,11 +220,17 @@ pub trait Tool: Send + Sync {
     fn launched(&self, _launch: &LaunchView<'_>, _outcome: &Result<LaunchStats, LaunchFailure>) {}
     fn allocated(&self, _allocation: &AllocationInfo) {}
     fn freed(&self, _allocation: &AllocationInfo) {}
+    /// The call that made what was announced just before; not told if nobody [wants it](Tool::wants_callers).
+    fn allocated_by(&self, _allocation: &AllocationInfo, _caller: Caller) {}
+    /// The call that frees what is announced just after.
+    fn freed_by(&self, _allocation: &AllocationInfo, _caller: Caller) {}
     /// Kernels are to keep this promise on the allocation, which was announced before.
     fn promised(&self, _allocation: &AllocationInfo, _promise: Promise) {}
     fn copied(&self, _copy: &CopyEvent) {}
-    /// An API call failed.
-    fn refused(&self, _refusal: &Refusal) {}
+    /// The program copies from the device what has this hash; not told if nobody [wants it](Tool::wants_results).
+    fn result(&self, _hash: u64) {}
+    /// An API call failed; which one is known if a tool [wants it](Tool::wants_callers).
+    fn refused(&self, _refusal: &Refusal, _caller: Option<&Caller>) {}
     /// The process ends: the last chance to write anything.
     fn finish(&self) {}
 }

@@ -14,7 +14,6 @@
 
 use std::cell::Cell;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -24,7 +23,7 @@ use margay_ir::{AddrOf, Attr};
 use margay_observe::tool::{HostAccess, HostPlace};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use crate::signal;
+use crate::{caller, signal};
 
 /// How long a launch waits for the host program, at first.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -102,26 +101,8 @@ impl Note {
     /// Where the program did it: of the instruction and the calls that led to it, the first that the program's own source
     /// has, and else the first that is known at all.
     fn place(&self) -> Option<HostPlace> {
-        let mut best: Option<HostPlace> = None;
-        for frame in self.frames.iter().map(|f| f.load(Ordering::Relaxed)).filter(|f| *f != 0) {
-            backtrace::resolve(frame as *mut std::ffi::c_void, |symbol| {
-                let place = HostPlace {
-                    function: symbol.name().map(|name| name.to_string()).unwrap_or_default(),
-                    file: symbol.filename().map(|file| file.display().to_string()),
-                    line: symbol.lineno().unwrap_or(0),
-                    column: symbol.colno().unwrap_or(0),
-                };
-                let is_own = |file: &str| !file.starts_with("/usr/") && Path::new(file).is_file();
-                let rank = |place: &HostPlace| match &place.file {
-                    Some(file) if is_own(file) => 2,
-                    _ => u32::from(!place.function.is_empty()),
-                };
-                if best.as_ref().is_none_or(|best| rank(best) < rank(&place)) {
-                    best = Some(place);
-                }
-            });
-        }
-        best
+        let frames = self.frames.iter().map(|f| f.load(Ordering::Relaxed)).filter(|f| *f != 0);
+        caller::place(frames).map(|(place, _)| place)
     }
 }
 

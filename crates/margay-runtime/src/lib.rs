@@ -6,6 +6,7 @@
 //! a device address that came from the program. Objects are found in tables, ranges in records.
 
 pub mod array;
+mod caller;
 pub mod capture;
 pub mod conditional;
 pub mod context;
@@ -49,5 +50,5 @@ mod watch;
 pub use context::Context;
 pub use error::{CudaError, Result};
 pub use handle::Handle;
-pub use margay_observe::tool::Promise;
+pub use margay_observe::tool::{Promise, Wanted};
 pub use runtime::{Runtime, init, initialized};

@@ -5,6 +5,7 @@
 //! exit find it alive.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use margay_exec::mem::AddressSpace;
 use margay_observe::Tool;
 use margay_observe::constant_cache::ConstantCache;
+use margay_observe::tool::Wanted;
 use parking_lot::Mutex;
 
 use crate::array::{Array, MipmappedArray};
@@ -34,7 +36,7 @@ use crate::stream::Stream;
 use crate::texture::{Owners, Reference};
 use crate::virtual_memory::VirtualMemory;
 use crate::watch;
-use crate::{held, order};
+use crate::{caller, held, order};
 
 /// See the module's header.
 pub struct Runtime {
@@ -95,6 +97,9 @@ pub fn init() -> Result<&'static Runtime> {
         }
         if tools.iter().any(|tool| tool.wants_host_accesses()) {
             held::want();
+        }
+        if tools.iter().any(|tool| tool.wants_callers()) {
+            caller::want();
         }
         let gpus = settings.gpus.iter().enumerate();
         let device = |(ordinal, &(physical, gpu))| Device::new(ordinal as u32, physical, gpu);
@@ -232,6 +237,17 @@ impl Runtime {
     /// Tells the tools of a copy (or, without `from`, a fill) that another API than CUDA's made.
     pub fn observed_copy(&self, to: u64, from: Option<u64>, bytes: u64) {
         watch::copied(self, to, from, bytes, 0);
+    }
+
+    /// Tells the tools that another API than CUDA's refuses to touch memory, or to free what is at an address.
+    pub fn observed_refusal(&self, wanted: Wanted, address: u64, bytes: u64) {
+        watch::refused(self, wanted, address, bytes);
+    }
+
+    /// Tells the tools that it refuses to go past the end of an object. `label`: what the program made it by, if not by
+    /// what made its memory.
+    pub fn observed_overrun(&self, object: Range<u64>, label: Option<&str>, wanted: Range<u64>) {
+        watch::refused_part(self, object, label, wanted);
     }
 }
 

@@ -48,6 +48,8 @@ pub struct Settings {
     pub check_filter: Filter,
     /// `MARGAY_DESTROY_ON_DEVICE_ERROR=kernel`: a fault ends its kernel, and the context stays usable.
     pub faults_end_kernels: bool,
+    /// `MARGAY_CHECK_RESULTS=1`: what the program copies from the device is to be compared with other runs.
+    pub compares_results: bool,
     /// `MARGAY_CONST_CACHE_BYTES`: the size of the constant cache that is to be modelled.
     pub constant_cache: Option<u32>,
     /// `MARGAY_MODELS`: GPUs beside the program's own that the profile counts for.
@@ -171,6 +173,7 @@ impl Settings {
             check_filter,
             faults_end_kernels: var("MARGAY_DESTROY_ON_DEVICE_ERROR")
                 .is_some_and(|v| v.trim() == "kernel"),
+            compares_results: var("MARGAY_CHECK_RESULTS").is_some_and(|v| v.trim() == "1"),
             profile: var("MARGAY_PROFILE").filter(|v| !v.is_empty()).map(PathBuf::from),
             models,
             eager_loading: var("CUDA_MODULE_LOADING")

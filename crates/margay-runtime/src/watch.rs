@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where the runtime tells the tools of what happens. Without tools nothing here costs anything.
 
+use std::hash::{DefaultHasher, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -10,7 +12,7 @@ use margay_arch::caches::SplitPreference;
 use margay_exec::launch::{
     self as engine, Host, LaunchConfig, LaunchFailure, LaunchStats, Machine,
 };
-use margay_exec::mem::AddressSpace;
+use margay_exec::mem::{AddressSpace, AllocationInfo};
 use margay_exec::program::Program;
 use margay_observe::constant_cache::ConstantCache;
 use margay_observe::profile::Profiler;
@@ -22,7 +24,7 @@ use crate::function::Function;
 use crate::handle::Handle;
 use crate::runtime::{self, Runtime};
 use crate::settings::Settings;
-use crate::{held, order};
+use crate::{caller, held, order};
 
 /// The tools that the settings ask for.
 pub fn tools(settings: &Settings, constants: Option<&Arc<ConstantCache>>) -> Vec<Arc<dyn Tool>> {
@@ -42,7 +44,14 @@ pub fn tools(settings: &Settings, constants: Option<&Arc<ConstantCache>>) -> Vec
         tools.push(constants.clone());
     }
     if let Some((wanted, directory)) = &settings.check {
-        tools.push(Checks::start(directory, wanted.clone(), settings.check_filter.clone()));
+        let checks = Checks::start(directory, wanted.clone(), settings.check_filter.clone());
+        if settings.faults_end_kernels {
+            checks.contexts_survive();
+        }
+        if settings.compares_results {
+            checks.compare_results();
+        }
+        tools.push(checks);
     }
     tools
 }
@@ -149,6 +158,9 @@ pub fn allocated(rt: &Runtime, base: u64) {
         for tool in &rt.tools {
             tool.allocated(&allocation);
         }
+        if let Some(caller) = caller::now() {
+            rt.tools.iter().for_each(|tool| tool.allocated_by(&allocation, caller.clone()));
+        }
     }
 }
 
@@ -168,6 +180,9 @@ pub fn freed(rt: &Runtime, base: u64) {
     if !rt.tools.is_empty()
         && let Some(allocation) = rt.memory.find(base)
     {
+        if let Some(caller) = caller::now() {
+            rt.tools.iter().for_each(|tool| tool.freed_by(&allocation, caller.clone()));
+        }
         for tool in &rt.tools {
             tool.freed(&allocation);
         }
@@ -183,6 +198,35 @@ pub fn copied(rt: &Runtime, to: u64, from: Option<u64>, bytes: u64, stream: Hand
     for tool in &rt.tools {
         tool.copied(&copy);
     }
+    if let Some(from) = from
+        && rt.tools.iter().any(|tool| tool.wants_results())
+        && is_result(rt, to, from)
+    {
+        let hash = hash(from, bytes);
+        rt.tools.iter().for_each(|tool| tool.result(hash));
+    }
+}
+
+/// Whether a copy goes from the device to the program.
+fn is_result(rt: &Runtime, to: u64, from: u64) -> bool {
+    let is_hosts = |address| rt.allocation(address).is_none_or(|record| record.origin.is_host());
+    is_hosts(to) && !is_hosts(from)
+}
+
+/// Of bytes that are about to be copied.
+fn hash(from: u64, bytes: u64) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let mut piece = [0; 4096];
+    let mut at = 0;
+    while at < bytes {
+        let count = (bytes - at).min(piece.len() as u64) as usize;
+        // SAFETY: what is about to be copied may be read, which the copy is checked for; kernels may write to it
+        // meanwhile, so it is copied first, as the program does.
+        unsafe { std::ptr::copy((from + at) as *const u8, piece.as_mut_ptr(), count) };
+        hasher.write(&piece[..count]);
+        at += count as u64;
+    }
+    hasher.finish()
 }
 
 /// An API call is about to fail for the memory that it names. `bytes` is 0 for a free.
@@ -191,7 +235,39 @@ pub fn refused(rt: &Runtime, wanted: Wanted, address: u64, bytes: u64) {
         return;
     }
     let nearest = rt.memory.find(address).or_else(|| rt.memory.nearest(address));
+    tell_refused(rt, wanted, address, bytes, nearest);
+}
+
+/// Tells the tools of a refused call, about this allocation.
+fn tell_refused(
+    rt: &Runtime,
+    wanted: Wanted,
+    address: u64,
+    bytes: u64,
+    nearest: Option<AllocationInfo>,
+) {
+    let refusal = Refusal { wanted, address, bytes, nearest };
+    let caller = caller::now();
     for tool in &rt.tools {
-        tool.refused(&Refusal { wanted, address, bytes, nearest: nearest.clone() });
+        tool.refused(&refusal, caller.as_ref());
     }
+}
+
+/// A call of another API than CUDA's is about to fail, as it goes past the end of an object, whose bytes are these of an
+/// allocation's; `label` is what the program made it by. Both offsets are from the object's beginning.
+pub fn refused_part(rt: &Runtime, object: Range<u64>, label: Option<&str>, wanted: Range<u64>) {
+    if rt.tools.is_empty() {
+        return;
+    }
+    let part = rt.memory.find(object.start).map(|whole| AllocationInfo {
+        base: object.start,
+        size: object.end - object.start,
+        label: label.map_or(whole.label.clone(), Arc::from),
+        ..whole
+    });
+    // What begins behind the object is told as from its beginning.
+    let is_inside = object.start.saturating_add(wanted.start) < object.end;
+    let first = if is_inside { wanted.start } else { 0 };
+    let bytes = wanted.end.saturating_sub(first);
+    tell_refused(rt, Wanted::Copy, object.start + first, bytes, part);
 }

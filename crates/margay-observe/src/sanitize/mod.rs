@@ -6,6 +6,7 @@
 //!
 //! Invariant: nothing here changes what the program computes, nor its device addresses.
 
+mod calls;
 mod failed;
 pub mod finding;
 mod form;
@@ -15,6 +16,7 @@ mod indices;
 pub mod init;
 mod mbarrier;
 pub mod memory;
+pub mod names;
 mod programs;
 pub mod promises;
 pub mod race;
@@ -33,20 +35,23 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use margay_exec::alone::alone;
+use margay_exec::fault::FaultKind;
 use margay_exec::launch::{LaunchFailure, LaunchStats};
 use margay_exec::mem::AllocationInfo;
 use margay_exec::observe::Observer;
 use margay_exec::reach::Written;
+use margay_ir::Space;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
+use self::calls::Lives;
 use self::finding::{Check, Finding};
 use self::freed::Freed;
 use self::programs::Programs;
 use self::promises::Promises;
 use self::streams::Streams;
 use self::view::{Sink, View};
-use crate::tool::{CopyEvent, LaunchView, Promise, Refusal, Tool, together};
+use crate::tool::{Caller, CopyEvent, LaunchView, Promise, Refusal, Tool, together};
 use crate::words::Words;
 
 /// What a process hands over, as JSON in a file of the check directory.
@@ -56,13 +61,16 @@ pub struct CheckReport {
     /// Launches that were watched, and those that a filter left out.
     pub launches: u64,
     pub filtered: u64,
+    /// Alike for runs that copied the same from the device, in whatever order; 0 if that was not asked for.
+    #[serde(default)]
+    pub results: u64,
     pub findings: Vec<Finding>,
 }
 
 /// Which launches are checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// A part of the kernel's name.
+    /// A part of the kernel's name, as it is in PTX or as it was written in C++.
     pub kernels: Option<String>,
     /// Numbers of launches, first to last, from 1 in the order in which they start; those of kernels that
     /// the name leaves out do not count.
@@ -87,7 +95,10 @@ impl Filter {
     }
 
     fn names(&self, kernel: &str) -> bool {
-        self.kernels.as_ref().is_none_or(|f| kernel.contains(f.as_str()))
+        let has = |f: &String| {
+            kernel.contains(f.as_str()) || names::demangled(kernel).contains(f.as_str())
+        };
+        self.kernels.as_ref().is_none_or(has)
     }
 
     fn numbers(&self, launch: u64) -> bool {
@@ -115,6 +126,15 @@ pub struct Checks {
     /// Allocations that live, by number.
     live: Mutex<BTreeMap<u64, AllocationInfo>>,
     freed: Mutex<Freed>,
+    /// Who allocated and freed the memory of both.
+    lives: Lives,
+    /// Whether results are wanted, and the sum of their hashes.
+    compares_results: AtomicBool,
+    results: AtomicU64,
+    /// A fault ends its kernel only, and the context lives on.
+    contexts_survive: AtomicBool,
+    /// A context has ended by a fault: its calls that free fail from then on.
+    has_ended: AtomicBool,
     /// What kernels are to do with some of the allocations.
     promises: Promises,
     /// What launches and copies touched, for races between streams.
@@ -146,6 +166,11 @@ impl Checks {
             filtered: AtomicU64::new(0),
             live: Mutex::default(),
             freed: Mutex::default(),
+            lives: Lives::default(),
+            compares_results: AtomicBool::new(false),
+            results: AtomicU64::new(0),
+            contexts_survive: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
             promises: Promises::default(),
             streams: Streams::default(),
             globals: init::memory::Globals::default(),
@@ -162,12 +187,23 @@ impl Checks {
         self.one_by_one.store(true, Ordering::Relaxed);
     }
 
+    /// A fault is to end its kernel only (`--destroy-on-device-error kernel`).
+    pub fn contexts_survive(&self) {
+        self.contexts_survive.store(true, Ordering::Relaxed);
+    }
+
+    /// What the program copies from the device is to be compared with other runs (`--schedules`).
+    pub fn compare_results(&self) {
+        self.compares_results.store(true, Ordering::Relaxed);
+    }
+
     /// What was found so far.
     pub fn report(&self) -> CheckReport {
         CheckReport {
             pid: self.owner,
             launches: self.launches.load(Ordering::Relaxed),
             filtered: self.filtered.load(Ordering::Relaxed),
+            results: self.results.load(Ordering::Relaxed),
             findings: self.sink.list(),
         }
     }
@@ -201,6 +237,17 @@ impl Checks {
             && self.filter.numbers(self.named.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
+    /// Has a finding tell where the memory came from that a launch accessed wrongly.
+    fn tell_life(&self, finding: &mut Finding, failure: &LaunchFailure) {
+        if let LaunchFailure::Fault(fault) = failure
+            && let FaultKind::IllegalAddress { space, address, nearest, .. } = &fault.kind
+            && matches!(space, Space::Global | Space::Generic)
+            && let Some(allocation) = self.freed_at(*address).or_else(|| nearest.clone())
+        {
+            self.lives.tell(finding, &allocation);
+        }
+    }
+
     /// The freed allocation that was at an address.
     fn freed_at(&self, address: u64) -> Option<AllocationInfo> {
         self.freed.lock().at(address)
@@ -214,6 +261,14 @@ impl Tool for Checks {
 
     fn wants_host_accesses(&self) -> bool {
         self.wanted.contains(&Check::Race)
+    }
+
+    fn wants_callers(&self) -> bool {
+        self.wanted.contains(&Check::Memory)
+    }
+
+    fn wants_results(&self) -> bool {
+        self.compares_results.load(Ordering::Relaxed)
     }
 
     fn launch<'a>(&'a self, launch: &'a LaunchView<'a>) -> Option<Box<dyn Observer + 'a>> {
@@ -266,13 +321,22 @@ impl Tool for Checks {
 
     fn launched(&self, launch: &LaunchView<'_>, outcome: &Result<LaunchStats, LaunchFailure>) {
         let watched = self.watched.lock().remove(&(std::ptr::from_ref(launch) as usize));
+        let words = || Words::of_module(&launch.program.module().ir);
+        // OpenCL's contexts have no end before the program's.
+        let stopped =
+            matches!(outcome, Err(LaunchFailure::Fault(_) | LaunchFailure::Cancelled { .. }));
+        if stopped && words() == Words::Cuda {
+            let survives = self.contexts_survive.load(Ordering::Relaxed);
+            self.has_ended.fetch_or(!survives, Ordering::Relaxed);
+        }
         if watched && let Err(failure) = outcome {
             let freed = |address| self.freed_at(address);
-            let words = Words::of_module(&launch.program.module().ir);
-            let found = [
-                (Check::Memory, memory::failure(failure, &freed, words)),
-                (Check::Sync, sync::failure(failure, words)),
-            ];
+            let words = words();
+            let mut of_memory = memory::failure(failure, &freed, words);
+            if let Some(finding) = &mut of_memory {
+                self.tell_life(finding, failure);
+            }
+            let found = [(Check::Memory, of_memory), (Check::Sync, sync::failure(failure, words))];
             let wanted =
                 |(check, f): (Check, Option<Finding>)| f.filter(|_| self.wanted.contains(&check));
             let told: Vec<Finding> = found.into_iter().filter_map(wanted).collect();
@@ -289,7 +353,7 @@ impl Tool for Checks {
     fn allocated(&self, allocation: &AllocationInfo) {
         self.live.lock().insert(allocation.id, allocation.clone());
         self.streams.allocated(allocation);
-        self.freed.lock().allocated(allocation);
+        self.freed.lock().allocated(allocation, |id| self.lives.forget(id));
         if self.wanted.contains(&Check::Init) {
             self.globals.allocated(allocation);
         }
@@ -297,10 +361,18 @@ impl Tool for Checks {
 
     fn freed(&self, allocation: &AllocationInfo) {
         self.live.lock().remove(&allocation.id);
-        self.freed.lock().add(allocation);
+        self.freed.lock().add(allocation, |id| self.lives.forget(id));
         self.globals.freed(allocation.base);
         self.promises.freed(allocation.base);
         self.streams.freed(allocation);
+    }
+
+    fn allocated_by(&self, allocation: &AllocationInfo, caller: Caller) {
+        self.lives.allocated(allocation, caller);
+    }
+
+    fn freed_by(&self, allocation: &AllocationInfo, caller: Caller) {
+        self.lives.freed(allocation, caller);
     }
 
     fn promised(&self, allocation: &AllocationInfo, promise: Promise) {
@@ -314,10 +386,20 @@ impl Tool for Checks {
         }
     }
 
-    fn refused(&self, refusal: &Refusal) {
+    fn result(&self, hash: u64) {
+        // Streams may copy in any order.
+        self.results.fetch_add(hash, Ordering::Relaxed);
+    }
+
+    fn refused(&self, refusal: &Refusal, caller: Option<&Caller>) {
         if self.wanted.contains(&Check::Memory) {
             let freed = self.freed_at(refusal.address);
-            self.sink.add(memory::refused(refusal, freed.as_ref()), None);
+            let mut finding = memory::refused(refusal, freed.as_ref());
+            calls::tell(&mut finding, caller);
+            if let Some(allocation) = freed.as_ref().or(refusal.nearest.as_ref()) {
+                self.lives.tell(&mut finding, allocation);
+            }
+            self.sink.add(finding, None);
         }
     }
 
@@ -326,9 +408,11 @@ impl Tool for Checks {
         if std::process::id() != self.owner {
             return;
         }
-        if self.wanted.contains(&Check::Memory) {
+        let could_free = !self.has_ended.load(Ordering::Relaxed);
+        if self.wanted.contains(&Check::Memory) && could_free {
             for allocation in self.live.lock().values() {
-                if let Some(finding) = memory::leak(allocation) {
+                if let Some(mut finding) = memory::leak(allocation) {
+                    self.lives.tell(&mut finding, allocation);
                     self.sink.add(finding, None);
                 }
             }
@@ -350,6 +434,8 @@ mod tests {
         }
         let filter = Filter { kernels: Some("add".into()), launches: read("2-3") };
         assert!(filter.names("vector_add") && !filter.names("scale"));
+        let written = Filter { kernels: Some("tree(int*)".into()), launches: None };
+        assert!(written.names("_Z4treePi") && !written.names("_Z4treePf"));
         assert!(!filter.numbers(1) && filter.numbers(3) && !filter.numbers(4));
     }
 }

@@ -14,7 +14,7 @@ pub fn github(findings: &[Finding]) -> String {
         };
         let mut properties = vec![format!("title={}", property(&finding.code))];
         let mut message = finding.message.clone();
-        for (n, actor) in finding.actors.iter().enumerate() {
+        for (n, actor) in finding.sides().enumerate() {
             let s = &actor.source;
             if n == 0
                 && let Some(file) = &s.file
@@ -22,9 +22,16 @@ pub fn github(findings: &[Finding]) -> String {
                 properties.push(format!("file={}", property(file)));
                 properties.push(format!("line={}", s.line));
             }
-            let file = s.file.as_deref().unwrap_or(&s.function);
             let thread = actor.who(finding.words);
-            message += &format!("\n{} by {thread} at {file}:{}", actor.action, s.line);
+            let place = match &s.file {
+                Some(file) => format!(" at {file}:{}", s.line),
+                None if s.function.is_empty() => String::new(),
+                None => format!(" in {}", s.function),
+            };
+            message += &format!("\n{} by {thread}{place}", actor.action);
+        }
+        for told in finding.life() {
+            message += &format!("\n{told}");
         }
         message += &format!("\n{}", finding.cure);
         out += &format!("::{level} {}::{}\n", properties.join(","), data(&message));

@@ -15,7 +15,7 @@ type Sources = BTreeMap<String, String>;
 pub fn text(findings: &[Finding], colour: bool) -> String {
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
     let mut sources = Sources::new();
-    for actor in findings.iter().flat_map(|f| &f.actors) {
+    for actor in findings.iter().flat_map(Finding::sides) {
         if let Some(file) = actor.source.file.as_ref().filter(|_| actor.source.text.is_none()) {
             let read = || std::fs::read_to_string(file).unwrap_or_default();
             sources.entry(file.clone()).or_insert_with(read);
@@ -69,10 +69,11 @@ fn one(finding: &Finding, sources: &Sources, renderer: &Renderer) -> String {
         Severity::Note => Level::NOTE,
     };
     let title = level.primary_title(&finding.message).id(&finding.code);
-    let labels: Vec<String> = finding.actors.iter().map(|a| label(a, finding.words)).collect();
-    let places: Vec<String> = finding.actors.iter().map(place).collect();
+    let sides: Vec<&Actor> = finding.sides().collect();
+    let labels: Vec<String> = sides.iter().map(|a| label(a, finding.words)).collect();
+    let places: Vec<String> = sides.iter().map(|a| place(a)).collect();
     let mut elements: Vec<(usize, Option<Snippet<'_, _>>)> = Vec::new();
-    for (n, actor) in finding.actors.iter().enumerate() {
+    for (n, actor) in sides.iter().enumerate() {
         let shown = actor.source.file.as_ref().and_then(|file| {
             // The whole file, or the one line that came with the finding.
             let (text, first) = match &actor.source.text {
@@ -92,6 +93,8 @@ fn one(finding: &Finding, sources: &Sources, renderer: &Renderer) -> String {
     for (n, snippet) in elements {
         group = match snippet {
             Some(snippet) => group.element(snippet),
+            // Nothing is known but that it was the host program.
+            None if places[n].is_empty() => group.element(Level::NOTE.message(&labels[n])),
             None => group
                 .element(Origin::path(places[n].as_str()))
                 .element(Level::NOTE.message(&labels[n])),
@@ -107,6 +110,7 @@ fn one(finding: &Finding, sources: &Sources, renderer: &Renderer) -> String {
         (None, Some(object)) => facts.push(object.clone()),
         (None, None) => {}
     }
+    facts.extend(finding.life());
     if finding.count > 1 {
         facts.push(format!("{} times at this place", finding.count));
     }
