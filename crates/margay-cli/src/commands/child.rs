@@ -3,7 +3,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::failure::Failure;
@@ -22,6 +22,14 @@ extern "C" fn pass_on(signal: libc::c_int) {
 
 /// Runs the program to its end, however that comes; signals to us are passed on to it.
 pub fn run(command: &mut Command) -> Result<ExitStatus, Failure> {
+    run_with(command, |_| ()).map(|(status, ())| status)
+}
+
+/// As [`run`]; `meanwhile` is done before the end is waited for.
+pub fn run_with<T>(
+    command: &mut Command,
+    meanwhile: impl FnOnce(&mut Child) -> T,
+) -> Result<(ExitStatus, T), Failure> {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: the handler calls only what may be called in one.
         unsafe { libc::signal(signal, pass_on as *const () as libc::sighandler_t) };
@@ -30,9 +38,10 @@ pub fn run(command: &mut Command) -> Result<ExitStatus, Failure> {
     let failed = |error| Failure::Start { program: program.clone(), error };
     let mut child = command.spawn().map_err(failed)?;
     CHILD.store(child.id() as i32, Ordering::Relaxed);
+    let done = meanwhile(&mut child);
     let status = child.wait().map_err(failed)?;
     CHILD.store(0, Ordering::Relaxed);
-    Ok(status)
+    Ok((status, done))
 }
 
 /// The exit code that stands for how a program ended: its own, or 128 + N for signal N.

@@ -183,7 +183,9 @@ pub fn run(args: Args) -> Result<u8, Failure> {
         }
     }
     if profile.is_some() || check.is_some() {
-        watched(command, &name, arguments, profile, check)
+        // Of what is compiled here the user knows the source.
+        let shown = sources.first().unwrap_or(&program);
+        watched(command, (&name, shown), arguments, profile, check)
     } else if args.json {
         summarised(command, &program)
     } else {
@@ -207,10 +209,10 @@ fn devices(args: &Args) -> Result<Option<String>, Failure> {
 /// Runs a program that is profiled, or checked, or both.
 fn watched(
     mut command: Command,
-    name: &OsString,
+    (name, shown): (&OsString, &Path),
     arguments: &[OsString],
     profile: Option<Profile>,
-    check: Option<Sanitize>,
+    mut check: Option<Sanitize>,
 ) -> Result<u8, Failure> {
     if let Some(profile) = &profile {
         profile.prepare(&mut command);
@@ -218,10 +220,10 @@ fn watched(
     if let Some(check) = &check {
         check.prepare(&mut command);
     }
-    let mut status = child::run(&mut command)?;
-    if let Some(check) = &check {
-        status = check.more_schedules(&mut command, status)?;
-    }
+    let status = match &mut check {
+        Some(check) => check.run(&mut command, shown)?,
+        None => child::run(&mut command)?,
+    };
     let mut words = vec![name.to_string_lossy().into_owned()];
     words.extend(arguments.iter().map(|a| a.to_string_lossy().into_owned()));
     let mut code = child::code(status);

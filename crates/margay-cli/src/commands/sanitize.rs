@@ -2,6 +2,9 @@
 //! `--check` of `margay run`: the program runs as a child whose findings come into a directory of
 //! ours; when it has ended they are told once a site, and the exit code says whether there were any.
 
+mod schedules;
+mod suppressions;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{IsTerminal, Write};
@@ -9,9 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use margay_observe::sanitize::finding::{Check, Finding, Findings, Severity};
+use margay_observe::sanitize::names::demangled;
 use margay_observe::sanitize::report;
 use margay_observe::sanitize::{CheckReport, Filter};
 
+use self::schedules::Comparison;
+use self::suppressions::Suppression;
 use super::child;
 use crate::failure::{At, Failure};
 
@@ -30,7 +36,7 @@ pub struct SanitizeArgs {
     /// With --check: the exit code if there are errors and the program itself ends with 0.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "check")]
     error_exitcode: u8,
-    /// With --check: only kernels whose name contains this.
+    /// With --check: only kernels whose name contains this, as it is in PTX or as C++ has it: `tree(int*)`.
     #[arg(long, value_name = "TEXT", requires = "check")]
     kernel_filter: Option<String>,
     /// With --check: only these launches, by number from 1: 1,5-8,20-. Those that --kernel-filter leaves
@@ -47,7 +53,8 @@ pub struct SanitizeArgs {
     /// With --check: list all findings in a file that --suppressions takes.
     #[arg(long, value_name = "FILE", requires = "check")]
     save_suppressions: Option<PathBuf>,
-    /// With --check: run the program so many times, each with another order of blocks and atomics.
+    /// With --check: run the program so many times, each with another order of blocks and atomics, and say
+    /// whether its exit status, its output and what it copies from the device differ.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "check",
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     schedules: u32,
@@ -66,45 +73,35 @@ pub struct Sanitize {
     save: Option<PathBuf>,
     schedules: u32,
     directory: tempfile::TempDir,
+    /// Once it has run: the program, and how several schedules compared.
+    program: PathBuf,
+    comparison: Option<Comparison>,
 }
 
-/// A line of a file of suppressions: code, kernel and place; `*` is any.
-struct Suppression([String; 3]);
-
-impl Suppression {
-    fn of(finding: &Finding) -> Suppression {
-        let or_any = |text: String| if text.is_empty() { "*".to_owned() } else { text };
-        let place = finding.actors.first().map_or(String::new(), |a| {
-            let file = a.source.file.as_deref().unwrap_or("");
-            let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
-            if name.is_empty() { String::new() } else { format!("{name}:{}", a.source.line) }
-        });
-        Suppression([finding.code.clone(), or_any(finding.kernel.clone()), or_any(place)])
-    }
-
-    fn covers(&self, finding: &Finding) -> bool {
-        let theirs = Suppression::of(finding);
-        self.0.iter().zip(&theirs.0).all(|(own, other)| own == "*" || own == other)
+/// That a file can be written when the program has ended. What is there stays as it is.
+fn check_writable(option: &str, path: &Path) -> Result<(), Failure> {
+    let was_there = path.exists();
+    match fs::OpenOptions::new().append(true).create(true).open(path) {
+        Ok(_) if was_there => Ok(()),
+        // An empty file would look like a run that found nothing.
+        Ok(_) => fs::remove_file(path).at(path, "cannot be removed again"),
+        Err(error) => {
+            Err(Failure::Usage(format!("{option} {}: cannot be written: {error}", path.display())))
+        }
     }
 }
 
-fn suppressions(path: &Path) -> Result<Vec<Suppression>, Failure> {
-    let text = fs::read_to_string(path).at(path, "cannot read the suppressions")?;
-    let lines = text.lines().enumerate().map(|(n, line)| (n, line.trim()));
-    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    lines
-        .map(|(n, line)| {
-            let words: Vec<String> = line.split_whitespace().map(String::from).collect();
-            let wrong = |_| {
-                Failure::Usage(format!(
-                    "{}:{}: a suppression is a code, a kernel and FILE:LINE, each or `*`",
-                    path.display(),
-                    n + 1
-                ))
-            };
-            words.try_into().map(Suppression).map_err(wrong)
-        })
-        .collect()
+/// That what the environment says of the checks can be understood.
+fn check_environment() -> Result<(), Failure> {
+    const LIMIT: &str = "MARGAY_CHECK_MEMORY";
+    let Some(value) = std::env::var_os(LIMIT).filter(|v| !v.is_empty()) else { return Ok(()) };
+    match value.to_str().map(str::parse::<u64>) {
+        Some(Ok(_)) => Ok(()),
+        Some(Err(_)) | None => Err(Failure::Usage(format!(
+            "{LIMIT}={}: expected a number of MiB, such as 4096",
+            value.to_string_lossy()
+        ))),
+    }
 }
 
 impl SanitizeArgs {
@@ -121,10 +118,18 @@ impl SanitizeArgs {
                 "--launch-filter {text}: expected numbers from 1, as in 1,5-8,20-"
             )));
         }
+        check_environment()?;
         let suppressed = match &self.suppressions {
-            Some(path) => suppressions(path)?,
+            Some(path) => suppressions::read(path)?,
             None => Vec::new(),
         };
+        let outputs = [
+            ("--check-output", &self.check_output),
+            ("--save-suppressions", &self.save_suppressions),
+        ];
+        for (option, path) in outputs {
+            path.as_deref().map_or(Ok(()), |path| check_writable(option, path))?;
+        }
         let directory = tempfile::Builder::new().prefix("margay-check").tempdir();
         let directory = directory.at(&std::env::temp_dir(), "cannot make a directory")?;
         Ok(Some(Sanitize {
@@ -139,6 +144,8 @@ impl SanitizeArgs {
             save: self.save_suppressions.clone(),
             schedules: self.schedules,
             directory,
+            program: PathBuf::new(),
+            comparison: None,
         }))
     }
 }
@@ -157,22 +164,21 @@ impl Sanitize {
         command.env("MARGAY_DESTROY_ON_DEVICE_ERROR", &self.destroy);
     }
 
-    /// Runs the program again with other schedules; returns the first end that was not 0, or `first`.
-    pub fn more_schedules(
-        &self,
-        command: &mut Command,
-        first: ExitStatus,
-    ) -> Result<ExitStatus, Failure> {
-        let mut worst = first;
-        for seed in 1..self.schedules {
-            command.env("MARGAY_SEED", seed.to_string()).env("MARGAY_LOG", "off");
-            let status = child::run(command)?;
-            if worst.success() && !status.success() {
-                eprintln!("margay: the program failed with --seed {seed}");
-                worst = status;
-            }
+    /// Runs the program, with as many schedules as were asked for. Returns the first end that was not 0, or the
+    /// first run's. `program`: the file that the user knows it by.
+    pub fn run(&mut self, command: &mut Command, program: &Path) -> Result<ExitStatus, Failure> {
+        self.program = program.to_path_buf();
+        if self.schedules == 1 {
+            return child::run(command);
         }
-        Ok(worst)
+        command.env("MARGAY_CHECK_RESULTS", "1");
+        let results = || {
+            let reports = self.reports()?;
+            Ok(reports.iter().fold(0, |sum: u64, report| sum.wrapping_add(report.results)))
+        };
+        let (status, comparison) = schedules::run(command, self.schedules, results)?;
+        self.comparison = Some(comparison);
+        Ok(status)
     }
 
     /// What was found and is not suppressed, with C++ names as the programmer wrote them.
@@ -186,10 +192,9 @@ impl Sanitize {
         findings.list().iter().filter(|f| !covered(f)).cloned().collect()
     }
 
-    /// Launches that were checked, launches that the filter left out, and the findings of all processes.
-    fn read(&self) -> Result<(u64, u64, Findings), Failure> {
+    /// What all processes have written so far.
+    fn reports(&self) -> Result<Vec<CheckReport>, Failure> {
         let path = self.directory.path();
-        let (mut launches, mut filtered, mut findings) = (0, 0, Findings::default());
         let mut paths: Vec<PathBuf> = fs::read_dir(path)
             .at(path, "cannot read the findings")?
             .flatten()
@@ -197,10 +202,18 @@ impl Sanitize {
             .filter(|p| p.extension() == Some("json".as_ref()))
             .collect();
         paths.sort();
-        for path in paths {
-            let bytes = fs::read(&path).at(&path, "cannot read the findings")?;
-            let report: CheckReport = serde_json::from_slice(&bytes)
-                .map_err(|e| Failure::Work(format!("the findings cannot be read: {e}")))?;
+        let read = |path: &PathBuf| {
+            let bytes = fs::read(path).at(path, "cannot read the findings")?;
+            serde_json::from_slice(&bytes)
+                .map_err(|e| Failure::Work(format!("the findings cannot be read: {e}")))
+        };
+        paths.iter().map(read).collect()
+    }
+
+    /// Launches that were checked, launches that the filter left out, and the findings of all processes.
+    fn read(&self) -> Result<(u64, u64, Findings), Failure> {
+        let (mut launches, mut filtered, mut findings) = (0, 0, Findings::default());
+        for report in self.reports()? {
             launches += report.launches;
             filtered += report.filtered;
             report.findings.into_iter().for_each(|f| findings.add(f));
@@ -211,6 +224,12 @@ impl Sanitize {
     /// Tells what was found. `code` is how the program ended.
     pub fn finish(&self, code: u8) -> Result<u8, Failure> {
         let (launches, filtered, findings) = self.read()?;
+        if let Some(save) = &self.save {
+            let text = suppressions::saved(findings.list());
+            fs::write(save, text).at(save, "cannot write the suppressions")?;
+        }
+        let left = self.left(&findings);
+        self.write(launches, &left)?;
         if launches == 0 {
             let why = match filtered {
                 0 => "the program launched no kernel on margay's GPU".to_owned(),
@@ -219,16 +238,6 @@ impl Sanitize {
             eprintln!("margay: checked nothing: {why}");
             return Ok(if code == 0 { 125 } else { code });
         }
-        let all = findings.list();
-        if let Some(save) = &self.save {
-            let mut text = String::from("# code kernel file:line; * is any\n");
-            for finding in all {
-                text += &format!("{}\n", Suppression::of(finding).0.join(" "));
-            }
-            fs::write(save, text).at(save, "cannot write the suppressions")?;
-        }
-        let left = self.left(&findings);
-        self.write(launches, &left)?;
         let errors = left.iter().filter(|f| f.severity == Severity::Error).count();
         Ok(if code == 0 && errors > 0 { self.error_exitcode } else { code })
     }
@@ -239,8 +248,8 @@ impl Sanitize {
             || !stderr.is_terminal()
             || std::env::var_os("NO_COLOR").is_some();
         let text = match self.format.as_str() {
-            "json" => report::json(launches, findings),
-            "sarif" => report::sarif(findings),
+            "json" => report::json(launches, self.compared(), findings),
+            "sarif" => report::sarif(launches, findings, &self.places()),
             "github" => report::github(findings),
             _ => report::text(&findings.iter().map(readable).collect::<Vec<_>>(), !plain),
         };
@@ -250,9 +259,26 @@ impl Sanitize {
             None => drop(stderr.lock().write_all(text.as_bytes())),
         }
         if self.format == "text" || self.output.is_some() {
-            let of = |severity| findings.iter().filter(|f| f.severity == severity).count();
-            let plural =
-                |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+            self.sum_up(launches, findings);
+        }
+        Ok(())
+    }
+
+    /// How several schedules compared, for machines.
+    fn compared(&self) -> Option<serde_json::Value> {
+        self.comparison.as_ref().and_then(|c| serde_json::to_value(c).ok())
+    }
+
+    fn places(&self) -> report::Places {
+        let here = std::env::current_dir().unwrap_or_default();
+        report::Places { program: self.program.clone(), here }
+    }
+
+    fn sum_up(&self, launches: u64, findings: &[Finding]) {
+        let of = |severity| findings.iter().filter(|f| f.severity == severity).count();
+        let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        // That nothing was checked has its own line.
+        if launches > 0 || !findings.is_empty() {
             eprintln!(
                 "margay: {}, {}, {} in {} checked",
                 plural(of(Severity::Error), "error"),
@@ -261,7 +287,9 @@ impl Sanitize {
                 plural(launches as usize, "launch").replace("launchs", "launches"),
             );
         }
-        Ok(())
+        if let Some(comparison) = &self.comparison {
+            eprintln!("margay: {comparison}");
+        }
     }
 }
 
@@ -275,70 +303,4 @@ fn readable(finding: &Finding) -> Finding {
         actor.source.function = demangled(&actor.source.function);
     }
     finding
-}
-
-/// The text with every C++ symbol in it demangled.
-fn demangled(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find("_Z") {
-        let (before, symbol) = rest.split_at(at);
-        let ends = |c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$' || c == '.');
-        let (symbol, after) = symbol.split_at(symbol.find(ends).unwrap_or(symbol.len()));
-        out += before;
-        // The middle of a word is no symbol's start.
-        if before.ends_with(|c: char| c.is_ascii_alphanumeric()) {
-            out += symbol;
-            rest = after;
-            continue;
-        }
-        // A function's own variable is named after the function, and demangles to it: once is enough.
-        match after.strip_prefix("::") {
-            Some(inner) if inner.starts_with("_ZZ") => rest = inner,
-            Some(_) | None => {
-                let parsed = cpp_demangle::Symbol::new(symbol).ok();
-                let plain = parsed.and_then(|s| s.demangle(&Default::default()).ok());
-                out += plain.as_deref().unwrap_or(symbol);
-                rest = after;
-            }
-        }
-    }
-    out + rest
-}
-
-#[cfg(test)]
-mod tests {
-    use margay_observe::words::Words;
-
-    use super::*;
-
-    #[test]
-    fn symbols_in_a_text_are_demangled() {
-        assert_eq!(demangled("in _Z4treePi, byte 4"), "in tree(int*), byte 4");
-        assert_eq!(demangled("`_Z4treePi::_ZZ4treePiE1s`"), "`tree(int*)::s`");
-        assert_eq!(demangled("a file_Zone"), "a file_Zone");
-    }
-
-    #[test]
-    fn suppressions_cover_what_they_name() {
-        let finding = Finding {
-            check: Check::Race,
-            severity: Severity::Error,
-            code: "race/write-write".into(),
-            kernel: "k".into(),
-            message: String::new(),
-            cure: String::new(),
-            space: None,
-            address: None,
-            bytes: None,
-            object: None,
-            words: Words::Cuda,
-            actors: Vec::new(),
-            count: 1,
-        };
-        let line = |words: [&str; 3]| Suppression(words.map(String::from));
-        assert!(Suppression::of(&finding).covers(&finding));
-        assert!(line(["*", "k", "*"]).covers(&finding));
-        assert!(!line(["race/write-write", "other", "*"]).covers(&finding));
-    }
 }

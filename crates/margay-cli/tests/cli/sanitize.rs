@@ -77,10 +77,10 @@ fn launches_are_chosen_and_faults_end_what_was_asked() {
     let coded = run(&["--error-exitcode", "7"]);
     assert_eq!(coded.code, 7);
     let none = run(&["--destroy-on-device-error", "kernel", "--launch-filter", "4,9-"]);
-    assert_eq!(
-        (none.code, none.stderr.as_str()),
-        (125, "margay: checked nothing: the filters left out all 3 launches\n")
-    );
+    // A report is a report, also of nothing.
+    assert_eq!((none.code, codes(&none)), (125, vec![]));
+    let said = "margay: checked nothing: the filters left out all 3 launches\n";
+    assert!(none.stderr.ends_with(said), "{}", none.stderr);
     // Without room for a shadow nothing is accused, and that is told; of the first launch nothing need be kept.
     let without_room = |launch: &str| {
         let line = "run --log off --check race --check-format json --destroy-on-device-error kernel --launch-filter";
@@ -218,4 +218,179 @@ fn faults_of_generic_accesses_name_the_space_and_its_cure() {
         }
         assert!(!got.stderr.contains("null"), "{}", got.stderr);
     }
+}
+
+/// No launch, but calls that are wrong; the lines of these are told.
+const CALLS: &str = "\
+__device__ int symbol[4];
+int *made(int bytes) {
+    int *p;
+    cudaMalloc(&p, bytes);
+    return p;
+}
+int main() {
+    char host[400];
+    int *p = made(100);
+    cudaMemcpy(host, p, 101, cudaMemcpyDeviceToHost);
+    cudaMemset(p, 0, 104);
+    cudaMemcpyToSymbol(symbol, host, 20);
+    cudaMemcpyToSymbol(symbol, host, 8, 64);
+    cudaFree(p);
+    cudaFree(p);
+    cudaMemcpy(p, host, 4, cudaMemcpyHostToDevice);
+    made(7);
+}
+";
+
+#[test]
+fn calls_are_told_with_their_names_and_lines_even_without_a_launch() {
+    if !libraries("sanitize") || !clang("sanitize") {
+        return;
+    }
+    let place = built(CALLS);
+    let got = place.margay(&["run", "--check", "memory", "--check-format", "json", "./x"]);
+    assert!(got.code == 125 && got.stderr.contains("checked nothing"), "{}", got.stderr);
+    let mut sites: Vec<(String, String, u64)> = Vec::new();
+    for finding in listed(&got) {
+        let side = &finding["actors"][0];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        assert!(text(&side["source"]["file"]).ends_with("x.cu"), "{finding}");
+        let line = side["source"]["line"].as_u64().unwrap();
+        sites.push((text(&finding["code"]), text(&side["action"]), line));
+    }
+    let site = |code: &str, call: &str, line| (format!("memory/{code}"), call.to_owned(), line);
+    assert_eq!(
+        sites,
+        [
+            site("invalid-copy", "cudaMemcpy", 10),
+            site("invalid-copy", "cudaMemset", 11),
+            site("invalid-copy", "cudaMemcpyToSymbol", 12),
+            site("invalid-copy", "cudaMemcpyToSymbol", 13),
+            site("double-free", "cudaFree", 15),
+            site("use-after-free", "cudaMemcpy", 16),
+            site("leak", "allocated", 4),
+        ]
+    );
+    let text = place.margay(&["run", "--check", "memory", "./x"]).stderr;
+    for part in [
+        "where 16 are left of the 16 of `symbol`",
+        "where 100 are left of the 100 of `cudaMalloc`",
+        "x.cu:4; freed at ",
+        "cudaMemset by the host program",
+        "6 errors, 0 warnings, 1 note in 0 launches checked",
+    ] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+    // Where nothing was launched, the files are written all the same.
+    for format in ["json", "sarif"] {
+        let line =
+            format!("run --check all --check-format {format} --check-output out.{format} ./x");
+        assert_eq!(place.margay(&line.split(' ').collect::<Vec<_>>()).code, 125);
+        let text = std::fs::read_to_string(place.path(&format!("out.{format}"))).unwrap();
+        let report: Value = serde_json::from_str(&text).unwrap();
+        let list = [&report["findings"], &report["runs"][0]["results"]];
+        assert_eq!(list.iter().find_map(|l| l.as_array()).unwrap().len(), 7, "{format}");
+    }
+    // What is saved hides these calls, and no others.
+    let save = place.margay(&["run", "--check", "memory", "--save-suppressions", "s", "./x"]);
+    let saved = std::fs::read_to_string(place.path("s")).unwrap();
+    assert!(saved.contains("memory/invalid-copy - x.cu:10\n"), "{saved}{}", save.stderr);
+    let line = "run --check memory --check-format json --suppressions s ./x";
+    assert_eq!(listed(&place.margay(&line.split(' ').collect::<Vec<_>>())), [Value::Null; 0]);
+    place.write(
+        "x.cu",
+        CALLS.replace("int main() {\n", &("int main() {\n".to_owned() + &"\n".repeat(20))),
+    );
+    place.margay(&["cc", "-arch=sm_90", "x.cu", "-o", "x"]);
+    let moved = place.margay(&line.split(' ').collect::<Vec<_>>());
+    assert_eq!(listed(&moved).len(), 6, "{}", moved.stderr);
+}
+
+#[test]
+fn what_a_kernel_leaves_tells_where_it_was_allocated() {
+    if !libraries("sanitize") || !clang("sanitize") {
+        return;
+    }
+    let place = built(PROGRAM);
+    let got = place.margay(&["run", "--log", "off", "--check", "memory", "./x"]);
+    assert!(got.stderr.contains("allocated at $DIR/x.cu:6"), "{}", got.stderr);
+    // A fault has ended the context, so that nothing can be freed.
+    assert!(!got.stderr.contains("memory/leak"), "{}", got.stderr);
+    let line = "run --log off --check memory --destroy-on-device-error kernel ./x";
+    let alive = place.margay(&line.split(' ').collect::<Vec<_>>());
+    assert!(alive.stderr.contains("memory/leak"), "{}", alive.stderr);
+}
+
+/// Which of the two is first depends on the schedule; so does the number that is printed.
+const CHANCE: &str = "\
+#include <cstdio>
+__global__ void last(int *p) { if (threadIdx.x == 0) p[0] = blockIdx.x; }
+int main(int count, char **) {
+    int *p, host = 0;
+    cudaMalloc(&p, 4);
+    last<<<64, 32>>>(p);
+    cudaMemcpy(&host, p, 4, cudaMemcpyDeviceToHost);
+    printf(\"%d\\n\", count > 1 ? 0 : host);
+    cudaFree(p);
+}
+";
+
+#[test]
+fn schedules_tell_whether_results_differ() {
+    if !libraries("sanitize") || !clang("sanitize") {
+        return;
+    }
+    let place = built(CHANCE);
+    let line = ["run", "--check", "race", "--schedules", "6"];
+    let run = |rest: &[&str]| place.margay(&[&line[..], rest].concat());
+    let other = run(&["./x"]);
+    assert!(other.stderr.contains("6 schedules: results differ: output of "), "{}", other.stderr);
+    assert!(other.stderr.contains("what is copied from the device of "), "{}", other.stderr);
+    // Of what it copies that is told also where it is not printed.
+    let quiet = run(&["./x", "quiet"]);
+    assert!(quiet.stderr.contains("results differ: what is copied"), "{}", quiet.stderr);
+    // What the program writes comes through.
+    assert_eq!(other.stdout.lines().count(), 6);
+    // Both sides are on one line, so it is one finding.
+    assert!(other.stderr.contains("1 error, 0 warnings"), "{}", other.stderr);
+    let json = run(&["--check-format", "json", "./x"]);
+    let report: Value =
+        serde_json::Deserializer::from_str(&json.stderr[json.stderr.find('{').unwrap()..])
+            .into_iter()
+            .next()
+            .unwrap()
+            .unwrap();
+    assert_eq!(
+        (&report["schedules"]["schedules"], &report["schedules"]["differ"]),
+        (&6.into(), &true.into())
+    );
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_the_program_runs() {
+    if !libraries("sanitize") || !clang("sanitize") {
+        return;
+    }
+    let place = built("#include <cstdio>\nint main() { puts(\"ran\"); }\n");
+    place.write("bad", "# a comment\nrace/streams k my file.cu:7\n");
+    for (options, part) in [
+        (&["--check-output", "no/such/file"][..], "--check-output no/such/file: cannot be written"),
+        (&["--save-suppressions", "no/such/file"], "--save-suppressions no/such/file: cannot be"),
+        (&["--suppressions", "bad"], "bad:2: a place is FILE:LINE"),
+    ] {
+        let got = place.margay(&[&["run", "--check", "all"][..], options, &["./x"]].concat());
+        assert_eq!((got.code, got.stdout.as_str()), (2, ""), "{options:?}");
+        assert!(got.stderr.contains(part), "no {part:?} in {}", got.stderr);
+    }
+    let mut command = place.command(&["run", "--check", "all", "./x"]);
+    let got = place.finish(command.env("MARGAY_CHECK_MEMORY", "abc"));
+    assert_eq!((got.code, got.stdout.as_str()), (2, ""));
+    assert!(
+        got.stderr.contains("MARGAY_CHECK_MEMORY=abc: expected a number of MiB"),
+        "{}",
+        got.stderr
+    );
+    // Trying leaves no file behind.
+    let line = ["run", "--check", "all", "--check-output", "out", "/no/such/program"];
+    assert!(place.margay(&line).code != 0 && !place.path("out").exists());
 }
