@@ -6,6 +6,7 @@
 //!
 //! Invariant: commands hold the objects that they use, so memory is freed after the last of them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use opencl_sys::{
@@ -19,7 +20,7 @@ use crate::Result;
 use crate::context::{Context, Destructor};
 use crate::device::platform;
 use crate::image::Shape;
-use crate::object::{Id, Object, Table};
+use crate::object::{self, Id, Object, Table};
 use crate::transfer::{Copy as Copying, Layout, told};
 
 /// Alignment of buffers in bytes: CL_DEVICE_MEM_BASE_ADDR_ALIGN says it in bits.
@@ -276,11 +277,26 @@ impl Mem {
 impl Drop for Mem {
     fn drop(&mut self) {
         let handle: cl_mem = self.id.handle();
+        // Only who watches the program asks for it.
+        if platform().is_some_and(|platform| platform.runtime.is_watched()) {
+            RELEASED.lock().get_or_insert_default().insert(handle.addr(), self.address());
+        }
         for (call, data) in std::mem::take(self.destructors.get_mut()).into_iter().rev() {
             // SAFETY: the program's function, with its own data.
             unsafe { call(handle, data.get()) };
         }
     }
+}
+
+/// Where the objects of handles began that are none any more. Handles are used again, so they are few.
+static RELEASED: Mutex<Option<HashMap<usize, u64>>> = Mutex::new(None);
+
+/// Where the memory began of an object that is gone, or that only commands still use.
+pub fn released(handle: cl_mem) -> Option<u64> {
+    if let Ok(mem) = object::get::<Mem>(handle) {
+        return Some(mem.address());
+    }
+    RELEASED.lock().as_ref()?.get(&handle.addr()).copied()
 }
 
 /// SVM allocations of all contexts.

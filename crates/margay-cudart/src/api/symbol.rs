@@ -29,6 +29,25 @@ pub(super) fn part(symbol: *const c_void, count: usize, offset: usize) -> Result
     Ok(pointer(address.wrapping_add(offset as u64)))
 }
 
+/// Copies a part of a variable. Where that goes past the end, libcuda is asked all the same: it refuses, and those who
+/// watch the program learn of it.
+fn copied(
+    symbol: *const c_void,
+    count: usize,
+    offset: usize,
+    copy: impl FnOnce(*mut c_void, usize) -> Result<()>,
+) -> Result<()> {
+    let (address, size) = registry::variable(symbol)?;
+    let end = offset.saturating_add(count);
+    let at = |offset: usize| pointer(address.wrapping_add(offset as u64));
+    if end <= size {
+        return copy(at(offset), count);
+    }
+    // What begins behind the variable may be another's: there it is told as from the variable's beginning.
+    let _ = if offset < size { copy(at(offset), count) } else { copy(at(0), end) };
+    Err(Error::INVALID_VALUE)
+}
+
 /// The variable is the device's side of the copy.
 fn check_kind(kind: cudaMemcpyKind, host_kind: cudaMemcpyKind) -> Result<()> {
     if [host_kind, cudaMemcpyDeviceToDevice, cudaMemcpyDefault].contains(&kind) {
@@ -46,7 +65,7 @@ pub unsafe fn cudaMemcpyToSymbol(
     kind: cudaMemcpyKind,
 ) -> Result<()> {
     check_kind(kind, cudaMemcpyHostToDevice)?;
-    cudaMemcpy(part(symbol, count, offset)?, from, count, kind)
+    copied(symbol, count, offset, |to, count| cudaMemcpy(to, from, count, kind))
 }
 
 pub unsafe fn cudaMemcpyToSymbolAsync(
@@ -58,7 +77,7 @@ pub unsafe fn cudaMemcpyToSymbolAsync(
     stream: cudaStream_t,
 ) -> Result<()> {
     check_kind(kind, cudaMemcpyHostToDevice)?;
-    cudaMemcpyAsync(part(symbol, count, offset)?, from, count, kind, stream)
+    copied(symbol, count, offset, |to, count| cudaMemcpyAsync(to, from, count, kind, stream))
 }
 
 pub unsafe fn cudaMemcpyFromSymbol(
@@ -69,7 +88,7 @@ pub unsafe fn cudaMemcpyFromSymbol(
     kind: cudaMemcpyKind,
 ) -> Result<()> {
     check_kind(kind, cudaMemcpyDeviceToHost)?;
-    cudaMemcpy(to, part(symbol, count, offset)?, count, kind)
+    copied(symbol, count, offset, |from, count| cudaMemcpy(to, from, count, kind))
 }
 
 pub unsafe fn cudaMemcpyFromSymbolAsync(
@@ -81,5 +100,5 @@ pub unsafe fn cudaMemcpyFromSymbolAsync(
     stream: cudaStream_t,
 ) -> Result<()> {
     check_kind(kind, cudaMemcpyDeviceToHost)?;
-    cudaMemcpyAsync(to, part(symbol, count, offset)?, count, kind, stream)
+    copied(symbol, count, offset, |from, count| cudaMemcpyAsync(to, from, count, kind, stream))
 }

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use opencl_sys::*;
 
-use super::transfer::{End, Place, buffer, copy, fill, inside, map, map_flags_fit};
+use super::transfer::{End, Place, buffer, copy, fill, inside, map, map_flags_fit, past_the_end};
 use super::triple;
 use crate::Result;
 use crate::answer::list;
@@ -18,7 +18,10 @@ use crate::transfer::Layout;
 fn range(mem: &Mem, offset: usize, size: usize) -> Result<Layout> {
     match mem.holds(offset as u64, size as u64) {
         true => Ok(Layout::line(offset as u64, size as u64)),
-        false => Err(CL_INVALID_VALUE),
+        false => {
+            let (from, size) = (offset as u64, size as u64);
+            Err(past_the_end(mem, Some(from), from.checked_add(size)))
+        }
     }
 }
 

@@ -3,14 +3,15 @@
 
 use std::ffi::c_void;
 
-use margay_runtime::Promise;
+use margay_runtime::{Promise, Wanted};
 use opencl_sys::*;
 
 use super::device::most_allocation;
 use crate::Result;
 use crate::answer::Answer;
 use crate::context::{Context, UserData};
-use crate::memory::{ALIGNMENT, Mem, Storage, Svm};
+use crate::device::platform;
+use crate::memory::{self, ALIGNMENT, Mem, Storage, Svm};
 use crate::object::{self, Object};
 use crate::transfer::Copy;
 
@@ -178,7 +179,14 @@ pub unsafe fn clRetainMemObject(memobj: cl_mem) -> Result<()> {
 }
 
 pub unsafe fn clReleaseMemObject(memobj: cl_mem) -> Result<()> {
-    object::release::<Mem>(memobj)
+    let released = object::release::<Mem>(memobj);
+    if released.is_err()
+        && let Some(platform) = platform()
+        && let Some(address) = memory::released(memobj)
+    {
+        platform.runtime.observed_refusal(Wanted::Free, address, 0);
+    }
+    released
 }
 
 pub unsafe fn clSetMemObjectDestructorCallback(

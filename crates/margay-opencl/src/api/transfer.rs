@@ -11,6 +11,7 @@ use super::Enqueue;
 use crate::Result;
 use crate::answer::list;
 use crate::command;
+use crate::device::platform;
 use crate::memory::{Mapping, Mem};
 use crate::object::{self, Object};
 use crate::queue::Queue;
@@ -35,8 +36,20 @@ pub fn object(queue: &Queue, handle: cl_mem) -> Result<Arc<Mem>> {
 pub fn inside(mem: &Mem, layout: Layout, bytes: [u64; 3]) -> Result<Layout> {
     match layout.end(bytes) {
         Some(end) if end <= mem.size => Ok(layout),
-        Some(_) | None => Err(CL_INVALID_VALUE),
+        Some(_) | None => Err(past_the_end(mem, layout.offset(), layout.end(bytes))),
     }
+}
+
+/// CL_INVALID_VALUE for a command that leaves an object; those who watch the program are told. Offsets that do not fit
+/// 64 bits are none.
+pub fn past_the_end(mem: &Mem, from: Option<u64>, end: Option<u64>) -> cl_int {
+    let wanted = from.unwrap_or(u64::MAX)..end.unwrap_or(u64::MAX);
+    let label = mem.parent.is_some().then_some("clCreateSubBuffer");
+    if let Some(platform) = platform() {
+        let object = mem.address()..mem.address() + mem.size;
+        platform.runtime.observed_overrun(object, label, wanted);
+    }
+    CL_INVALID_VALUE
 }
 
 /// What the host may do with an object.
