@@ -4,11 +4,13 @@
 //! Kept only where a tool asks for it: the frames are noted when the call is made, and names and lines are looked up once
 //! somebody wants to tell of them.
 
+use std::collections::BTreeMap;
 use std::ffi::{CStr, c_void};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use margay_observe::tool::{ApiCall, Caller, HostPlace};
+use parking_lot::Mutex;
 
 /// Frames that are kept of a call, of which our own libraries have up to thirty.
 const FRAMES: usize = 48;
@@ -31,7 +33,19 @@ pub fn now() -> Option<Caller> {
         frames.len() < FRAMES
     });
     frames.shrink_to_fit();
-    Some(Caller::new(move || call(&frames)))
+    Some(Caller::new(move || known(&frames)))
+}
+
+/// The call that led to these frames, which others may have led to before: what leaks is often of one place.
+fn known(frames: &[u64]) -> ApiCall {
+    static KNOWN: Mutex<BTreeMap<Vec<u64>, ApiCall>> = Mutex::new(BTreeMap::new());
+    if let Some(call) = KNOWN.lock().get(frames) {
+        return call.clone();
+    }
+    // Without the lock, as this takes time.
+    let call = call(frames);
+    KNOWN.lock().insert(frames.to_vec(), call.clone());
+    call
 }
 
 /// What the loader knows of an address in code.
