@@ -57,7 +57,7 @@ impl Pattern {
     fn may_be_code(&self) -> bool {
         let slash = self.0.iter().position(|c| *c == Some('/'));
         // A pattern before the slash, or without one, may be anything.
-        let check = Pattern(self.0[..slash.unwrap_or(self.0.len())].iter().copied().collect());
+        let check = Pattern(self.0[..slash.unwrap_or(self.0.len())].to_vec());
         match slash {
             None => self.0.contains(&None),
             Some(_) => Check::ALL.iter().any(|c| check.matches(c.name())),
