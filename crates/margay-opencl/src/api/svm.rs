@@ -12,6 +12,7 @@ use super::device::most_allocation;
 use crate::Result;
 use crate::answer::list;
 use crate::context::{Context, UserData};
+use crate::device::platform;
 use crate::memory::{Storage, Svm};
 use crate::object::{self, Object};
 use crate::queue::Queue;
@@ -54,7 +55,14 @@ fn kept(address: u64, size: u64) -> Result<Option<Arc<Storage>>> {
     let offset = address - svm.storage.address;
     match offset.checked_add(size).is_some_and(|end| end <= svm.storage.size) {
         true => Ok(Some(svm.storage)),
-        false => Err(CL_INVALID_VALUE),
+        false => {
+            if let Some(platform) = platform() {
+                let whole = svm.storage.address..svm.storage.address + svm.storage.size;
+                let wanted = offset..offset.saturating_add(size);
+                platform.runtime.observed_overrun(whole, None, wanted);
+            }
+            Err(CL_INVALID_VALUE)
+        }
     }
 }
 
