@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// API calls that name memory which is not the program's to use so. The findings have no place in the source: the
+// API calls that name memory which is not the program's to use so. Their places are not compared: the
 // marks stand for how often each must come. //~api memory/double-free memory/invalid-free memory/invalid-free
 //~api memory/invalid-copy memory/invalid-copy memory/invalid-copy memory/use-after-free memory/use-after-free
 // check: memory

@@ -12,7 +12,8 @@ An argument is `zeros:BYTES`, `iota:COUNT` (ints), `new:BYTES` (never written), 
 Between launches, `// buffer: NAME zeros:64` makes a buffer that arguments name as `buffer:NAME`, and
 `// on QUEUE as EVENT after EVENT EVENT: KERNEL GLOBAL LOCAL ARGUMENT…` (`as` and `after` may be missing) only queues a
 launch; `// on QUEUE: barrier`, `… : marker`, `… : fill BUFFER` and `… : finish` are these calls. A queue whose name
-begins with `out` is out of order.
+begins with `out` is out of order. `… : read BUFFER OFFSET BYTES` (or `write`, or `set`, which fills) and `… : release BUFFER` are
+too, and with `refused` before them they must fail.
 """
 import ctypes as c
 import pathlib
@@ -125,6 +126,18 @@ def prepared(device, program, buffers, words):
     return kernel, sizes, local
 
 
+def plain_call(device, queue, what, buffer, numbers):
+    """A call that waits for nothing; its error code."""
+    if what == "release":
+        return device.cl.clReleaseMemObject(buffer)
+    offset, size = (c.c_size_t(n) for n in numbers)
+    if what == "set":
+        zero = c.c_int(0)
+        return device.cl.clEnqueueFillBuffer(queue, buffer, c.byref(zero), c.c_size_t(4), offset, size, 0, None, None)
+    call = device.cl.clEnqueueReadBuffer if what == "read" else device.cl.clEnqueueWriteBuffer
+    return call(queue, buffer, 1, offset, size, c.create_string_buffer(numbers[1]), 0, None, None)
+
+
 def queued(device, program, buffers, queues, events, head, step):
     """One command, or what waits for commands."""
     names = re.fullmatch(r"(\w+)(?: as (\w+))?(?: after ([\w ]+))?", head)
@@ -134,6 +147,11 @@ def queued(device, program, buffers, queues, events, head, step):
         queues[names[1]] = c.c_void_p(device.cl.clCreateCommandQueue(device.context, device.device, c.c_uint64(flags), c.byref(error)))
         device.must(error.value, "clCreateCommandQueue")
     queue, event = queues[names[1]], c.c_void_p()
+    if call := re.fullmatch(r"(refused )?(read|write|set|release) (\w+)((?: \d+)*)", step):
+        code = plain_call(device, queue, call[2], buffers[call[3]], [int(n) for n in call[4].split()])
+        if (code != 0) != bool(call[1]):
+            sys.exit(f"opencl_host: {step}: error {code}")
+        return None
     before = [events[name] for name in (names[3] or "").split()]
     wait = (len(before), (c.c_void_p * len(before))(*before) if before else None, c.byref(event))
     if step == "finish":
