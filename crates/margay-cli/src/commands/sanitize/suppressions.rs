@@ -175,9 +175,13 @@ impl Suppression {
     }
 
     pub fn covers(&self, finding: &Finding) -> bool {
-        let name = kernel(finding);
-        let is_named = self.kernel.matches(name) || self.kernel.matches(&demangled(name));
-        self.code.matches(&finding.code) && is_named && self.covers_places(&places(finding))
+        let is_named =
+            |name: &str| self.kernel.matches(name) || self.kernel.matches(&demangled(name));
+        // Of two launches either may be named.
+        let mut others = finding.sides().filter(|a| finding.code == "race/streams" && !a.host);
+        let is_of_kernel =
+            is_named(kernel(finding)) || others.any(|a| is_named(&a.source.function));
+        self.code.matches(&finding.code) && is_of_kernel && self.covers_places(&places(finding))
     }
 
     fn covers_places(&self, theirs: &[String]) -> bool {
@@ -300,6 +304,11 @@ mod tests {
             assert!(covers(either, &one) && covers(either, &other), "{either}");
         }
         assert!(!covers("race/host k a.cu:3 a.cu:4", &one));
+        // Of two launches each has its kernel.
+        let mut streams = finding("race/streams", "w", &[("a.cu", 3), ("a.cu", 5)]);
+        streams.actors[1].source.function = "r".to_owned();
+        assert!(covers("race/streams w a.cu:3", &streams) && covers("race/* r a.cu:5", &streams));
+        assert!(!covers("race/* q *", &streams));
         assert!(!covers("race/host k a.cu:3 a.cu:3", &one));
     }
 
