@@ -102,23 +102,24 @@ __global__ void match_mask_good(int *out) {
     if (threadIdx.x % 2) out[threadIdx.x] = __match_any_sync(0xaaaaaaaau, threadIdx.x / 4);
 }
 
-// Lanes of a mask that pass another: half of them is a group of its own, and the others name all.
-__global__ void other_mask_bug(int *out, const unsigned *masks) {
+// Lanes of a mask that pass another: half of them is a group of its own, and the others name all. (Each result is stored, so that
+// each line is its own.)
+__global__ void other_mask_bug(volatile int *out, const unsigned *masks) {
     unsigned mask = masks[threadIdx.x];
     out[threadIdx.x] = __ballot_sync(mask, threadIdx.x & 1); //~ sync/mask
-    out[threadIdx.x] += __shfl_sync(mask, threadIdx.x, 16); //~ sync/mask
-    out[threadIdx.x] += __match_any_sync(mask, threadIdx.x / 4); //~ sync/mask
-    out[threadIdx.x] += __all_sync(mask, threadIdx.x); //~ sync/mask
-    out[threadIdx.x] += __reduce_add_sync(mask, threadIdx.x); //~ sync/mask
+    out[threadIdx.x] = __shfl_sync(mask, threadIdx.x, 16); //~ sync/mask
+    out[threadIdx.x] = __match_any_sync(mask, threadIdx.x / 4); //~ sync/mask
+    out[threadIdx.x] = __all_sync(mask, threadIdx.x); //~ near sync/mask
+    out[threadIdx.x] = __reduce_add_sync(mask, threadIdx.x); //~ sync/mask
     __syncwarp(mask); //~ near sync/mask
 }
-__global__ void other_mask_good(int *out, const unsigned *masks) {
+__global__ void other_mask_good(volatile int *out, const unsigned *masks) {
     unsigned mask = masks[threadIdx.x];
     out[threadIdx.x] = __ballot_sync(mask, threadIdx.x & 1);
-    out[threadIdx.x] += __shfl_sync(mask, threadIdx.x, 16);
-    out[threadIdx.x] += __match_any_sync(mask, threadIdx.x / 4);
-    out[threadIdx.x] += __all_sync(mask, threadIdx.x);
-    out[threadIdx.x] += __reduce_add_sync(mask, threadIdx.x);
+    out[threadIdx.x] = __shfl_sync(mask, threadIdx.x, 16);
+    out[threadIdx.x] = __match_any_sync(mask, threadIdx.x / 4);
+    out[threadIdx.x] = __all_sync(mask, threadIdx.x);
+    out[threadIdx.x] = __reduce_add_sync(mask, threadIdx.x);
     __syncwarp(mask);
 }
 // Groups that the data make, and the lanes that happen to be together: each has its mask.

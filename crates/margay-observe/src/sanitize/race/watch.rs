@@ -347,9 +347,8 @@ impl<'a> RaceObserver<'a> {
             (Volatile::Flag | Volatile::Data, Kind::Write | Kind::Atomic)
             | (Volatile::Atomic | Volatile::No, _) => false,
         };
-        let apart = |other: Mark| {
-            !other.morally_strong(mark) || self.is_in_step(looker, other, mark)
-        };
+        let apart =
+            |other: Mark| !other.morally_strong(mark) || self.is_in_step(looker, other, mark);
         if !after_write && apart(write) && !excused {
             found = Some(write);
         }
