@@ -129,10 +129,8 @@ impl Entry {
 
 /// Blocks of which there is a list.
 const FEW: usize = 8;
-/// Bytes of what is known of a block, with what it is of; of one of many, it is mostly others' too, so that there it is those
-/// of its place in a tree, at most.
+/// Bytes of what is known of a block, with what it is of.
 const ENTRY_BYTES: u64 = 160;
-const PLACE_BYTES: u64 = 24;
 
 /// What is known of blocks, by their numbers.
 #[derive(Clone, Debug)]
@@ -190,11 +188,12 @@ impl Knowledge {
         self.few().map_or(0, |list| list.len() as u64 * ENTRY_BYTES)
     }
 
-    /// The bytes of what there is of many blocks that were not counted before, as that is mostly others' too.
+    /// About the bytes of what there is of many blocks that were not counted before, as that is mostly others' too: what is new
+    /// of a node with entries is mostly one.
     pub fn count_many(&self) -> u64 {
         match &self.blocks {
             Blocks::Few(_) => 0,
-            Blocks::Many(all) => all.count(),
+            Blocks::Many(all) => all.count(ENTRY_BYTES),
         }
     }
 
@@ -202,7 +201,7 @@ impl Knowledge {
     pub fn most_many(&self) -> u64 {
         match &self.blocks {
             Blocks::Few(_) => 0,
-            Blocks::Many(all) => all.len() as u64 * PLACE_BYTES,
+            Blocks::Many(all) => all.bytes() + all.len() as u64 * ENTRY_BYTES,
         }
     }
 

@@ -21,8 +21,9 @@ enum Below<T> {
 
 #[derive(Debug)]
 struct Node<T> {
-    /// Values below it.
+    /// Values below it, and nodes, with itself.
     len: u32,
+    nodes: u32,
     /// Something takes account of its bytes.
     is_counted: AtomicBool,
     below: Below<T>,
@@ -34,7 +35,7 @@ impl<T> Clone for Node<T> {
             Below::Nodes(all) => Below::Nodes(all.clone()),
             Below::Values(all) => Below::Values(all.clone()),
         };
-        Node { len: self.len, is_counted: AtomicBool::new(false), below }
+        Node { len: self.len, nodes: self.nodes, is_counted: AtomicBool::new(false), below }
     }
 }
 
@@ -79,11 +80,20 @@ fn join<V>(
 
 impl<T> Node<T> {
     fn new(below: Below<T>) -> Arc<Node<T>> {
-        let len = match &below {
-            Below::Nodes(all) => all.iter().flatten().map(|own| own.len).sum(),
-            Below::Values(all) => all.iter().flatten().count() as u32,
+        let mut node = Node { len: 0, nodes: 0, is_counted: AtomicBool::new(false), below };
+        node.sum();
+        Arc::new(node)
+    }
+
+    /// Counts what there is below it.
+    fn sum(&mut self) {
+        (self.len, self.nodes) = match &self.below {
+            Below::Nodes(all) => all
+                .iter()
+                .flatten()
+                .fold((0, 1), |(len, nodes), own| (len + own.len, nodes + own.nodes)),
+            Below::Values(all) => (all.iter().flatten().count() as u32, 1),
         };
-        Arc::new(Node { len, is_counted: AtomicBool::new(false), below })
     }
 
     /// One with a value, and with so many levels below it.
@@ -100,22 +110,17 @@ impl<T> Node<T> {
         Node::new(below)
     }
 
-    /// Whether there was none.
-    fn insert(self: &mut Arc<Node<T>>, height: u8, number: u32, value: Arc<T>) -> bool {
+    fn insert(self: &mut Arc<Node<T>>, height: u8, number: u32, value: Arc<T>) {
         let own = Arc::make_mut(self);
         let n = place(number, height);
-        let is_new = match &mut own.below {
-            Below::Values(all) => all[n].replace(value).is_none(),
+        match &mut own.below {
+            Below::Values(all) => all[n] = Some(value),
             Below::Nodes(all) => match &mut all[n] {
                 Some(below) => below.insert(height - 1, number, value),
-                none => {
-                    *none = Some(Node::of(height - 1, number, value));
-                    true
-                }
+                none => *none = Some(Node::of(height - 1, number, value)),
             },
-        };
-        own.len += u32::from(is_new);
-        is_new
+        }
+        own.sum();
     }
 
     fn joined(
@@ -184,21 +189,21 @@ impl<T> Node<T> {
         }
     }
 
-    fn count(&self) -> u64 {
+    fn count(&self, of_values: u64) -> u64 {
         if self.is_counted.load(Ordering::Relaxed) || self.is_counted.swap(true, Ordering::Relaxed)
         {
             return 0;
         }
         let below = match &self.below {
-            Below::Nodes(all) => all.iter().flatten().map(|own| own.count()).sum(),
-            Below::Values(_) => 0,
+            Below::Nodes(all) => all.iter().flatten().map(|own| own.count(of_values)).sum(),
+            Below::Values(_) => of_values,
         };
-        below + NODE_BYTES + size_of::<Node<T>>() as u64
+        below + Node::<T>::BYTES
     }
-}
 
-/// What a node takes beside itself: how often it is referred to.
-const NODE_BYTES: u64 = 16;
+    /// What a node takes, with how often it is referred to and what is kept of it in any case.
+    const BYTES: u64 = size_of::<Node<T>>() as u64 + 24;
+}
 
 /// See the module's header.
 #[derive(Debug)]
@@ -260,7 +265,7 @@ impl<T> Tree<T> {
             self.lift();
         }
         match &mut self.root {
-            Some(root) => drop(root.insert(self.height, number, value)),
+            Some(root) => root.insert(self.height, number, value),
             none => *none = Some(Node::of(self.height, number, value)),
         }
     }
@@ -292,9 +297,14 @@ impl<T> Tree<T> {
         }
     }
 
-    /// The bytes of its nodes that were not counted before, of whichever tree.
-    pub fn count(&self) -> u64 {
-        self.root.as_ref().map_or(0, |root| root.count())
+    /// The bytes of its nodes that were not counted before, of whichever tree; and so many for each of those that have values.
+    pub fn count(&self, of_values: u64) -> u64 {
+        self.root.as_ref().map_or(0, |root| root.count(of_values))
+    }
+
+    /// The bytes of all of its nodes.
+    pub fn bytes(&self) -> u64 {
+        self.root.as_ref().map_or(0, |root| u64::from(root.nodes) * Node::<T>::BYTES)
     }
 }
 
@@ -359,31 +369,32 @@ mod tests {
     /// A copy with one value more takes a node for each level, and who joins it has the same nodes.
     #[test]
     fn copies_share_what_is_alike() {
-        let node = NODE_BYTES + size_of::<Node<u32>>() as u64;
+        let node = Node::<u32>::BYTES;
         let mut tree = Tree::default();
         (0..512).for_each(|number| tree.insert(number, Arc::new(number)));
-        assert_eq!((tree.count(), tree.count()), (73 * node, 0));
+        assert_eq!(tree.count(1), 73 * node + 64);
+        assert_eq!((tree.count(1), tree.bytes()), (0, 73 * node));
         let mut more = tree.clone();
         more.insert(70, Arc::new(0));
-        assert_eq!(more.count(), 3 * node);
+        assert_eq!((more.count(1), more.bytes()), (3 * node + 1, 73 * node));
         // Nobody else has it.
         more.insert(71, Arc::new(0));
-        assert_eq!(more.count(), 0);
+        assert_eq!(more.count(1), 0);
         let (mut own, mut calls) = (tree.clone(), 0);
         own.join(&more, |_, other| {
             calls += 1;
             other.clone()
         });
-        assert_eq!((calls, own.count()), (2, 0));
+        assert_eq!((calls, own.count(1)), (2, 0));
         assert!(Arc::ptr_eq(own.root.as_ref().unwrap(), more.root.as_ref().unwrap()));
         more.join(&tree, |own, _| own.clone());
         more.retain(|_| true);
-        assert_eq!(more.count(), 0);
+        assert_eq!(more.count(1), 0);
         // One that is higher shares what is below.
         let mut high = tree.clone();
         high.insert(512, Arc::new(0));
-        assert_eq!(high.count(), 4 * node);
+        assert_eq!((high.count(1), high.bytes()), (4 * node + 1, 77 * node));
         tree.join(&high, |_, _| unreachable!("they are one"));
-        assert_eq!((tree.len(), tree.count()), (513, 0));
+        assert_eq!((tree.len(), tree.count(1)), (513, 0));
     }
 }
