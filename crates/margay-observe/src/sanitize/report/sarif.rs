@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     fn places() -> Places {
-        Places { program: "./my app".into(), here: "/work/my dir".into() }
+        Places { program: "./my app".into(), here: "/home/me/my dir".into() }
     }
 
     fn finding(actors: Vec<Actor>) -> Finding {
@@ -214,13 +214,13 @@ mod tests {
 
     #[test]
     fn uris_are_valid_and_relative_where_they_can_be() {
-        let here = Path::new("/work/my dir");
+        let here = Path::new("/home/me/my dir");
         for (file, expected) in [
-            ("/work/my dir/src/a b.cu", "src/a%20b.cu"),
+            ("/home/me/my dir/src/a b.cu", "src/a%20b.cu"),
             ("src/a:b%.cu", "src/a%3Ab%25.cu"),
             ("./x.cu", "x.cu"),
-            ("../y.cu", "file:///work/y.cu"),
-            ("/work/my dir/../y.cu", "file:///work/y.cu"),
+            ("../y.cu", "file:///home/me/y.cu"),
+            ("/home/me/my dir/../y.cu", "file:///home/me/y.cu"),
             ("/opt/ü.cu", "file:///opt/%C3%BC.cu"),
         ] {
             assert_eq!(uri(Path::new(file), here), expected, "{file}");
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn it_has_what_code_scanning_asks_for() {
         let copy = |source| vec![Actor::host("cudaMemcpy", source)];
-        let mut both = copy(at("/work/my dir/a.cu", 7));
+        let mut both = copy(at("/home/me/my dir/a.cu", 7));
         both.push(Actor::host(ALLOCATED, at("b.cu", 3)));
         let mut unplaced = copy(Source::default());
         unplaced.push(Actor::host(ALLOCATED, at("b.cu", 3)));
