@@ -4,7 +4,9 @@
 use std::collections::HashSet;
 
 use margay_exec::program::{Code, Program};
-use margay_ir::{AtomOp, Attr, BarOrder, FuncId, Inst, Reg, Scope, Sem, Space, Value};
+use margay_ir::{AtomOp, Attr, BarOrder, FuncId, Inst, Op, Reg, Scope, Sem, Space, Value};
+
+use super::order::releases;
 
 /// What an instruction at an address of the code does to the order.
 #[derive(Clone, Copy, Debug)]
@@ -45,8 +47,8 @@ pub struct Facts {
     pub orders: Vec<BarOrder>,
     /// Some barrier orders one kind of memory alone, so that there is an order for each.
     pub apart: bool,
-    /// Some access is strong.
-    pub is_strong: bool,
+    /// Threads may release something, and others acquire it: by an access or after a fence. Atomics alone order nothing.
+    pub releases: bool,
     /// What no access of shared memory is smaller than: a shift.
     pub unit: u32,
 }
@@ -65,7 +67,9 @@ impl Facts {
         let is_strong = |role: &Role| role.atomic || role.sem != Sem::Weak;
         Facts {
             apart: orders.iter().any(|o| matches!(o, BarOrder::Shared | BarOrder::Global)),
-            is_strong: roles.iter().flatten().any(is_strong),
+            releases: roles.iter().flatten().any(is_strong)
+                && (roles.iter().flatten().any(|role| releases(role.sem))
+                    || insts.iter().flatten().any(|inst| inst.op == Op::Fence)),
             unit: insts.iter().flatten().filter_map(|inst| shared_unit(inst)).min().unwrap_or(2),
             roles,
             orders,

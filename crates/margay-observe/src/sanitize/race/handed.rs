@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What fences of sequential consistency are to other threads of the block, once all have met: `__threadfence()`, a barrier, and
-//! one thread that signals for all; and one that waits for a signal, a barrier, and a fence of each thread.
+//! What fences of sequential consistency are to other threads of the block, or of the warp, once all of it have met:
+//! `__threadfence()`, a barrier or `__syncwarp()`, and one thread that signals for all; and one that waits for a signal, a
+//! barrier, and a fence of each thread.
 //!
 //! Two such fences synchronise in the order that they have (PTX ISA, "Fence-SC order"). If the one came before the signal, in
 //! causality order, and the other after whoever has read it, the second cannot be the first of the two: what it would then
@@ -41,7 +42,7 @@ impl Handed {
         self.read[usize::from(same_block)].join(known);
     }
 
-    /// What a strong write of any thread of the block releases.
+    /// What a strong write of any of these threads releases.
     pub fn fenced(&self) -> &[(Scope, Knowledge)] {
         &self.fenced
     }

@@ -40,6 +40,7 @@ mod plain;
 #[cfg(test)]
 mod plain_model;
 mod quick;
+mod readers;
 mod recent;
 mod released;
 mod releases;

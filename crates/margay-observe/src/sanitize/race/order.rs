@@ -74,14 +74,54 @@ struct Warp {
     lane_foreign: Vec<(u8, Knowledge)>,
     fenced: Vec<(u8, Arc<Fenced>)>,
     acquiring: Vec<(u8, Acquiring)>,
-    /// Lanes that have acquired what there is in [`Block::handed`].
-    took: u32,
+    /// What its lanes fenced and read before all of them met.
+    handed: Handed,
+    /// Whether any has done more of either since.
+    is_to_hand: bool,
+    /// Lanes that have acquired what there is in it, and in [`Block::handed`].
+    took: [u32; 2],
     /// Stamps with which marks were widened: of plain accesses, and of strong ones, which poll at
     /// times that nobody else knows of. See [`super::shadow`].
     used: [Stamps; 2],
     /// What its lanes have in common, after so many meetings, if anybody has it from them still: else nobody knows what they
     /// released before.
     common: (u64, Weak<Common>),
+}
+
+impl Warp {
+    /// All its lanes have met: see [`super::handed`].
+    fn hand_over(&mut self) {
+        let mut handed = std::mem::take(&mut self.handed);
+        self.took[0] = 0;
+        self.add_to(&mut handed);
+        self.handed = handed;
+    }
+
+    /// Adds what its lanes fenced and read.
+    fn add_to(&self, handed: &mut Handed) {
+        for (_, what) in &self.acquiring {
+            handed.add_read(&what.known, what.same_block);
+        }
+        // Of lanes that fenced at once, which have it in common, all come at once.
+        let all = self.fenced.iter().filter(|(_, fenced)| fenced.sc);
+        let mut left: Vec<&Arc<Fenced>> = all.map(|(_, fenced)| fenced).collect();
+        while let Some(&first) = left.first() {
+            let is_alike = |own: &&Arc<Fenced>| {
+                own.scope == first.scope && own.known.is_alike_with(&first.known)
+            };
+            let (alike, others) = left.into_iter().partition::<Vec<_>, _>(is_alike);
+            let lanes = alike.iter().fold(0, |lanes, own| lanes | 1u32 << own.known.lane);
+            handed.add_fenced(first.scope, &first.known.with_lanes(lanes, self.exist));
+            left = others;
+        }
+    }
+
+    fn forget_handed(&mut self) {
+        self.is_to_hand = false;
+        if !self.handed.is_empty() {
+            self.handed = Handed::default();
+        }
+    }
 }
 
 /// Stamps that lanes of a warp used for widened marks, ascending, with the lanes.
@@ -290,7 +330,8 @@ fn acquires(sem: Sem) -> bool {
     }
 }
 
-fn releases(sem: Sem) -> bool {
+/// Whether an access releases something by itself.
+pub(super) fn releases(sem: Sem) -> bool {
     match sem {
         Sem::Release | Sem::AcqRel | Sem::SeqCst => true,
         Sem::Weak | Sem::Volatile | Sem::Relaxed | Sem::Acquire | Sem::Mmio => false,
@@ -312,7 +353,9 @@ impl Block {
                 lane_foreign: Vec::new(),
                 fenced: Vec::new(),
                 acquiring: Vec::new(),
-                took: 0,
+                handed: Handed::default(),
+                is_to_hand: false,
+                took: [0; 2],
                 used: Default::default(),
                 common: Default::default(),
             }
@@ -345,7 +388,8 @@ impl Block {
             warp.lane_foreign.clear();
             warp.fenced.clear();
             warp.acquiring.clear();
-            warp.took = 0;
+            warp.forget_handed();
+            warp.took = [0; 2];
             warp.used.iter_mut().for_each(|used| used.0.clear());
             warp.common = Default::default();
         }
@@ -440,7 +484,9 @@ impl Block {
 
     /// Whether a warp learns something by a fence: it has read from what released it.
     pub fn learns_by_fence(&self, warp: u16) -> bool {
-        !self.warps[warp as usize].acquiring.is_empty() || !self.handed.acquires_nothing()
+        let own = &self.warps[warp as usize];
+        let handed = [&own.handed, &self.handed];
+        !own.acquiring.is_empty() || handed.iter().any(|handed| !handed.acquires_nothing())
     }
 
     /// The stamp of what a warp does now.
@@ -572,7 +618,11 @@ impl Block {
     /// Lanes of a warp meet at `bar.warp.sync`.
     pub fn warp_barrier(&mut self, warp: u16, mask: u32, time: &Time) {
         self.meet_lanes(warp, mask);
-        self.warps[warp as usize].stamp = time.next();
+        let own = &mut self.warps[warp as usize];
+        own.stamp = time.next();
+        if mask & own.exist == own.exist && std::mem::take(&mut own.is_to_hand) {
+            own.hand_over();
+        }
     }
 
     /// The same, before the warp has another stamp.
@@ -703,22 +753,10 @@ impl Block {
     /// All threads of the block have met: see [`super::handed`].
     fn hand_over(&mut self) {
         for warp in &mut self.warps {
-            warp.took = 0;
-            for (_, what) in &warp.acquiring {
-                self.handed.add_read(&what.known, what.same_block);
-            }
-            // Of lanes that fenced at once, which have it in common, all come at once.
-            let all = warp.fenced.iter().filter(|(_, fenced)| fenced.sc);
-            let mut left: Vec<&Arc<Fenced>> = all.map(|(_, fenced)| fenced).collect();
-            while let Some(&first) = left.first() {
-                let is_alike = |own: &&Arc<Fenced>| {
-                    own.scope == first.scope && own.known.is_alike_with(&first.known)
-                };
-                let (alike, others) = left.into_iter().partition::<Vec<_>, _>(is_alike);
-                let lanes = alike.iter().fold(0, |lanes, own| lanes | 1u32 << own.known.lane);
-                self.handed.add_fenced(first.scope, &first.known.with_lanes(lanes, warp.exist));
-                left = others;
-            }
+            warp.took = [0; 2];
+            warp.add_to(&mut self.handed);
+            // The block has that, too.
+            warp.forget_handed();
         }
     }
 
@@ -731,19 +769,21 @@ impl Block {
     /// Lanes of a warp execute a fence, of sequential consistency or not.
     pub fn fence_with(&mut self, warp: u16, mask: u32, (scope, sc): (Scope, bool), time: &Time) {
         let mut acquired = Vec::new();
+        let own = &mut self.warps[warp as usize];
         if sc {
-            self.is_to_hand = true;
-            let own = &mut self.warps[warp as usize];
-            let lanes = mask & !own.took;
-            if lanes != 0 && !self.handed.acquires_nothing() {
+            (self.is_to_hand, own.is_to_hand) = (true, true);
+            for (handed, took) in [&own.handed, &self.handed].into_iter().zip(&mut own.took) {
+                let lanes = mask & !*took;
+                if lanes == 0 || handed.acquires_nothing() {
+                    continue;
+                }
                 // A narrower one leaves the rest for one that is wider.
-                own.took |= if scope == Scope::Cta { 0 } else { lanes };
-                let known = self.handed.acquired_by(scope);
+                *took |= if scope == Scope::Cta { 0 } else { lanes };
+                let known = handed.acquired_by(scope);
                 let lanes = (0..LANES as u8).filter(|lane| lanes >> lane & 1 != 0);
                 acquired.extend(lanes.map(|lane| (lane, known.clone())));
             }
         }
-        let own = &mut self.warps[warp as usize];
         own.acquiring.retain(|(lane, what)| {
             let takes = mask >> lane & 1 != 0 && (scope != Scope::Cta || what.same_block);
             if takes {
@@ -786,14 +826,19 @@ impl Block {
     pub fn may_release(&self, warp: u16, lane: u8, sem: Sem) -> bool {
         releases(sem)
             || self.warps[warp as usize].fenced.iter().any(|(l, _)| *l == lane)
-            || !self.handed.fenced().is_empty()
+            || self.handed_to(warp).next().is_some()
     }
 
     /// [`Block::may_release`] of any lane of `warp`.
     pub fn any_may_release(&self, warp: u16, sem: Sem) -> bool {
         releases(sem)
             || !self.warps[warp as usize].fenced.is_empty()
-            || !self.handed.fenced().is_empty()
+            || self.handed_to(warp).next().is_some()
+    }
+
+    /// What fences of others stand for, which a strong write of any lane of `warp` releases.
+    fn handed_to(&self, warp: u16) -> impl Iterator<Item = &(Scope, Knowledge)> {
+        [&self.warps[warp as usize].handed, &self.handed].into_iter().flat_map(Handed::fenced)
     }
 
     /// A strong access of one lane to a word by which threads synchronise. What the lanes of a warp release by it is released at
@@ -826,7 +871,7 @@ impl Block {
                     }
                     None => own.acquiring.push((lane, Acquiring { known, same_block, followed })),
                 }
-                self.is_to_hand = true;
+                (self.is_to_hand, own.is_to_hand) = (true, true);
             }
         }
         if !access.writes {
@@ -847,7 +892,7 @@ impl Block {
                 knows = false;
             }
         }
-        for (scope, known) in self.handed.fenced() {
+        for (scope, known) in self.handed_to(warp) {
             word.release_for(id, (*scope).min(access.scope), known);
             knows = false;
         }
@@ -867,8 +912,7 @@ impl Block {
         let fenced = self.warps[warp as usize].fenced.iter().filter(|(l, _)| *l == lane);
         let mut all: Vec<(Scope, Knowledge)> =
             fenced.map(|(_, own)| (own.scope.min(access.scope), own.known.knowledge())).collect();
-        let handed = self.handed.fenced().iter();
-        all.extend(handed.map(|(scope, known)| ((*scope).min(access.scope), known.clone())));
+        all.extend(self.handed_to(warp).map(|(scope, known)| ((*scope).min(access.scope), known.clone())));
         if releases(access.sem) {
             all.push((access.scope, self.known_now(warp, lane).knowledge()));
         }

@@ -203,9 +203,13 @@ impl Launch<'_> {
             && (!self.learns || self.begun < 5)
             && (0..size).all(|n| own(n).read.stamp <= stamp);
         let mark = Mark::new(me, stamp, pc, kind, None);
+        let learns = self.learns;
         let change = |cell: &mut Cell| match kind {
             Kind::Read if joins && !cell.read.is_empty() => {
-                cell.read = cell.read.widen(mark);
+                // Of several blocks, with one of a few sets where others learn of them.
+                let wide = cell.read.widen(mark);
+                let of_blocks = learns && wide.width() == Width::Blocks;
+                cell.read = if of_blocks { wide.with_value(value % 4) } else { wide };
             }
             Kind::Read => cell.read = mark,
             Kind::Write | Kind::Atomic => {

@@ -6,6 +6,7 @@
 //! several readers may stand for the others instead of the last. What is not surely so goes the long way.
 
 use super::order::Tick;
+use super::readers::NO_SET;
 use super::shadow::{Cell, Kind, Mark, Width};
 
 /// How a lane's access went through its cells.
@@ -73,6 +74,8 @@ impl Quick {
             return Way::Replaced;
         }
         let from = match read.width() {
+            // Which blocks they are is to be known.
+            Width::Blocks if read.set() != NO_SET => return Way::Long,
             Width::Blocks => self.blocks_from,
             Width::Warps if read.block == self.block => self.warps_from,
             // Other lanes of the warp, since it last synchronised.

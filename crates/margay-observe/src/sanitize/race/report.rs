@@ -129,6 +129,15 @@ impl RaceObserver<'_> {
         );
     }
 
+    /// Says that it is not known any more which blocks read a word.
+    pub(super) fn tell_unsure(&self) {
+        self.tell_incomplete(
+            "more groups of blocks read words of their own than the check of races keeps apart: who writes such a word after \
+             the last of them counts as coming after all of them, so that races may have been missed",
+            "take a smaller problem, or check fewer kernels (--kernel-filter)",
+        );
+    }
+
     /// Says once that a store did not go where its pointer points.
     pub(super) fn tell_strayed(&self) {
         if self.strayed.swap(true, Ordering::Relaxed) {

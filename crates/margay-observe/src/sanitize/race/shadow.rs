@@ -19,6 +19,7 @@ use super::ledger::Ledger;
 use super::order::{Thread, Tick};
 use super::page::{self, Page};
 use super::quick::Quick;
+use super::readers::{NO_SET, Set};
 use super::scattered::{LEAF_BYTES, Scattered};
 use super::stores::Stores;
 
@@ -64,7 +65,7 @@ pub struct Mark {
     pub stamp: Tick,
     /// Address of the instruction in the program's code.
     pub pc: u32,
-    /// Lane 0–4, warp 5–9, kind 10–11, width 12–13, strong 14, wide scope 15, value 16–31.
+    /// Lane 0–4, warp 5–9, kind 10–11, width 12–13, strong 14, wide scope 15, value or [set](Mark::set) 16–31.
     bits: u32,
 }
 
@@ -116,6 +117,11 @@ impl Mark {
 
     pub fn value(self) -> u16 {
         (self.bits >> 16) as u16
+    }
+
+    /// Of which blocks it is, if it is of several: in the place of a value, of which wide marks have none.
+    pub fn set(self) -> Set {
+        if self.width() == Width::Blocks { self.value() } else { NO_SET }
     }
 
     pub fn is_empty(self) -> bool {
@@ -194,7 +200,7 @@ impl Mark {
 
     /// Of those that it stands for the last alone.
     pub fn last(mut self) -> Mark {
-        self.bits &= !0x3000;
+        self.bits &= if self.width() == Width::Blocks { 0xcfff } else { !0x3000 };
         self
     }
 
@@ -203,7 +209,7 @@ impl Mark {
         self.strong() && other.strong() && !self.morally_strong(other)
     }
 
-    /// This mark and a later one as one; the later one represents both.
+    /// This mark and a later one as one; the later one represents both. The set is that of this one.
     pub fn widen(self, later: Mark) -> Mark {
         let (a, b) = (self.thread(), later.thread());
         let span = if a.block != b.block {
@@ -217,7 +223,7 @@ impl Mark {
         };
         let width = span.max(self.width()).max(later.width());
         let both = self.bits & later.bits & 0xc000;
-        let bits = later.bits & 0x0fff | (width as u32) << 12 | both;
+        let bits = later.bits & 0x0fff | (width as u32) << 12 | both | u32::from(self.set()) << 16;
         Mark { bits, stamp: self.stamp.max(later.stamp), ..later }
     }
 }

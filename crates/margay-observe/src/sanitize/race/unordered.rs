@@ -5,10 +5,11 @@ use smallvec::SmallVec;
 
 use super::order::{Block, Thread, Tick};
 use super::quick::Quick;
+use super::readers::NO_SET;
 use super::shadow::{Mark, Width};
 
-/// A kind of wide marks: width, block and warp (as far as they matter), or whether they are of shared memory where they are of
-/// several blocks, and whether they are strong.
+/// A kind of wide marks: width, block and warp (as far as they matter), or whether they are of shared memory, and their set,
+/// where they are of several blocks, and whether they are strong.
 type Key = (Width, u32, u16, bool);
 
 /// The thread whose access is looked at, and what is asked of its clock again and again.
@@ -40,7 +41,7 @@ impl Unordered {
                 (Width::Lanes, thread.block, thread.warp, mark.strong())
             }
             Width::Warps => (Width::Warps, thread.block, 0, mark.strong()),
-            Width::Blocks => (Width::Blocks, u32::from(shared), 0, mark.strong()),
+            Width::Blocks => (Width::Blocks, u32::from(shared), mark.set(), mark.strong()),
         }
     }
 
@@ -60,7 +61,7 @@ impl Unordered {
     pub fn hint(&self, clock: &Block, looker: &Looker, quick: &mut Quick) {
         if looker.uniform && self.is_current(clock, looker.me.warp) {
             quick.warps_from = self.from((Width::Warps, looker.me.block, 0, false));
-            quick.blocks_from = self.from((Width::Blocks, u32::from(looker.shared), 0, false));
+            quick.blocks_from = self.from((Width::Blocks, u32::from(looker.shared), NO_SET, false));
         }
     }
 

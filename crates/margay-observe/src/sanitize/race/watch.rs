@@ -27,6 +27,7 @@ use super::noted::Sites;
 use super::order::{Block, Strong, Thread, Tick, Time};
 use super::page::Page;
 use super::quick::Quick;
+use super::readers::{NO_SET, Readers, Set, TOO_MANY};
 use super::report::Pair;
 use super::round::{Round, Steps};
 use super::seen::{Changes, Seen};
@@ -84,9 +85,13 @@ pub struct RaceObserver<'a> {
     /// Whether there are any.
     synchronises: AtomicBool,
     clusters: Mutex<FxHashMap<u32, Cluster>>,
-    /// Threads may learn of other blocks: by strong accesses, or as a cluster. Else nothing of two blocks is ever ordered,
+    /// Threads may learn of other blocks: by what they release, or as a cluster. Else nothing of two blocks is ever ordered,
     /// and nobody asks which stamps another one used.
     pub(super) learns: bool,
+    /// Which blocks have read what several did, if they may learn of each other.
+    readers: RwLock<Readers>,
+    /// Whether all of them came before who wrote it was not known of some word.
+    unsure: AtomicBool,
     pub(super) reported: Mutex<HashSet<Pair>>,
     pub(super) written: Written,
     pub(super) memory: &'a AddressSpace,
@@ -110,13 +115,15 @@ impl<'a> RaceObserver<'a> {
         spare: &'a Spare,
     ) -> RaceObserver<'a> {
         let facts = view.known.race(view.program);
-        let learns = view.has_clusters() || facts.is_strong;
+        let learns = view.has_clusters() || facts.releases;
         let tell = if learns { Learns::Maybe } else { Learns::Never };
         let ledger = Ledger::new(view.blocks(), view.threads().div_ceil(32), tell);
         RaceObserver {
             alone,
             changes: Changes::default(),
             learns,
+            readers: RwLock::default(),
+            unsure: AtomicBool::new(false),
             independent: view.sm >= 70,
             view,
             time: Time::default(),
@@ -235,12 +242,36 @@ impl<'a> RaceObserver<'a> {
                 let used = self.used.read().get(&other.block).cloned();
                 used.is_none_or(|used| knows_block(clock, me, (other.block, &used), mark))
             }
-            Width::Blocks => {
-                mark.stamp <= clock.up_to(me.warp, me.lane)
-                    || clock.knows_warps(me, mark.stamp, mark.strong())
+            Width::Blocks if mark.stamp <= clock.up_to(me.warp, me.lane) => true,
+            Width::Blocks => match mark.set() {
+                NO_SET => {
+                    clock.knows_warps(me, mark.stamp, mark.strong())
                         && self.knows_others(clock, looker, mark)
-            }
+                }
+                TOO_MANY => self.knows_last(clock, looker, mark),
+                set => self.knows_readers(clock, looker, mark, set),
+            },
         }
+    }
+
+    /// Whether it is known of the blocks of a set what a mark of theirs stands for.
+    fn knows_readers(&self, clock: &Block, looker: &Looker, mark: Mark, set: Set) -> bool {
+        let (me, used) = (looker.me, self.used.read());
+        self.readers.read().list(set).all(|(block, stamp)| match used.get(&block) {
+            _ if block == me.block => clock.knows_warps(me, stamp, mark.strong()),
+            Some(used) => knows_block(clock, me, (block, used), mark.at(stamp)),
+            None => true,
+        })
+    }
+
+    /// The same where it was not kept which blocks these are: the last of them is known. If it comes before what the looker
+    /// does, the others count as doing so.
+    fn knows_last(&self, clock: &Block, looker: &Looker, mark: Mark) -> bool {
+        let known = self.knows(clock, looker, mark.last());
+        if known && !self.unsure.swap(true, Ordering::Relaxed) {
+            self.tell_unsure();
+        }
+        known
     }
 
     /// Whether it is known of all blocks but the looker's own what a mark of several stands for.
@@ -404,7 +435,16 @@ impl<'a> RaceObserver<'a> {
                 state.note(warp, lanes << lane, mark.stamp, mark.strong());
             }
         }
-        old.widen(new)
+        let wide = old.widen(new);
+        if wide.width() != Width::Blocks || !self.learns || wide.strong() {
+            return wide;
+        }
+        let reader = |mark: Mark| (mark.block, mark.stamp);
+        let set = match old.width() {
+            Width::Blocks => self.readers.write().with(old.set(), reader(new)),
+            _ => self.readers.write().of(reader(old), reader(new)),
+        };
+        wide.with_value(set)
     }
 }
 
@@ -717,6 +757,7 @@ impl RaceWatch<'_, '_> {
         for (lane, mark, other) in look.races {
             let same = kind == Kind::Write
                 && other.kind() == Kind::Write
+                && other.width() != Width::Blocks
                 && mark.value() != 0
                 && mark.value() == other.value();
             all.report(event, lane, mark, other, same);
