@@ -269,6 +269,18 @@ __global__ void heap_good(int *out) {
     if (threadIdx.x == 0) free(own);
 }
 
+// Nodes that the kernel finds by pointers in memory, each an allocation of its own.
+struct Node {
+    int value;
+    Node *next;
+};
+__global__ void list_bug(Node *first) {
+    for (Node *n = first; n; n = n->next) n->value += 2; //~ race/read-write race/write-write
+}
+__global__ void list_good(Node *first) {
+    for (Node *n = first; n; n = n->next) atomicAdd(&n->value, 2);
+}
+
 int main() {
     int *a = zeros<int>(1024), *b = zeros<int>(1024), *c = zeros<int>(1024);
     auto clear = [&] { cudaMemset(a, 0, 4096), cudaMemset(b, 0, 4096), cudaMemset(c, 0, 4096); };
@@ -321,5 +333,13 @@ int main() {
     RUN(blocks_differ_good, 4, 32, a);
     RUN(heap_bug, 4, 32, a);
     RUN(heap_good, 4, 32, a);
+    Node *first = nullptr;
+    for (int i = 0; i < 4; i++) {
+        Node node = {i, first};
+        first = zeros<Node>(1);
+        cudaMemcpy(first, &node, sizeof(node), cudaMemcpyHostToDevice);
+    }
+    RUN(list_bug, 2, 1, first);
+    RUN(list_good, 2, 32, first);
     cudaFree(a), cudaFree(b), cudaFree(c);
 }

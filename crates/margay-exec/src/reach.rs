@@ -6,6 +6,7 @@ use std::ops::Range;
 use margay_codegen::Root;
 use margay_ir::{Attr, Function, Op, Space, Value};
 
+use crate::alone::pointers;
 use crate::launch::LaunchConfig;
 use crate::mem::AddressSpace;
 use crate::program::Program;
@@ -78,10 +79,10 @@ fn ranges(
     Some(found)
 }
 
-/// The pointers behind everything in a kernel that writes global memory; `None` if one is not known. `calls`: functions
-/// that are called may write, by pointers of their own.
+/// The pointers behind everything in a kernel that writes global memory; `None` if one is not known for sure, as of nodes of a
+/// list. `calls`: functions that are called may write, by pointers of their own.
 pub fn stored(function: &Function, calls: bool) -> Option<Vec<Root>> {
-    let roots = margay_codegen::roots(function);
+    let roots = pointers(function);
     let mut found = Vec::new();
     for inst in function.blocks.iter().flat_map(|b| &b.insts) {
         let space = match (inst.op, &inst.attr) {

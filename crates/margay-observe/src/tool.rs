@@ -227,6 +227,21 @@ pub trait Tool: Send + Sync {
     /// Kernels are to keep this promise on the allocation, which was announced before.
     fn promised(&self, _allocation: &AllocationInfo, _promise: Promise) {}
     fn copied(&self, _copy: &CopyEvent) {}
+    /// Whether it is to be known what the program copies from the device.
+    fn wants_reads(&self) -> bool {
+        false
+    }
+    /// The program copies so many bytes from an address of the device's, which is in this allocation, after what was
+    /// [announced](Tool::copied) before; not told if nobody [wants it](Tool::wants_reads). The caller is known where this is the
+    /// call's own thread, and if a tool [wants it](Tool::wants_callers).
+    fn read(
+        &self,
+        _from: u64,
+        _bytes: u64,
+        _allocation: &AllocationInfo,
+        _caller: &dyn Fn() -> Option<Caller>,
+    ) {
+    }
     /// The program copies from the device what has this hash; not told if nobody [wants it](Tool::wants_results).
     fn result(&self, _hash: u64) {}
     /// An API call failed; which one is known if a tool [wants it](Tool::wants_callers).

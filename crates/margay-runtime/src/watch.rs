@@ -198,12 +198,18 @@ pub fn copied(rt: &Runtime, to: u64, from: Option<u64>, bytes: u64, stream: Hand
     for tool in &rt.tools {
         tool.copied(&copy);
     }
-    if let Some(from) = from
-        && rt.tools.iter().any(|tool| tool.wants_results())
-        && is_result(rt, to, from)
-    {
+    let Some(from) = from else { return };
+    let wants = |what: fn(&dyn Tool) -> bool| rt.tools.iter().any(|tool| what(&**tool));
+    let [results, reads] = [wants(|tool| tool.wants_results()), wants(|tool| tool.wants_reads())];
+    if !(results || reads) || !is_result(rt, to, from) {
+        return;
+    }
+    if results {
         let hash = hash(from, bytes);
         rt.tools.iter().for_each(|tool| tool.result(hash));
+    }
+    if reads && let Some(allocation) = rt.memory.find(from) {
+        rt.tools.iter().for_each(|tool| tool.read(from, bytes, &allocation, &caller::now));
     }
 }
 

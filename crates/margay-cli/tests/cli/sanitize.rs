@@ -166,6 +166,37 @@ fn without_room_for_flags_who_reads_them_is_not_accused() {
     assert!(is_told("write and write by two") && !is_told("synchronise by more"), "{much:?}");
 }
 
+/// A kernel that fills what another one reads.
+const FILLED: &str = "\
+__global__ void fill(int *p) { p[threadIdx.x] = threadIdx.x; }
+__global__ void use(const int *p, int *out) {
+    if (p[threadIdx.x] > 3) atomicAdd(out, 1);
+}
+int main() {
+    int *p, *out;
+    cudaMalloc(&p, 128);
+    cudaMalloc(&out, 4);
+    cudaMemset(out, 0, 4);
+    fill<<<1, 32>>>(p);
+    use<<<1, 32>>>(p, out);
+    cudaDeviceSynchronize();
+}
+";
+
+/// What a kernel writes that a filter leaves out is written all the same.
+#[test]
+fn kernels_that_are_not_checked_write_all_the_same() {
+    if !libraries("sanitize") || !clang("sanitize") {
+        return;
+    }
+    let place = built(FILLED);
+    for filter in [&["--kernel-filter", "use"], &["--launch-filter", "2"]] {
+        let line = ["run", "--log", "off", "--check", "init", "--check-format", "json"];
+        let got = place.margay(&[&line[..], filter, &["./x"]].concat());
+        assert_eq!((got.code, listed(&got).len()), (0, 0), "{filter:?}: {}", got.stderr);
+    }
+}
+
 /// One generic pointer, into the one or the other memory by the number of the program's arguments.
 const WINDOWS: &str = "\
 __global__ void past(int *out, int which) {

@@ -29,6 +29,7 @@ use crate::sums::{Numbers, Sum, Sums, numbers};
 use meet::{Reach, may_meet};
 pub(crate) use plan::Plan;
 use plan::{Base, Site};
+pub(crate) use pointers::pointers;
 
 /// The most pairs of accesses that are compared.
 const MOST_PAIRS: usize = 4096;

@@ -227,7 +227,11 @@ impl Tool for Checks {
     }
 
     fn wants_callers(&self) -> bool {
-        self.wanted.contains(&Check::Memory)
+        self.wanted.contains(&Check::Memory) || self.wants_reads()
+    }
+
+    fn wants_reads(&self) -> bool {
+        self.wanted.contains(&Check::Init)
     }
 
     fn wants_results(&self) -> bool {
@@ -237,6 +241,10 @@ impl Tool for Checks {
     fn launch<'a>(&'a self, launch: &'a LaunchView<'a>) -> Option<Box<dyn Observer + 'a>> {
         if !self.watches(launch) {
             self.filtered.fetch_add(1, Ordering::Relaxed);
+            if self.wanted.contains(&Check::Init) {
+                let written = Written::of(launch.program, launch.config, launch.memory);
+                self.globals.may_be_written(&written);
+            }
             return None;
         }
         self.launches.fetch_add(1, Ordering::Relaxed);
@@ -346,6 +354,23 @@ impl Tool for Checks {
         self.globals.copied(copy.to, copy.from, copy.bytes);
         if self.wanted.contains(&Check::Race) {
             self.streams.copied(copy, &self.sink);
+        }
+    }
+
+    fn read(
+        &self,
+        from: u64,
+        bytes: u64,
+        allocation: &AllocationInfo,
+        caller: &dyn Fn() -> Option<Caller>,
+    ) {
+        // What runs after a fault copies what no kernel came to write.
+        let stopped = self.has_ended.load(Ordering::Relaxed);
+        let found = init::copied::never_written(&self.globals, (from, bytes), allocation);
+        if let Some(mut finding) = found.filter(|_| !stopped && self.wants_reads()) {
+            calls::tell(&mut finding, caller().as_ref());
+            self.lives.tell(&mut finding, allocation);
+            self.sink.add(finding, None);
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use margay_exec::mem::{AllocKind, AllocationInfo};
+use margay_exec::reach::Written;
 use parking_lot::RwLock;
 
 /// Holes that are told of a range, and which part of it they are at most.
@@ -93,6 +94,28 @@ impl Bits {
             }
         }
         true
+    }
+
+    /// The bytes of `at..at + bytes` that were never written, a range for those that lie together.
+    pub fn never_written(&self, at: u64, bytes: u64) -> Vec<Range<u64>> {
+        let mut found: Vec<Range<u64>> = Vec::new();
+        let mut start = at;
+        for (word, mask) in self.words(at, at.saturating_add(bytes).min(self.bytes)) {
+            let mut unwritten = word.load(Ordering::Relaxed) & mask;
+            let first = start / 64 * 64;
+            start = first + 64;
+            while unwritten != 0 {
+                let from = unwritten.trailing_zeros();
+                let count = (unwritten >> from).trailing_ones();
+                unwritten &= !(u64::MAX >> (64 - count) << from);
+                let from = first + u64::from(from);
+                match found.last_mut() {
+                    Some(last) if last.end == from => last.end += u64::from(count),
+                    Some(_) | None => found.push(from..from + u64::from(count)),
+                }
+            }
+        }
+        found
     }
 
     /// Bits of up to eight bytes from `at`: bit n is set if byte n was never written. Bytes beyond
@@ -287,6 +310,15 @@ impl Globals {
         inside.all(|(_, (_, bits))| bits.look())
     }
 
+    /// What is not watched may have written any of this.
+    pub fn may_be_written(&self, memory: &Written) {
+        for (&base, (size, bits)) in &*self.ranges.read() {
+            if memory.touches(&(base..base + *size)) {
+                bits.write(0, *size);
+            }
+        }
+    }
+
     /// A call wrote `bytes` bytes, copied from `from` if that is the device's own memory.
     pub fn copied(&self, to: u64, from: Option<u64>, bytes: u64) {
         let Some((base, bits)) = self.find(to) else { return };
@@ -331,6 +363,24 @@ mod tests {
     /// Bytes of a range that are unwritten, as a list says.
     fn unwritten(bits: &Bits) -> Vec<u64> {
         (0..bits.size()).filter(|&at| bits.get(at, 1) != 0).collect()
+    }
+
+    #[test]
+    fn what_was_never_written_of_a_part_is_told() {
+        let mut next = random(11);
+        for _ in 0..500 {
+            let size = 1 + next(400);
+            let bits = Bits::unwritten(size);
+            for _ in 0..next(20) {
+                bits.write(next(size), next(60));
+            }
+            let (at, bytes) = (next(size), next(500));
+            let told: Vec<u64> = bits.never_written(at, bytes).into_iter().flatten().collect();
+            let part = at..at + bytes;
+            let known: Vec<u64> =
+                unwritten(&bits).into_iter().filter(|n| part.contains(n)).collect();
+            assert_eq!(told, known, "{part:?} of {size}");
+        }
     }
 
     #[test]

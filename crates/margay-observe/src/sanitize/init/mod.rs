@@ -11,6 +11,7 @@
 //! the host program writes to managed and pinned memory cannot be seen, so both count as written.
 
 mod calls;
+pub mod copied;
 mod facts;
 pub mod memory;
 mod state;

@@ -912,7 +912,9 @@ impl Block {
         let fenced = self.warps[warp as usize].fenced.iter().filter(|(l, _)| *l == lane);
         let mut all: Vec<(Scope, Knowledge)> =
             fenced.map(|(_, own)| (own.scope.min(access.scope), own.known.knowledge())).collect();
-        all.extend(self.handed_to(warp).map(|(scope, known)| ((*scope).min(access.scope), known.clone())));
+        all.extend(
+            self.handed_to(warp).map(|(scope, known)| ((*scope).min(access.scope), known.clone())),
+        );
         if releases(access.sem) {
             all.push((access.scope, self.known_now(warp, lane).knowledge()));
         }

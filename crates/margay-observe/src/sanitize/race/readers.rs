@@ -67,7 +67,8 @@ impl Readers {
     fn grown(&mut self, set: Set, reader: Reader) -> Set {
         let is_new = self.more(set).is_none_or(|more| more.last < reader.0);
         let earlier = |own: &(Set, Reader)| own.1.0 == reader.0;
-        let found = if is_new { None } else { self.rests(set).enumerate().find(|(_, own)| earlier(own)) };
+        let found =
+            if is_new { None } else { self.rests(set).enumerate().find(|(_, own)| earlier(own)) };
         // A later time stands for earlier ones of the block, which it comes after.
         match found {
             Some((_, (_, (_, stamp)))) if stamp >= reader.1 => set,
@@ -92,7 +93,8 @@ impl Readers {
         {
             return known;
         }
-        let Some(number) = Set::try_from(self.sets.len() + 1).ok().filter(|n| *n != TOO_MANY) else {
+        let Some(number) = Set::try_from(self.sets.len() + 1).ok().filter(|n| *n != TOO_MANY)
+        else {
             return TOO_MANY;
         };
         let last = self.more(rest).map_or(0, |more| more.last).max(reader.0);

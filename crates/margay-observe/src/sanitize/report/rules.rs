@@ -43,6 +43,7 @@ pub fn meaning(code: &str) -> &'static str {
         "init/address" => "An address depends on a value that was never written.",
         "init/atomic" => "An atomic depends on a value that was never written.",
         "init/result" => "A result depends on a value that was never written.",
+        "init/copy" => "The host program copies memory from the device that was never written.",
         "sync/divergent-barrier" => {
             "Some threads of a block go past a barrier that others wait at."
         }
