@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // API calls that name memory which is not the program's to use so. Their places are not compared: the
 // marks stand for how often each must come. //~api memory/double-free memory/invalid-free memory/invalid-free
+//~api memory/double-free memory/double-free memory/invalid-free
 //~api memory/invalid-copy memory/invalid-copy memory/invalid-copy memory/use-after-free memory/use-after-free
 // check: memory
 #include "corpus.h"
@@ -26,6 +27,13 @@ int main() {
     cudaMemcpy(host, q, 64, cudaMemcpyDeviceToHost);
     cudaMemset(q, 0, 4);
     cudaFree(p);
+    // In the order of a stream, and again, also by the other call; the middle of it.
+    int *r = zeros<int>(16);
+    cudaFreeAsync(r + 1, 0);
+    cudaFreeAsync(r, 0);
+    cudaFreeAsync(r, 0);
+    cudaFree(r);
+    cudaDeviceSynchronize();
     cudaGetLastError();
     return 0;
 }

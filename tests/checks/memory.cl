@@ -40,6 +40,27 @@ kernel void local_good(local int *s, global int *out) {
     out[get_local_id(0)] = s[get_local_id(0)];
 }
 
+// launch: local_variable_bug 32 32 zeros:128 int:32
+// launch: local_variable_good 32 32 zeros:128 int:32
+kernel void local_variable_bug(global int *out, int n) {
+    local int a[32], b[32];
+    local int *p = a;
+    p[get_local_id(0)] = b[get_local_id(0)] = n;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 3) p[n] = 1; //~ memory/shared-out-of-bounds
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = a[get_local_id(0)] + b[31 - get_local_id(0)];
+}
+kernel void local_variable_good(global int *out, int n) {
+    local int a[32], b[32];
+    local int *p = a;
+    p[get_local_id(0)] = b[get_local_id(0)] = n;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 3) p[n - 1] = 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = a[get_local_id(0)] + b[31 - get_local_id(0)];
+}
+
 // launch: atomic_bug 5 1 zeros:16
 // launch: atomic_good 4 1 zeros:16
 kernel void atomic_bug(global int *p) {

@@ -2,6 +2,7 @@
 // Races between streams: launches and copies that no event, no rule of the default stream and no wait of the host orders.
 // check: race
 #include "corpus.h"
+#include <unistd.h>
 
 static const int N = 256;
 
@@ -47,6 +48,17 @@ __global__ void count_bug(int *p) {
 }
 __global__ void count_good(int *p) {
     atomicAdd(&p[threadIdx.x % 8], 1);
+}
+
+// Memory of a stream, before that has come to its allocation, and after it may have freed it.
+__global__ void too_early_bug(int *p) {
+    p[threadIdx.x] = 5 * threadIdx.x; //~ race/streams
+}
+__global__ void too_late_bug(int *p) {
+    p[threadIdx.x] = 6 * threadIdx.x; //~ race/streams
+}
+__global__ void in_time_good(int *p) {
+    p[threadIdx.x] = 7 * threadIdx.x;
 }
 
 // Two halves of a buffer, one of them a byte too long.
@@ -196,6 +208,27 @@ int main() {
         cudaMemcpyAsync(host + round, own, 4, cudaMemcpyDeviceToHost, stream);
         cudaFreeAsync(own, stream);
     }
+    all_done();
+
+    int *early = nullptr, *late = nullptr, *timely = nullptr;
+    cudaMallocAsync(&early, N * sizeof(int), a);
+    too_early_bug<<<1, N, 0, b>>>(early);
+    all_done();
+    cudaFreeAsync(early, a);
+    cudaMallocAsync(&late, N * sizeof(int), a);
+    cudaStreamSynchronize(a);
+    too_late_bug<<<1, N, 0, b>>>(late);
+    // It really runs before, though nobody knows.
+    usleep(200000);
+    cudaFreeAsync(late, a);
+    all_done();
+    cudaMallocAsync(&timely, N * sizeof(int), a);
+    cudaEventRecord(event, a);
+    cudaStreamWaitEvent(b, event, 0);
+    in_time_good<<<1, N, 0, b>>>(timely);
+    cudaEventRecord(event, b);
+    cudaStreamWaitEvent(a, event, 0);
+    cudaFreeAsync(timely, a);
     all_done();
 
     // Two copies into the same bytes have no line of a kernel.

@@ -60,6 +60,7 @@ fn main() {
                     environment: 0,
                     watched: margay_codegen::Watched::default(),
                     silent: Vec::new(),
+                    variables: Vec::new(),
                 };
                 let cpu = std::env::var("CPU").unwrap_or("x86-64-v4".into());
                 let source = Source::new(f, layout(f), &options, &cpu, "");

@@ -96,6 +96,18 @@ pub struct Options {
     pub watched: Watched,
     /// Addresses of accesses that are not reported all the same, ascending: what they do is known.
     pub silent: Vec<u32>,
+    /// Bytes of shared memory that accesses are to stay in, by their addresses, ascending: who does not leaves the code, and the
+    /// access is its handler's.
+    pub variables: Vec<VariableBounds>,
+}
+
+/// An access of shared memory, by its place in the code, and the bytes that it is to stay in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VariableBounds {
+    pub pc: u32,
+    pub first: u64,
+    /// One past the last; `u64::MAX`: where shared memory ends.
+    pub end: u64,
 }
 
 /// [`Layout`], for a function that may have been changed since.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use margay_codegen::{Code, Layout, Options, Outline, Source, Watched, compile};
+use margay_codegen::{Code, Layout, Options, Outline, Source, VariableBounds, Watched, compile};
 use margay_ir::{Attr, Function, LocId, Value};
 use source::{USUAL, layout};
 
@@ -82,6 +82,10 @@ fn specialisations() -> Vec<Options> {
         .map(|watched| Options { watched, ..USUAL }),
     );
     all.push(Options { watched: accesses, silent: (0..40).step_by(3).collect(), ..USUAL });
+    for end in [128, u64::MAX] {
+        let bounds = |pc| VariableBounds { pc, first: 64, end };
+        all.push(Options { variables: (0..40).step_by(2).map(bounds).collect(), ..USUAL });
+    }
     all
 }
 

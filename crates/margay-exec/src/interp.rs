@@ -224,7 +224,7 @@ impl<'a> Cx<'a> {
             local: std::ptr::null_mut(),
             local_stride: 0,
             env,
-            observing: interest.contains(Interest::ACCESSES),
+            observing: interest.intersects(Interest::ACCESSES | Interest::VARIABLES),
             rehearses: false,
             yielded: false,
             quiet: false,

@@ -30,5 +30,6 @@ pub mod semantics;
 mod steps;
 mod sums;
 mod syscall;
+pub mod variables;
 mod warp;
 mod workers;

@@ -53,6 +53,8 @@ bitflags::bitflags! {
         const CHOICES = 1 << 12;
         /// [`Watch::operands`] of these, too.
         const OPERANDS = 1 << 13;
+        /// [`Watch::beyond`].
+        const VARIABLES = 1 << 14;
     }
 }
 
@@ -462,6 +464,9 @@ pub trait Watch {
     fn marked_lines(&self) -> MarkedLines {
         MarkedLines::default()
     }
+    /// An access of shared memory by lanes that leave the variable which their address is computed from
+    /// ([`crate::program::Program::variable_sites`]), and come to what lies before or behind it in the block's. It is carried out.
+    fn beyond(&mut self, _event: &AccessEvent<'_>) {}
     /// A texture or surface access of a warp.
     fn texture(&mut self, _event: &TextureEvent<'_>) {}
     /// Lanes `mask` have executed the instructions from `at.pc` up to, not including, `end`.

@@ -18,6 +18,7 @@ use crate::handlers::special::BuiltinSite;
 use crate::handlers::texture::TextureSite;
 use crate::inlined::Homes;
 use crate::lanes::Inst;
+use crate::variables::{self, VariableSite};
 
 /// A module whose variables have addresses. Made by the runtime when a module is loaded.
 pub struct LoadedModule {
@@ -129,6 +130,8 @@ pub struct Program {
     pub(crate) kernels: crate::jit::Kernels,
     /// Once a check has asked: see [`crate::alone`].
     pub(crate) accesses: OnceLock<Option<crate::alone::Plan>>,
+    /// The same: see [`Program::variable_sites`].
+    pub(crate) variables: OnceLock<Vec<VariableSite>>,
     pub(crate) module: Arc<LoadedModule>,
     pub(crate) name: Arc<str>,
     pub(crate) info: ProgramInfo,
@@ -283,6 +286,11 @@ impl Program {
     /// memory.
     pub fn shared_variables(&self) -> &[(ir::GlobalId, u32)] {
         &self.shared_variables
+    }
+
+    /// Accesses of shared memory of which it is known which variable they are to, in the order of their places in the code.
+    pub fn variable_sites(&self) -> &[VariableSite] {
+        self.variables.get_or_init(|| variables::sites(self))
     }
 
     /// Where dynamic shared memory begins.

@@ -166,6 +166,17 @@ pub struct CopyEvent {
     pub order: Option<Order>,
 }
 
+/// Memory that a stream allocates or frees in its turn (`cudaMallocAsync`, `cudaFreeAsync`).
+#[derive(Clone, Debug)]
+pub struct StreamOrdered {
+    pub allocation: AllocationInfo,
+    /// It is about to be freed; else it was allocated.
+    pub freed: bool,
+    pub stream: u64,
+    /// As [`LaunchView::order`].
+    pub order: Option<Order>,
+}
+
 /// What the program promised that kernels do with memory (`CL_MEM_READ_ONLY` and its like). Nothing holds them to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Promise {
@@ -179,6 +190,8 @@ pub enum Wanted {
     /// Read or write it: a copy or a fill.
     Copy,
     Free,
+    /// Free what a stream is to free already, and may not have come to.
+    FreeAgain,
 }
 
 /// An API call that the runtime refused, for memory that is not the program's to use so.
@@ -227,6 +240,8 @@ pub trait Tool: Send + Sync {
     /// Kernels are to keep this promise on the allocation, which was announced before.
     fn promised(&self, _allocation: &AllocationInfo, _promise: Promise) {}
     fn copied(&self, _copy: &CopyEvent) {}
+    /// Announced as [allocated](Tool::allocated) before, or as [freed](Tool::freed) next.
+    fn stream_ordered(&self, _event: &StreamOrdered) {}
     /// Whether it is to be known what the program copies from the device.
     fn wants_reads(&self) -> bool {
         false
@@ -374,6 +389,9 @@ impl Watch for SeveralWatches<'_> {
     fn marked_lines(&self) -> MarkedLines {
         let mut all = self.0.iter().map(|(_, _, w)| w.marked_lines());
         all.find(|m| *m != MarkedLines::default()).unwrap_or_default()
+    }
+    fn beyond(&mut self, event: &AccessEvent<'_>) {
+        self.tell(Interest::VARIABLES, |w| w.beyond(event));
     }
     fn texture(&mut self, event: &TextureEvent<'_>) {
         self.tell(Interest::TEXTURES, |w| w.texture(event));

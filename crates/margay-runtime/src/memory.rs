@@ -399,8 +399,11 @@ impl Runtime {
     }
 
     /// The error of a free that the program may not do; the tools are told of it.
-    fn refuse_free(&self, base: u64, error: CudaError) -> CudaError {
-        watch::refused(self, Wanted::Free, base, 0);
+    pub(crate) fn refuse_free(&self, base: u64, error: CudaError) -> CudaError {
+        // A stream frees it already, be it there or not.
+        let again = self.allocation(base).is_some_and(|r| r.base == base && r.dying);
+        let wanted = if again { Wanted::FreeAgain } else { Wanted::Free };
+        watch::refused(self, wanted, base, 0);
         error
     }
 

@@ -20,8 +20,10 @@ use crate::error::{CudaError, Result};
 use crate::graph::NodeWork;
 use crate::handle::{self, Handle};
 use crate::memory::{Origin, Record};
+use crate::order;
 use crate::runtime::{self, Runtime};
 use crate::stream::Stream;
+use crate::watch;
 
 /// A memory pool of a device.
 pub struct Pool {
@@ -276,6 +278,13 @@ impl Context {
         };
         let mut high = pool.high.lock();
         *high = (*high).max(pool.used());
+        drop(high);
+        if order::is_kept() {
+            // Whoever uses it is to come after this place of the stream.
+            let handle = stream.shown();
+            let tell = move || watch::stream_ordered(runtime::get(), address, false, handle);
+            self.push(stream, None, Box::new(tell));
+        }
         Ok(address)
     }
 
@@ -290,8 +299,12 @@ impl Context {
         if let Some(freed) = rt.free_graph_memory(address) {
             return freed;
         }
-        let record = runtime::get().begin_free_async(address)?;
-        let work = move || runtime::get().end_free_async(record.base);
+        let record = rt.begin_free_async(address).map_err(|e| rt.refuse_free(address, e))?;
+        let handle = stream.shown();
+        let work = move || {
+            watch::stream_ordered(runtime::get(), record.base, true, handle);
+            runtime::get().end_free_async(record.base);
+        };
         self.push(stream, None, Box::new(work));
         Ok(())
     }

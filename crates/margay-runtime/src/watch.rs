@@ -17,7 +17,9 @@ use margay_exec::program::Program;
 use margay_observe::constant_cache::ConstantCache;
 use margay_observe::profile::Profiler;
 use margay_observe::sanitize::Checks;
-use margay_observe::tool::{self, CopyEvent, LaunchView, Promise, Refusal, Tool, Wanted};
+use margay_observe::tool::{
+    self, CopyEvent, LaunchView, Promise, Refusal, StreamOrdered, Tool, Wanted,
+};
 
 use crate::error;
 use crate::function::Function;
@@ -233,6 +235,16 @@ fn hash(from: u64, bytes: u64) -> u64 {
         at += count as u64;
     }
     hasher.finish()
+}
+
+/// An allocation is made, or about to be freed, in the order of a stream.
+pub fn stream_ordered(rt: &Runtime, base: u64, freed: bool, stream: Handle) {
+    if !rt.tools.is_empty()
+        && let Some(allocation) = rt.memory.find(base)
+    {
+        let event = StreamOrdered { allocation, freed, stream, order: order::now() };
+        rt.tools.iter().for_each(|tool| tool.stream_ordered(&event));
+    }
 }
 
 /// An API call is about to fail for the memory that it names. `bytes` is 0 for a free.

@@ -14,7 +14,7 @@ use super::value::{Val, scalar, vector};
 use super::watch::Kind;
 use super::{Gen, io, vector_of};
 use crate::shape::{LANES, Lin, Pattern, Shape};
-use crate::{Extent, Room, RoomGroup, RoomSite};
+use crate::{Extent, Room, RoomGroup, RoomSite, VariableBounds};
 
 /// A part of the lanes that one scalar or one consecutive access serves.
 #[derive(Clone, Debug, PartialEq)]
@@ -484,12 +484,10 @@ impl Gen<'_> {
         if low >= high || lin.form.pat.iter().any(|p| p % widest != 0) {
             return None;
         }
-        let size = self.io_load("i64", io!(shared_size));
-        self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
-        let less = high - low - 1;
-        let lim = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {less})"));
+        let (start, lim) = self.shared_bounds(n, (high - low - 1) as u64, 1);
         let at = self.add64(base, low);
         let (first, span) = self.far_range(&at, u, &lin.form);
+        let first = self.add64(&first, -(start as i64));
         let room = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {lim}, i64 {span})"));
         let mut ok = self.ins(format!("icmp ult i64 {first}, {room}"));
         if widest > 1 && !aligned(lin, 0, widest) {
@@ -789,11 +787,9 @@ impl Gen<'_> {
         let less = a.bytes() - 1 + span;
         match a.space {
             Space::Shared => {
-                self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
-                let size = self.io_load("i64", io!(shared_size));
-                let lim = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {less})"));
+                let (first, lim) = self.shared_bounds(n, less, a.bytes());
                 let host = self.io_load("i64", io!(shared));
-                Some(("0".to_owned(), lim, Some(host)))
+                Some((first.to_string(), lim, Some(host)))
             }
             Space::Global | Space::Generic | Space::Const => {
                 let site = RoomSite {
@@ -813,6 +809,25 @@ impl Gen<'_> {
             }
             Space::Local | Space::Param => None,
         }
+    }
+
+    /// Where in shared memory what instruction `n` accesses begins, at a multiple of `align`, and how many places there are from
+    /// there on for what has `less` bytes and one.
+    fn shared_bounds(&mut self, n: usize, less: u64, align: u64) -> (u64, String) {
+        let pc = self.pc(n);
+        let variables = &self.options.variables;
+        let known = variables.binary_search_by_key(&pc, |own| own.pc).map(|at| variables[at]);
+        let all = VariableBounds { pc, first: 0, end: u64::MAX };
+        let VariableBounds { first, end, .. } =
+            known.ok().filter(|own| own.first.is_multiple_of(align)).unwrap_or(all);
+        let size = match end {
+            u64::MAX => self.io_load("i64", io!(shared_size)),
+            // Of a launch with less of it than its variables take there is none.
+            end => end.to_string(),
+        };
+        self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
+        let less = less + first;
+        (first, self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {less})")))
     }
 
     /// A field of a room.

@@ -54,6 +54,7 @@ pub const USUAL: Options = Options {
         settles: false,
     },
     silent: Vec::new(),
+    variables: Vec::new(),
 };
 
 /// The text of a kernel for a processor. It has 16 bytes for each thread at `%d2` and, shared, at `%d4`, and `%p1` in seven lanes.

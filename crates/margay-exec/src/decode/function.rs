@@ -102,6 +102,7 @@ impl<'a> Decoder<'a> {
         Program {
             kernels: crate::jit::Kernels::default(),
             accesses: OnceLock::new(),
+            variables: OnceLock::new(),
             module: self.module.clone(),
             registers: OnceLock::new(),
             inlined: OnceLock::new(),

@@ -16,6 +16,7 @@ use crate::lanes::{FULL, Inst, WARP, active};
 use crate::mem::{Extent, LOCAL_WINDOW, SHARED_WINDOW};
 use crate::observe::{AccessEvent, EventPlace, GroupedEvent, Interest};
 use crate::program::Code;
+use crate::variables::VariableSite;
 
 /// Spaces as const parameters.
 pub mod space {
@@ -392,7 +393,10 @@ pub fn observe(
         return;
     }
     let at = cx.event_at(cx.env.program.pc_of(i));
-    if cx.is_told(at.pc) {
+    if named == Space::Shared && cx.interest.contains(Interest::VARIABLES) {
+        tell_beyond(cx, at, access, bytes, addresses);
+    }
+    if !cx.interest.contains(Interest::ACCESSES) || cx.is_told(at.pc) {
         return;
     }
     let values = match access {
@@ -418,6 +422,34 @@ pub fn observe(
         watch.access(event);
         true
     });
+}
+
+/// Tells of the lanes that leave the variable which their address is computed from, if that is known.
+fn tell_beyond(
+    cx: &mut Cx<'_>,
+    at: EventPlace,
+    access: Access,
+    bytes: u32,
+    addresses: &[u64; WARP],
+) {
+    let sites = cx.env.program.variable_sites();
+    let Ok(n) = sites.binary_search_by_key(&at.pc, |site| site.pc) else { return };
+    let VariableSite { first, end, .. } = sites[n];
+    let all = cx.shared_size;
+    let beyond = |a: u64| match a.checked_add(u64::from(bytes)) {
+        // What is beyond all of it faults.
+        Some(last) if last <= all => a < first || last > end,
+        Some(_) | None => false,
+    };
+    let mask = active(cx.mask).filter(|&l| beyond(addresses[l])).fold(0, |m, l| m | 1 << l);
+    if mask == 0 {
+        return;
+    }
+    let (space, named, values, compiled) = (Space::Shared, Space::Shared, None, cx.in_code);
+    let event = AccessEvent { at, space, named, access, bytes, mask, addresses, values, compiled };
+    if let Some(watch) = &mut cx.watch {
+        watch.beyond(&event);
+    }
 }
 
 /// Calls `each` on the parts of an access, by the spaces that it reaches, as long as it says so.
@@ -531,13 +563,17 @@ pub unsafe fn observe_groups<const SPACE: u8, const ACCESS: u8>(
     let plane = unsafe { &*(cx.plane(i.a) as *const [u64; WARP]) };
     let tells_values = ACCESS == access::WRITE && cx.interest.contains(Interest::VALUES);
     // What a handler does for compiled code is the code's.
-    if SPACE == space::GENERIC || tells_values || cx.in_code {
+    let tells_variables = SPACE == space::SHARED && cx.interest.contains(Interest::VARIABLES);
+    if SPACE == space::GENERIC || tells_values || tells_variables || cx.in_code {
         let addresses = plane.map(|a| a.wrapping_add(i.imm));
         return observe(cx, i, space_of(SPACE), access_of(ACCESS), bytes as u32, &addresses);
     }
     let starts = std::array::from_fn(|group| plane[8 * group].wrapping_add(i.imm));
     let at = cx.event_at(cx.env.program.pc_of(i));
     if cx.is_told(at.pc) {
+        return;
+    }
+    if !cx.interest.contains(Interest::ACCESSES) {
         return;
     }
     let (space, access, bytes) = (space_of(SPACE), access_of(ACCESS), bytes as u32);

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use margay_codegen::{
     AGAIN, AT_BARRIER, AT_DONE, DONE, Entry, FAULT, FIRST_EXIT, Io, Options, Parted, Reason, Room,
-    RoomSite, Watched,
+    RoomSite, VariableBounds, Watched,
 };
 
 use margay_ir::Op;
@@ -26,8 +26,10 @@ use crate::interp::{Cx, Env};
 use crate::lanes::{FULL, Flow, LaneFault, WARP};
 use crate::launch::LaunchConfig;
 use crate::mem::Extent;
+use crate::observe::Interest;
 use crate::program::Program;
 use crate::reach::{pointer, root_address};
+use crate::variables::VariableSite;
 use crate::warp::{Adopted, Warp};
 
 /// Instructions of a warp before the block is handed to the scheduler, which sees to fairness.
@@ -67,6 +69,16 @@ pub(super) fn chosen(env: &Env<'_>) -> Engine {
 /// seed such kernels are interpreted, so that both engines give the same.
 fn order_matters(program: &Program) -> bool {
     program.insts().any(|i| matches!(i.op, Op::Atom | Op::AtomWide | Op::Syscall | Op::SurfStore))
+}
+
+/// The bytes that accesses of shared memory are to stay in, if somebody wants to know of others.
+fn variables(env: &Env<'_>) -> Vec<VariableBounds> {
+    if !env.observer.is_some_and(|o| o.compiled().contains(Interest::VARIABLES)) {
+        return Vec::new();
+    }
+    let bounds =
+        |site: &VariableSite| VariableBounds { pc: site.pc, first: site.first, end: site.end };
+    env.program.variable_sites().iter().map(bounds).collect()
 }
 
 impl LaunchCode {
@@ -122,6 +134,7 @@ impl LaunchCode {
             environment: usual_environment(env, accesses),
             watched,
             silent: Vec::new(),
+            variables: variables(env),
         };
         let mut code = LaunchCode::none(options.clone());
         let get = |wish: &Options| program.kernels.get(program, 0, wish, wait);

@@ -217,6 +217,17 @@ pub fn refused(refusal: &Refusal, freed: Option<&AllocationInfo>) -> Finding {
             format!("{address:#x} is freed a second time"),
             format!("the {} bytes of `{}` were there: free them once", gone.size, gone.label),
         ),
+        (Wanted::FreeAgain, _) => (
+            "memory/double-free",
+            format!("{address:#x} is freed a second time"),
+            match near {
+                Some(n) => format!(
+                    "a stream frees the {} bytes of `{}` already: free them once",
+                    n.size, n.label
+                ),
+                None => "a stream frees it already: free it once".to_owned(),
+            },
+        ),
         (Wanted::Free, _) => (
             "memory/invalid-free",
             format!("{address:#x} is freed, where no allocation begins"),

@@ -27,6 +27,7 @@ pub mod report;
 mod states;
 pub mod streams;
 pub mod sync;
+mod variables;
 pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +55,7 @@ use self::programs::Programs;
 use self::promises::Promises;
 use self::streams::Streams;
 use self::view::{Sink, View};
-use crate::tool::{Caller, CopyEvent, LaunchView, Promise, Refusal, Tool, together};
+use crate::tool::{Caller, CopyEvent, LaunchView, Promise, Refusal, StreamOrdered, Tool, together};
 use crate::words::Words;
 
 /// What a process hands over, as JSON in a file of the check directory.
@@ -284,6 +285,8 @@ impl Tool for Checks {
                     observers.extend(self.promises.observer(view()));
                     let indices = indices::IndexObserver::new(view());
                     observers.extend(indices.map(|o| Box::new(o) as Box<dyn Observer + 'a>));
+                    let variables = variables::VariableObserver::new(view());
+                    observers.extend(variables.map(|o| Box::new(o) as Box<dyn Observer + 'a>));
                 }
             }
         }
@@ -354,6 +357,12 @@ impl Tool for Checks {
         self.globals.copied(copy.to, copy.from, copy.bytes);
         if self.wanted.contains(&Check::Race) {
             self.streams.copied(copy, &self.sink);
+        }
+    }
+
+    fn stream_ordered(&self, event: &StreamOrdered) {
+        if self.wanted.contains(&Check::Race) {
+            self.streams.owned(event, &self.sink);
         }
     }
 

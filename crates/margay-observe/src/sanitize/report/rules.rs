@@ -6,7 +6,7 @@ pub fn meaning(code: &str) -> &'static str {
     match code {
         "memory/out-of-bounds" => "A kernel accesses memory outside of every allocation.",
         "memory/shared-out-of-bounds" => {
-            "A kernel accesses shared memory that its block does not have."
+            "A kernel accesses shared memory outside of the variable, or of what its block has."
         }
         "memory/local-out-of-bounds" => {
             "A kernel accesses a thread's own memory outside of its arrays."

@@ -88,8 +88,18 @@ pub enum Touched {
         pages: BTreeMap<u64, Page>,
         sources: BTreeMap<u32, Source>,
     },
-    /// Bytes that a copy or a fill reads or writes.
-    Copy(Vec<(Kind, Range<u64>)>),
+    /// Bytes that something else reads or writes.
+    Bytes(By, Vec<(Kind, Range<u64>)>),
+}
+
+/// What touches bytes, beside launches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// A copy or a fill.
+    Copy,
+    /// Memory is a stream's to use from its allocation there on, and until it is freed there: both are as writes of all of it.
+    Allocation,
+    Free,
 }
 
 #[derive(Clone, Debug)]
@@ -117,7 +127,7 @@ impl Footprint {
     pub fn pages(&self) -> usize {
         match &self.touched {
             Touched::Launch { pages, .. } => pages.len(),
-            Touched::Copy(_) => 0,
+            Touched::Bytes(..) => 0,
         }
     }
 
@@ -140,17 +150,19 @@ impl Footprint {
                     })
                 })
             }
-            (Touched::Launch { pages, .. }, Touched::Copy(ranges)) => meets(pages, ranges),
-            (Touched::Copy(ranges), Touched::Launch { pages, .. }) => {
+            (Touched::Launch { pages, .. }, Touched::Bytes(_, ranges)) => meets(pages, ranges),
+            (Touched::Bytes(_, ranges), Touched::Launch { pages, .. }) => {
                 meets(pages, ranges).map(Clash::turned)
             }
-            (Touched::Copy(mine), Touched::Copy(theirs)) => mine.iter().find_map(|(a, x)| {
-                theirs.iter().filter(|(b, _)| a.races(*b)).find_map(|(b, y)| {
-                    let address = x.start.max(y.start);
-                    let meet = address < x.end.min(y.end);
-                    meet.then_some(Clash { address, mine: *a, theirs: *b })
+            (Touched::Bytes(_, mine), Touched::Bytes(_, theirs)) => {
+                mine.iter().find_map(|(a, x)| {
+                    theirs.iter().filter(|(b, _)| a.races(*b)).find_map(|(b, y)| {
+                        let address = x.start.max(y.start);
+                        let meet = address < x.end.min(y.end);
+                        meet.then_some(Clash { address, mine: *a, theirs: *b })
+                    })
                 })
-            }),
+            }
         }
     }
 
@@ -159,10 +171,12 @@ impl Footprint {
         let (did, place) = (kind.name(), self.place());
         match &self.touched {
             Touched::Launch { kernel, .. } => format!("{did} by `{kernel}` in {place}"),
-            Touched::Copy(ranges) if ranges.iter().all(|(k, _)| *k == Kind::Write) => {
+            Touched::Bytes(By::Allocation, _) => format!("allocation in {place}"),
+            Touched::Bytes(By::Free, _) => format!("free in {place}"),
+            Touched::Bytes(By::Copy, ranges) if ranges.iter().all(|(k, _)| *k == Kind::Write) => {
                 format!("{did} by a fill in {place}")
             }
-            Touched::Copy(_) => format!("{did} by a copy in {place}"),
+            Touched::Bytes(By::Copy, _) => format!("{did} by a copy in {place}"),
         }
     }
 
@@ -213,7 +227,7 @@ impl Footprint {
                     }
                 }
             }
-            Touched::Copy(ranges) => {
+            Touched::Bytes(_, ranges) => {
                 ranges.retain(|(_, r)| r.end <= gone.start || r.start >= gone.end);
             }
         }

@@ -25,10 +25,10 @@ use margay_exec::observe::{AccessEvent, EventPlace, Interest, Observer, Patterne
 use margay_ir::Space;
 use parking_lot::Mutex;
 
-use self::footprint::{Clash, Footprint, Kind, PAGE, Page, Place, Touched};
+use self::footprint::{By, Clash, Footprint, Kind, PAGE, Page, Place, Touched};
 use super::finding::{Actor, Check, Finding, Severity};
 use super::view::{Sink, View};
-use crate::tool::{CopyEvent, LaunchView, Order};
+use crate::tool::{CopyEvent, LaunchView, Order, StreamOrdered};
 use crate::words::Words;
 
 /// Pages that all footprints have together, about: 512 MB that were touched, 200 MB of our own memory.
@@ -92,13 +92,30 @@ impl Streams {
         let stream = copy.stream;
         // The rows of one copy are one footprint.
         let more = state.history.back_mut().filter(|last| last.order == order);
-        if let Some(Footprint { touched: Touched::Copy(rows), .. }) = more {
+        if let Some(Footprint { touched: Touched::Bytes(By::Copy, rows), .. }) = more {
             rows.extend(ranges.iter().cloned());
-            let row = Footprint { order, stream, touched: Touched::Copy(ranges) };
+            let row = Footprint { order, stream, touched: Touched::Bytes(By::Copy, ranges) };
             return compare(&state, &row, sink);
         }
         if !ranges.is_empty() {
-            add(&mut state, Footprint { order, stream, touched: Touched::Copy(ranges) }, sink);
+            let touched = Touched::Bytes(By::Copy, ranges);
+            add(&mut state, Footprint { order, stream, touched }, sink);
+        }
+    }
+
+    /// A stream allocates memory, or frees it.
+    pub fn owned(&self, event: &StreamOrdered, sink: &Sink) {
+        let StreamOrdered { allocation, freed, stream, order } = event;
+        let Some(order) = order.clone() else { return };
+        let all = allocation.base..allocation.base.saturating_add(allocation.size);
+        let by = if *freed { By::Free } else { By::Allocation };
+        let touched = Touched::Bytes(by, vec![(Kind::Write, all)]);
+        let new = Footprint { order, stream: *stream, touched };
+        let mut state = self.0.lock();
+        match freed {
+            // Nobody who comes later finds it.
+            true => compare(&state, &new, sink),
+            false => add(&mut state, new, sink),
         }
     }
 }
@@ -137,7 +154,7 @@ fn report(state: &State, new: &Footprint, old: &Footprint, clash: &Clash, sink: 
             Touched::Launch { kernel, .. } => {
                 Some((footprint.actor(kind, address)?, kernel.clone()))
             }
-            Touched::Copy(_) => None,
+            Touched::Bytes(..) => None,
         })
         .collect();
     let place = |(actor, kernel): &(Actor, String)| {

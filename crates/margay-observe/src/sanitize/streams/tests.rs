@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::footprint::{Footprint, Kind, PAGE, Page, Place, Touched};
+use super::footprint::{By, Footprint, Kind, PAGE, Page, Place, Touched};
 use super::{State, add};
 use crate::sanitize::finding::Source;
 use crate::sanitize::view::Sink;
@@ -28,7 +28,7 @@ fn launch(order: Order, kind: Kind, bytes: Range<u64>) -> Footprint {
 }
 
 fn copy(order: Order, kind: Kind, bytes: Range<u64>) -> Footprint {
-    Footprint { order, stream: 0, touched: Touched::Copy(vec![(kind, bytes)]) }
+    Footprint { order, stream: 0, touched: Touched::Bytes(By::Copy, vec![(kind, bytes)]) }
 }
 
 fn findings(footprints: Vec<Footprint>) -> usize {
