@@ -122,6 +122,48 @@ __global__ void other_mask_good(volatile int *out, const unsigned *masks) {
     out[threadIdx.x] = __reduce_add_sync(mask, threadIdx.x);
     __syncwarp(mask);
 }
+// The same at two places: the lanes of one branch name all, and those of the other all but one.
+__global__ void places_bug(int *out, unsigned others) {
+    __shared__ int s[32];
+    s[threadIdx.x] = threadIdx.x;
+    if (threadIdx.x < 16) {
+        __syncwarp(); //~ near sync/mask
+        out[threadIdx.x] = s[31 - threadIdx.x];
+    } else {
+        out[threadIdx.x] = 1;
+        __syncwarp(others);
+        out[threadIdx.x] += s[31 - threadIdx.x];
+    }
+}
+__global__ void places_good(int *out, unsigned others) {
+    __shared__ int s[32];
+    s[threadIdx.x] = threadIdx.x;
+    if (threadIdx.x < 16) {
+        __syncwarp();
+        out[threadIdx.x] = s[31 - threadIdx.x];
+    } else {
+        out[threadIdx.x] = 1;
+        __syncwarp(others);
+        out[threadIdx.x] += s[31 - threadIdx.x];
+    }
+}
+// A vote at two places.
+__global__ void votes_bug(int *out, const unsigned *masks) {
+    unsigned mask = masks[threadIdx.x];
+    if (threadIdx.x < 16) {
+        out[threadIdx.x] = __ballot_sync(mask, 1); //~ near sync/mask
+    } else {
+        out[threadIdx.x] = __ballot_sync(mask, 0) + 1;
+    }
+}
+__global__ void votes_good(int *out, const unsigned *masks) {
+    unsigned mask = masks[threadIdx.x];
+    if (threadIdx.x < 16) {
+        out[threadIdx.x] = __ballot_sync(mask, 1);
+    } else {
+        out[threadIdx.x] = __ballot_sync(mask, 0) + 1;
+    }
+}
 // Groups that the data make, and the lanes that happen to be together: each has its mask.
 __global__ void groups_good(int *out) {
     unsigned group = __match_any_sync(0xffffffffu, threadIdx.x % 3);
@@ -253,7 +295,15 @@ int main() {
     for (int lane = 0; lane < 32; lane++) masks[lane] = lane < 16 ? 0xffffffffu : 0xffff0000u;
     cudaMemcpy(some, masks, sizeof masks, cudaMemcpyHostToDevice);
     RUN(other_mask_bug, 1, 32, out, some);
-    for (int lane = 0; lane < 16; lane++) masks[lane] = 0x0000ffffu;
+    for (int lane = 0; lane < 32; lane++) masks[lane] = lane < 16 ? 0xffffffffu : 0xfffffffeu;
+    cudaMemcpy(some, masks, sizeof masks, cudaMemcpyHostToDevice);
+    RUN(votes_bug, 1, 32, out, some);
+    for (int lane = 0; lane < 32; lane++) masks[lane] = 0xffffffffu;
+    cudaMemcpy(some, masks, sizeof masks, cudaMemcpyHostToDevice);
+    RUN(votes_good, 1, 32, out, some);
+    RUN(places_bug, 1, 32, out, 0xfffffffeu);
+    RUN(places_good, 1, 32, out, 0xffffffffu);
+    for (int lane = 0; lane < 32; lane++) masks[lane] = lane < 16 ? 0x0000ffffu : 0xffff0000u;
     cudaMemcpy(some, masks, sizeof masks, cudaMemcpyHostToDevice);
     RUN(other_mask_good, 1, 32, out, some);
     cudaFree(some);

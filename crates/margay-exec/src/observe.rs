@@ -255,6 +255,16 @@ pub struct WarpSyncEvent<'a> {
     pub alive: u32,
     /// The mask that each lane of `mask` names.
     pub named: &'a [u32; 32],
+    /// Where each lane is, if not all are at one place: at equal ops, which they execute together all the same.
+    pub places: Option<&'a [u32; 32]>,
+}
+
+impl WarpSyncEvent<'_> {
+    /// Where a lane is.
+    pub fn place(&self, lane: u32) -> EventPlace {
+        let pc = self.places.map_or(self.at.pc, |places| places[lane as usize & 31]);
+        EventPlace { pc, ..self.at }
+    }
 }
 
 /// Lanes do something to mbarrier objects: what, the instruction's [`margay_ir::MbarrierOp`] tells.

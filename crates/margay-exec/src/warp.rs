@@ -22,7 +22,7 @@ use margay_codegen::Reason;
 use crate::interp::{self, Cx};
 use crate::jit;
 use crate::lanes::{FULL, Flow, LaneFault, WARP, active};
-use crate::observe::{ArgumentEvent, BarrierEvent, Interest};
+use crate::observe::{ArgumentEvent, BarrierEvent, Interest, WarpSyncEvent};
 use crate::program::{ArgPlace, Program, Target};
 use crate::syscall;
 
@@ -626,17 +626,39 @@ impl Warp {
         };
         let arrived = self.fragments.iter().fold(0, |m, f| m | here(f));
         let (mut met, mut place) = (0, None);
+        let (mut named, mut places, mut several) = ([0; WARP], [0; WARP], false);
         for f in &mut self.fragments {
             if let State::Meet { needs } = f.state
                 && needs & self.alive & !arrived == 0
             {
+                several |= met != 0;
+                active(f.mask).for_each(|l| (named[l], places[l]) = (needs, f.pc));
                 (met, place) = (met | f.mask, Some(f.pc));
                 f.state = State::Ready;
                 f.pc += 1;
             }
         }
         if let Some(pc) = place {
+            if several {
+                self.report_places(cx, (pc, met), &named, &places);
+            }
             cx.report_warp_barrier(cx.event_at(pc), met);
+        }
+    }
+
+    /// Tells that lanes execute equal ops with member masks together, each at a place of its own.
+    fn report_places(
+        &self,
+        cx: &mut Cx<'_>,
+        (pc, mask): (u32, u32),
+        named: &[u32; WARP],
+        places: &[u32; WARP],
+    ) {
+        let (at, alive, places) = (cx.event_at(pc), self.alive, Some(places));
+        if cx.interest.contains(Interest::WARP_SYNCS)
+            && let Some(watch) = &mut cx.watch
+        {
+            watch.warp_sync(&WarpSyncEvent { at, mask, alive, named, places });
         }
     }
 

@@ -59,7 +59,7 @@ unsafe fn observe(cx: &mut Cx<'_>, i: &Inst, masks: u32) {
     let Some(pc) = cx.env.program.find_pc(i) else { return };
     let (at, mask, alive) = (cx.event_at(pc), cx.mask, cx.view.alive);
     if let Some(watch) = &mut cx.watch {
-        watch.warp_sync(&WarpSyncEvent { at, mask, alive, named: &named });
+        watch.warp_sync(&WarpSyncEvent { at, mask, alive, named: &named, places: None });
     }
 }
 

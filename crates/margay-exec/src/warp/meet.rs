@@ -76,7 +76,7 @@ impl Warp {
         let program = cx.env.program;
         let Some((inst, here)) = site(program, &self.fragments[at]) else { return false };
         let mut party = Vec::new();
-        let mut named = [0u32; WARP];
+        let (mut named, mut places) = ([0u32; WARP], [0u32; WARP]);
         let mut have = 0;
         for (n, f) in self.fragments.iter().enumerate() {
             let Some((inst, there)) = site(program, f) else { continue };
@@ -87,13 +87,16 @@ impl Warp {
             let masks = self.plane(cx, f, operands[(here.sources.len().max(1) - 1) & 3]);
             for l in active(f.mask) {
                 // SAFETY: the last source is a W plane of masks.
-                named[l] = unsafe { *(masks as *const u32).add(l) } & self.alive;
+                named[l] = unsafe { *(masks as *const u32).add(l) };
+                places[l] = f.pc;
             }
             have |= f.mask;
             party.push(n);
         }
         loop {
-            let all = active(have).filter(|&l| named[l] & !have == 0).fold(0, |m, l| m | 1 << l);
+            let all = active(have)
+                .filter(|&l| named[l] & self.alive & !have == 0)
+                .fold(0, |m, l| m | 1 << l);
             if all == have {
                 break;
             }
@@ -104,6 +107,9 @@ impl Warp {
             return false;
         }
 
+        if party.len() > 1 {
+            self.report_places(cx, (self.fragments[at].pc, have), &named, &places);
+        }
         let mut scratch = Scratch([0; PLANES * PLANE]);
         let planes = scratch.0.as_mut_ptr();
         // SAFETY (of every use): there are so many planes.

@@ -303,7 +303,7 @@ impl SyncWatch<'_, '_> {
         );
         let cure = "let all threads that a mask names pass the same: compute it by __ballot_sync, or by \
                     __match_any_sync for groups";
-        let actors = [lane, other].map(|l| all.actor("sync", event.at, l));
+        let actors = [lane, other].map(|l| all.actor("sync", event.place(l), l));
         all.report("sync/mask", message, cure, actors.to_vec());
     }
 
@@ -465,7 +465,12 @@ impl Watch for SyncWatch<'_, '_> {
                 );
                 let cure = "compute the mask before the condition, by __ballot_sync, or use \
                             __activemask()'s lanes on purpose";
-                all.report("sync/mask", message, cure, vec![all.actor("sync", event.at, lane)]);
+                all.report(
+                    "sync/mask",
+                    message,
+                    cure,
+                    vec![all.actor("sync", event.place(lane), lane)],
+                );
                 return;
             }
         }
@@ -475,6 +480,8 @@ impl Watch for SyncWatch<'_, '_> {
         }
         match other_mask(event) {
             Some(pair) => self.other_mask(event, pair),
+            // Where lanes come from several places each was told of when it came.
+            None if event.places.is_some() => {}
             None => self.absent(event),
         }
     }
@@ -575,7 +582,8 @@ mod tests {
             }
         }
         let at = EventPlace { ctaid: [0; 3], warp: 0, pc: 0, smid: 0 };
-        other_mask(&WarpSyncEvent { at, mask: mask & alive, alive, named: &named })
+        let mask = mask & alive;
+        other_mask(&WarpSyncEvent { at, mask, alive, named: &named, places: None })
     }
 
     #[test]
