@@ -12,6 +12,7 @@
 #if defined(MARGAY_ARCH) && MARGAY_ARCH < 300
 #error "cooperative groups need compute capability 3.0"
 #elif defined(MARGAY_CUDA_PASS)
+#include "margay/callers_begin.h"
 
 #define MARGAY_CG static __device__ __forceinline__
 #define MARGAY_CM __device__ __forceinline__
@@ -503,5 +504,6 @@ MARGAY_CM auto invoke_one_broadcast(const G &g, F &&f, Args &&...args)
 } // namespace cooperative_groups
 
 #undef MARGAY_CG
+#include "margay/callers_end.h"
 #endif
 #endif

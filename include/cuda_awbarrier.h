@@ -5,6 +5,7 @@
 #include "cuda/barrier"
 #include "cuda_awbarrier_primitives.h"
 #if defined(MARGAY_CUDA_PASS)
+#include "margay/callers_begin.h"
 namespace nvcuda {
 namespace experimental {
 class awbarrier {
@@ -31,5 +32,6 @@ static __device__ __forceinline__ void init(awbarrier *b, unsigned int expected)
 }
 } // namespace experimental
 } // namespace nvcuda
+#include "margay/callers_end.h"
 #endif
 #endif

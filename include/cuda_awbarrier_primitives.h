@@ -5,6 +5,7 @@
 #define MARGAY_CUDA_AWBARRIER_PRIMITIVES_H
 #include "cuda_runtime.h"
 #if defined(MARGAY_CUDA_PASS)
+#include "margay/callers_begin.h"
 typedef unsigned long long __mbarrier_t;
 typedef unsigned long long __mbarrier_token_t;
 #if !defined(MARGAY_ARCH) || MARGAY_ARCH >= 800
@@ -68,5 +69,6 @@ MARGAY_MB unsigned int __mbarrier_token_pending_count(__mbarrier_token_t t) {
 }
 #undef MARGAY_MB
 #endif
+#include "margay/callers_end.h"
 #endif
 #endif

@@ -7,6 +7,7 @@
 #include "cuda_runtime.h"
 #if defined(__cplusplus)
 #include "margay/only.h"
+#include "margay/callers_begin.h"
 
 struct __nv_bfloat16_raw {
   unsigned short x;
@@ -346,5 +347,6 @@ MARGAY_ATOMIC_ADD(_system, __nv_bfloat162, unsigned int, __hadd2)
 #undef MARGAY_ATOMIC_ADD
 #endif
 
+#include "margay/callers_end.h"
 #endif
 #endif

@@ -6,6 +6,7 @@
 #include "cuda_runtime.h"
 #if defined(__cplusplus)
 #include "margay/only.h"
+#include "margay/callers_begin.h"
 
 struct __half_raw {
   unsigned short x;
@@ -351,5 +352,6 @@ MARGAY_HALF_TO_INT(unsigned char, __half2uchar_rz, trunc)
 #undef MARGAY_PICK_OTHER
 #undef MARGAY_NO_OPERATORS
 
+#include "margay/callers_end.h"
 #endif
 #endif

@@ -9,6 +9,7 @@
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
 #if defined(__cplusplus)
+#include "margay/callers_begin.h"
 
 typedef unsigned char __nv_fp8_storage_t;
 typedef unsigned short int __nv_fp8x2_storage_t;
@@ -250,5 +251,6 @@ MARGAY_FP8(__nv_fp8_e5m2, __NV_E5M2)
 #undef MARGAY_F8
 #undef MARGAY_F8_PTX
 
+#include "margay/callers_end.h"
 #endif
 #endif

@@ -5,6 +5,7 @@
 #define MARGAY_CUDA_PIPELINE_H
 #include "cuda_pipeline_primitives.h"
 #if defined(MARGAY_CUDA_PASS)
+#include "margay/callers_begin.h"
 namespace nvcuda {
 namespace experimental {
 class pipeline {
@@ -35,5 +36,6 @@ __device__ __forceinline__ void memcpy_async(T &dst, const T &src, pipeline &) {
 }
 } // namespace experimental
 } // namespace nvcuda
+#include "margay/callers_end.h"
 #endif
 #endif

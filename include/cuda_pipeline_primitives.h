@@ -6,6 +6,7 @@
 #include "cuda_awbarrier_primitives.h"
 #include "margay/async_copy.h"
 #if defined(MARGAY_CUDA_PASS)
+#include "margay/callers_begin.h"
 // The last `zfill` of `bytes` are filled with zeros instead of copied.
 static __device__ __forceinline__ void __pipeline_memcpy_async(void *dst, const void *src,
                                                                size_t bytes, size_t zfill = 0) {
@@ -45,5 +46,6 @@ static __device__ __forceinline__ void __pipeline_arrive_on(__mbarrier_t *b) {
   (void)b;
 #endif
 }
+#include "margay/callers_end.h"
 #endif
 #endif

@@ -37,7 +37,9 @@ __device__ void *malloc(__SIZE_TYPE__) __attribute__((nothrow)) __attribute__((m
 #include "cuda_runtime_api.h"
 
 #if defined(MARGAY_CUDA_PASS)
+#include "margay/callers_begin.h"
 #include "margay/device.h"
+#include "margay/callers_end.h"
 #endif
 
 #if defined(__cplusplus)

@@ -6,6 +6,7 @@
 #include "../cooperative_groups.h"
 #include "../margay/async_copy.h"
 #if defined(MARGAY_CUDA_PASS)
+#include "../margay/callers_begin.h"
 namespace cooperative_groups {
 template <class G, class T>
 __device__ __forceinline__ void memcpy_async(const G &g, T *dst, const T *src, size_t bytes) {
@@ -33,5 +34,6 @@ template <unsigned int Pending, class G> __device__ __forceinline__ void wait_pr
   g.sync();
 }
 } // namespace cooperative_groups
+#include "../margay/callers_end.h"
 #endif
 #endif

@@ -5,6 +5,7 @@
 #define MARGAY_CG_REDUCE_H
 #include "../cooperative_groups.h"
 #if defined(MARGAY_CUDA_PASS)
+#include "../margay/callers_begin.h"
 namespace cooperative_groups {
 #define MARGAY_CG_OPERATOR(NAME, EXPR)                                                             \
   template <class T = void> struct NAME {                                                          \
@@ -95,5 +96,6 @@ __device__ __forceinline__ auto reduce_store_async(const G &g, A &to, T &&value,
   if (g.thread_rank() == 0) to.store(r);
 }
 } // namespace cooperative_groups
+#include "../margay/callers_end.h"
 #endif
 #endif

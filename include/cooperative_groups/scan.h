@@ -5,6 +5,7 @@
 #define MARGAY_CG_SCAN_H
 #include "reduce.h"
 #if defined(MARGAY_CUDA_PASS)
+#include "../margay/callers_begin.h"
 namespace cooperative_groups {
 template <class G, class T, class Op>
 __device__ __forceinline__ auto inclusive_scan(const G &g, T &&value, Op &&op)
@@ -69,5 +70,6 @@ __device__ __forceinline__ auto exclusive_scan_update(const G &g, A &to, T &&val
   return exclusive_scan_update(g, to, value, plus<typename details::remove_qualifiers<T>::type>());
 }
 } // namespace cooperative_groups
+#include "../margay/callers_end.h"
 #endif
 #endif

@@ -10,6 +10,7 @@
 #include <cstdint>
 #if defined(MARGAY_CUDA_PASS)
 #include "letters_begin.h"
+#include "callers_begin.h"
 namespace cuda {
 namespace details {
 // The unit in which both sides and the length are whole: 16, 8, 4 or 1 bytes.
@@ -75,6 +76,7 @@ static __device__ __forceinline__ void copies_wait_all() {
 }
 } // namespace details
 } // namespace cuda
+#include "callers_end.h"
 #include "letters_end.h"
 #endif
 #endif

@@ -26,6 +26,7 @@
 #define __NV_THREAD_SCOPE_SYSTEM 4
 
 #include "letters_begin.h"
+#include "callers_begin.h"
 namespace __margay {
 // As what a sum is computed, as what an order, and as what bits.
 template <class T> struct nv_sum {
@@ -189,5 +190,6 @@ MARGAY_NV void __nv_atomic_sub(T *p, typename std::common_type<T>::type v, int o
 #undef MARGAY_NV_RMW
 #undef MARGAY_NV_SCOPED
 #undef MARGAY_NV
+#include "callers_end.h"
 #include "letters_end.h"
 #endif

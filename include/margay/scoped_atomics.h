@@ -18,6 +18,7 @@
 #define MARGAY_BOTH __host__ __device__ __forceinline__
 
 #include "letters_begin.h"
+#include "callers_begin.h"
 namespace cuda {
 enum thread_scope {
   thread_scope_system = ::__margay::system_scope,
@@ -332,5 +333,6 @@ public:
 };
 } // namespace details
 } // namespace cuda
+#include "callers_end.h"
 #include "letters_end.h"
 #endif

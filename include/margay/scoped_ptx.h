@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "letters_begin.h"
+#include "callers_begin.h"
 namespace __margay {
 // cuda::thread_scope's numbers.
 enum { system_scope = 0, device_scope = 1, block_scope = 2, thread_scope = 10 };
@@ -213,5 +214,6 @@ template <> struct in_scope<thread_scope> : in_scope<block_scope> {};
 #undef MARGAY_FENCE_SC
 #endif
 } // namespace __margay
+#include "callers_end.h"
 #include "letters_end.h"
 #endif

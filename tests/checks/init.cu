@@ -29,7 +29,7 @@ __global__ void index_good(const int *in, int *out) {
 }
 
 __global__ void atomic_bug(int *count) {
-    atomicAdd(count, 1); //~ near init/atomic
+    atomicAdd(count, 1); //~ init/atomic
 }
 __global__ void atomic_good(int *count) {
     atomicAdd(count, 1);
@@ -52,7 +52,7 @@ __global__ void half_good(int *out) {
 // A sum that begins with what happened to be there.
 __global__ void sum_bug(int *out) {
     __shared__ int sum;
-    atomicAdd(&sum, threadIdx.x); //~ near init/atomic
+    atomicAdd(&sum, threadIdx.x); //~ init/atomic
     __syncthreads();
     if (threadIdx.x == 0) *out = sum;
 }

@@ -10,7 +10,7 @@ typedef cuda::barrier<cuda::thread_scope_block> barrier;
 __global__ void no_init_bug(int *out) {
     __shared__ barrier bar;
     out[threadIdx.x] = 1;
-    bar.arrive_and_wait(); //~ near sync/mbarrier-init sync/deadlock
+    bar.arrive_and_wait(); //~ sync/mbarrier-init sync/deadlock
 }
 __global__ void no_init_good(int *out) {
     __shared__ barrier bar;
@@ -24,7 +24,7 @@ __global__ void no_init_good(int *out) {
 __global__ void all_init_bug(int *out) {
     __shared__ barrier bar;
     out[threadIdx.x] = 1;
-    init(&bar, blockDim.x); //~ near sync/mbarrier-init race/same-value race/write-write
+    init(&bar, blockDim.x); //~ sync/mbarrier-init race/same-value race/write-write
     __syncthreads();
     bar.arrive_and_wait();
     out[threadIdx.x] += 1;
@@ -34,7 +34,7 @@ __global__ void all_init_bug(int *out) {
 __global__ void init_twice_bug(int *out) {
     __shared__ barrier bar;
     for (int phase = 0; phase < 2; ++phase) {
-        if (threadIdx.x == 0) init(&bar, blockDim.x); //~ near sync/mbarrier-init
+        if (threadIdx.x == 0) init(&bar, blockDim.x); //~ sync/mbarrier-init
         __syncthreads();
         out[threadIdx.x] += phase;
         bar.arrive_and_wait();
@@ -59,7 +59,7 @@ __global__ void init_unseen_bug(int *out) {
     __shared__ barrier bar;
     if (threadIdx.x == 0) init(&bar, blockDim.x); //~? near race/atomic-plain race/read-write
     out[threadIdx.x] = 1;
-    (void)bar.arrive(); //~ near race/atomic-plain race/read-write
+    (void)bar.arrive(); //~ race/atomic-plain race/read-write
 }
 __global__ void init_unseen_good(int *out) {
     __shared__ barrier bar;
@@ -75,7 +75,7 @@ __global__ void too_few_bug(int *out) {
     if (threadIdx.x == 0) init(&bar, blockDim.x + 1);
     __syncthreads();
     out[threadIdx.x] = 1;
-    bar.arrive_and_wait(); //~ near sync/deadlock
+    bar.arrive_and_wait(); //~ sync/deadlock
     out[threadIdx.x] += 1;
 }
 __global__ void too_few_good(int *out) {
@@ -93,7 +93,7 @@ __global__ void too_many_bug(int *out) {
     if (threadIdx.x == 0) init(&bar, 4);
     __syncthreads();
     out[threadIdx.x] = 1;
-    if (threadIdx.x == 0) (void)bar.arrive(5); //~ near sync/mbarrier-count
+    if (threadIdx.x == 0) (void)bar.arrive(5); //~ sync/mbarrier-count
     out[threadIdx.x] += 1;
 }
 __global__ void too_many_good(int *out) {
@@ -109,7 +109,7 @@ __global__ void too_many_good(int *out) {
 __global__ void for_nobody_bug(int *out) {
     __shared__ barrier bar;
     out[threadIdx.x] = 1;
-    if (threadIdx.x == 0) init(&bar, 0); //~ near sync/mbarrier-count
+    if (threadIdx.x == 0) init(&bar, 0); //~ sync/mbarrier-count
     out[threadIdx.x] += 1;
 }
 
@@ -151,7 +151,7 @@ __global__ void bytes_bug(int *out) {
     else
         token = bar.arrive();
     out[threadIdx.x] = 1;
-    bar.wait(std::move(token)); //~ near sync/deadlock
+    bar.wait(std::move(token)); //~ sync/deadlock
     out[threadIdx.x] += 1;
 }
 __global__ void bytes_good(int *out) {

@@ -8,7 +8,7 @@
 __global__ void unlocked_bug(int *lock, volatile int *data, int *out) {
     while (atomicCAS(lock, 0, 1) != 0) {}
     __threadfence();
-    out[blockIdx.x] = *data; //~ near race/read-write
+    out[blockIdx.x] = *data; //~ race/read-write
     __threadfence();
     atomicExch(lock, 0);
     if (blockIdx.x == 0) *data = 1; //~ race/read-write
@@ -65,7 +65,7 @@ __global__ void follow_scope_bug(int *flag, int *data) {
         atomicExch(flag, 1);
     } else {
         while (atomicAdd(flag, 0) == 0) {}
-        atomicExch_block(data, 2); //~ near race/scope
+        atomicExch_block(data, 2); //~ race/scope
     }
 }
 __global__ void follow_scope_good(int *flag, int *data) {

@@ -90,7 +90,7 @@ __global__ void fence_scope_good(int *data, int *flag, int *out) {
 
 // The atomic's scope is a block, the threads are in several.
 __global__ void atomic_scope_bug(int *count) {
-    atomicAdd_block(count, 1); //~ near race/scope
+    atomicAdd_block(count, 1); //~ race/scope
 }
 __global__ void atomic_scope_good(int *count) {
     atomicAdd(count, 1);
@@ -176,7 +176,7 @@ __global__ void queue_good(int *items, int *tail, int *out) {
 __global__ void reset_bug(int *count) {
     if (blockIdx.x == 0 && threadIdx.x == 0) *count = 0;
     __syncthreads();
-    atomicAdd(count, 1); //~ near race/atomic-plain
+    atomicAdd(count, 1); //~ race/atomic-plain
 }
 __global__ void reset_good(int *count) {
     if (threadIdx.x == 0) count[blockIdx.x] = 0;
@@ -187,7 +187,7 @@ __global__ void reset_good(int *count) {
 // As it, within a warp.
 __global__ void reset_lane_bug(int *count) {
     if (threadIdx.x == 0) *count = 0;
-    atomicAdd(count, 1); //~ near race/atomic-plain
+    atomicAdd(count, 1); //~ race/atomic-plain
 }
 __global__ void reset_lane_good(int *count) {
     if (threadIdx.x == 0) *count = 0;

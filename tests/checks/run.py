@@ -3,9 +3,8 @@
 """Runs the corpus of the checks and compares findings with the comments in its sources.
 
 `//~ code code` on a line: a finding with one of these codes has a place there.
-`//~? code`: there may be one. `//~ near code`: within two lines, where a device function of a header
-is the statement's end and clang does not say where it was inlined. `//~api code …`: findings of API calls, wherever. `// check: race,sync` near the top of a file: only these checks; `// gpu: sm_60`:
-on this GPU. A finding without any place on such a line is a false accusation.
+`//~? code`: there may be one. `//~api code …`: findings of API calls, wherever.
+`// check: race,sync` near the top of a file: only these checks; `// gpu: sm_60`: on this GPU. A finding without any place on such a line is a false accusation.
 Exit code 1 if anything differs, or nothing was checked.
 """
 import argparse, collections, json, os, pathlib, re, subprocess, sys, tempfile
@@ -24,8 +23,8 @@ def marks(path):
 
 def only(wanted, checks):
     """Marks of these checks."""
-    kept = {n: (must, {c for c in codes if c == "near" or c.split("/")[0] in checks}) for n, (must, codes) in wanted.items()}
-    return {n: (must, codes) for n, (must, codes) in kept.items() if codes - {"near"}}
+    kept = {n: (must, {c for c in codes if c.split("/")[0] in checks}) for n, (must, codes) in wanted.items()}
+    return {n: (must, codes) for n, (must, codes) in kept.items() if codes}
 
 
 def check(margay, path, arguments, limited):
@@ -71,14 +70,13 @@ def check(margay, path, arguments, limited):
         problems.append(f"{path.name}: of API calls expected {dict(api)}, found {dict(said)}")
     for finding in findings:
         lines = [a["source"]["line"] for a in finding["actors"] if os.path.basename(a["source"].get("file") or "") in names]
-        near = lambda n, line: abs(n - line) <= (2 if "near" in wanted[n][1] else 0)
-        hits = [n for n in wanted if finding["code"] in wanted[n][1] and any(near(n, line) for line in lines)]
+        hits = [n for n in wanted if finding["code"] in wanted[n][1] and n in lines]
         met.update(hits)
         if not hits:
             problems.append(f"{path.name}: not expected: {finding['code']} at lines {lines} in {finding['kernel']}: {finding['message']}")
     for number, (required, codes) in wanted.items():
         if required and number not in met:
-            problems.append(f"{path.name}:{number}: not found: {' or '.join(sorted(codes - {'near'}))}")
+            problems.append(f"{path.name}:{number}: not found: {' or '.join(sorted(codes))}")
     return problems, len(wanted) + len(api)
 
 

@@ -44,7 +44,7 @@ __global__ void blocked_good(int *p) {
 
 // Cleared while the one before still counts.
 __global__ void count_bug(int *p) {
-    atomicAdd(&p[threadIdx.x % 8], 1); //~ near race/streams
+    atomicAdd(&p[threadIdx.x % 8], 1); //~ race/streams
 }
 __global__ void count_good(int *p) {
     atomicAdd(&p[threadIdx.x % 8], 1);

@@ -69,7 +69,7 @@ __global__ void vote_mask_good(int *out) {
 
 __global__ void syncwarp_mask_bug(int *out) {
     if (threadIdx.x < 8) {
-        __syncwarp(0xff00u); //~ near sync/mask
+        __syncwarp(0xff00u); //~ sync/mask
         out[threadIdx.x] = 1;
     }
 }
@@ -109,9 +109,9 @@ __global__ void other_mask_bug(volatile int *out, const unsigned *masks) {
     out[threadIdx.x] = __ballot_sync(mask, threadIdx.x & 1); //~ sync/mask
     out[threadIdx.x] = __shfl_sync(mask, threadIdx.x, 16); //~ sync/mask
     out[threadIdx.x] = __match_any_sync(mask, threadIdx.x / 4); //~ sync/mask
-    out[threadIdx.x] = __all_sync(mask, threadIdx.x); //~ near sync/mask
+    out[threadIdx.x] = __all_sync(mask, threadIdx.x); //~ sync/mask
     out[threadIdx.x] = __reduce_add_sync(mask, threadIdx.x); //~ sync/mask
-    __syncwarp(mask); //~ near sync/mask
+    __syncwarp(mask); //~ sync/mask
 }
 __global__ void other_mask_good(volatile int *out, const unsigned *masks) {
     unsigned mask = masks[threadIdx.x];
@@ -127,7 +127,7 @@ __global__ void places_bug(int *out, unsigned others) {
     __shared__ int s[32];
     s[threadIdx.x] = threadIdx.x;
     if (threadIdx.x < 16) {
-        __syncwarp(); //~ near sync/mask
+        __syncwarp(); //~ sync/mask
         out[threadIdx.x] = s[31 - threadIdx.x];
     } else {
         out[threadIdx.x] = 1;
@@ -151,7 +151,7 @@ __global__ void places_good(int *out, unsigned others) {
 __global__ void votes_bug(int *out, const unsigned *masks) {
     unsigned mask = masks[threadIdx.x];
     if (threadIdx.x < 16) {
-        out[threadIdx.x] = __ballot_sync(mask, 1); //~ near sync/mask
+        out[threadIdx.x] = __ballot_sync(mask, 1); //~ sync/mask
     } else {
         out[threadIdx.x] = __ballot_sync(mask, 0) + 1;
     }
@@ -179,7 +179,7 @@ __global__ void groups_good(int *out) {
 // The other lanes go past the operation.
 __global__ void passed_bug(int *out) {
     if (threadIdx.x < 16)
-        out[threadIdx.x] = __ballot_sync(0xffffffffu, 1); //~ near sync/exited
+        out[threadIdx.x] = __ballot_sync(0xffffffffu, 1); //~ sync/exited
     else
         out[threadIdx.x] = __ballot_sync(0xffff0000u, 0);
 }
@@ -243,7 +243,7 @@ __global__ void crossed_good(int *out) {
 __global__ void grid_bug(int *out) {
     auto grid = cooperative_groups::this_grid();
     if (blockIdx.x == 1) return;
-    grid.sync(); //~ near sync/deadlock
+    grid.sync(); //~ sync/deadlock
     out[blockIdx.x] = 1;
 }
 __global__ void grid_good(int *out) {

@@ -336,7 +336,8 @@ impl Program {
     /// The line of the program's own that an instruction belongs to: where it was inlined, if the
     /// debug information says so (clang 19's does not); else that of who uses its result, or of the
     /// instruction before. What a header's function does is nearly always part of the statement
-    /// around it.
+    /// around it. (Of code that was compiled with margay's headers as they are now each
+    /// instruction has a line of the program's: `include/margay/callers_begin.h`.)
     fn own_line(&self, pc: u32) -> Option<ir::SrcLoc> {
         let module = &self.module.ir;
         let file = |loc: &ir::SrcLoc| module.files.get(loc.file? as usize);
