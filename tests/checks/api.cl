@@ -15,4 +15,9 @@
 // on q: finish
 // on q: release whole
 // on q: refused release whole
+// Shared virtual memory: inside of it, as it should be, and again. //~api memory/invalid-free memory/double-free
+// svm: shared 256
+// on q: svmfree shared 16
+// on q: svmfree shared 0
+// on q: svmfree shared 0
 kernel void touch(global int *p) { p[get_global_id(0)] = 1; }

@@ -13,7 +13,8 @@ Between launches, `// buffer: NAME zeros:64` makes a buffer that arguments name 
 `// on QUEUE as EVENT after EVENT EVENT: KERNEL GLOBAL LOCAL ARGUMENT…` (`as` and `after` may be missing) only queues a
 launch; `// on QUEUE: barrier`, `… : marker`, `… : fill BUFFER` and `… : finish` are these calls. A queue whose name
 begins with `out` is out of order. `… : read BUFFER OFFSET BYTES` (or `write`, or `set`, which fills) and `… : release BUFFER` are
-too, and with `refused` before them they must fail.
+too, and with `refused` before them they must fail. `// svm: NAME BYTES` allocates, and `// on QUEUE: svmfree NAME OFFSET` frees what is
+so far inside of it.
 """
 import ctypes as c
 import pathlib
@@ -35,7 +36,7 @@ class Device:
             self.cl = c.CDLL("libOpenCL.so.1")
         except OSError as error:
             sys.exit(f"opencl_host: skipped: no ICD loader: {error}")
-        for name in ("clCreateContext", "clCreateCommandQueue", "clCreateProgramWithSource", "clCreateKernel", "clCreateBuffer"):
+        for name in ("clCreateContext", "clCreateCommandQueue", "clCreateProgramWithSource", "clCreateKernel", "clCreateBuffer", "clSVMAlloc"):
             getattr(self.cl, name).restype = c.c_void_p
         platform, device = c.c_void_p(), c.c_void_p()
         self.must(self.cl.clGetPlatformIDs(1, c.byref(platform), None), "clGetPlatformIDs")
@@ -152,6 +153,8 @@ def queued(device, program, buffers, queues, events, head, step):
         if (code != 0) != bool(call[1]):
             sys.exit(f"opencl_host: {step}: error {code}")
         return None
+    if call := re.fullmatch(r"svmfree (\w+) (\d+)", step):
+        return device.cl.clSVMFree(device.context, c.c_void_p(buffers[call[1]] + int(call[2])))
     before = [events[name] for name in (names[3] or "").split()]
     wait = (len(before), (c.c_void_p * len(before))(*before) if before else None, c.byref(event))
     if step == "finish":
@@ -176,12 +179,15 @@ def corpus(device, path):
     text = path.read_text()
     program = device.build(text)
     buffers, queues, events = {}, {}, {}
-    for what, rest in re.findall(r"^// (launch|buffer|on\b[^:]*): (.*)$", text, re.M):
+    for what, rest in re.findall(r"^// (launch|buffer|svm|on\b[^:]*): (.*)$", text, re.M):
         if what == "launch":
             device.launch(*prepared(device, program, buffers, rest.split()))
         elif what == "buffer":
             name, content = rest.split()
             buffers[name] = filled(device, *content.split(":"))
+        elif what == "svm":
+            name, size = rest.split()
+            buffers[name] = device.cl.clSVMAlloc(device.context, c.c_uint64(READ_WRITE), c.c_size_t(int(size)), 0)
         else:
             queued(device, program, buffers, queues, events, what[3:], rest)
     for queue in queues.values():

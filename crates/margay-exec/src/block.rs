@@ -11,6 +11,7 @@ use crate::interp::Cx;
 use crate::lanes::{LaneFault, WARP};
 use crate::observe::{BlockEvent, Interest};
 use crate::program::Program;
+use crate::reach::name_meant;
 use crate::sched::permute;
 use crate::warp::{Digest, Shared, State, Stop, Warp, WarpFault};
 
@@ -345,7 +346,8 @@ impl Group {
         block.alive -= (before & !warp.alive).count_ones();
         stopped.map_err(|WarpFault { fault, pc }| {
             let lane = (fault.lane as usize).min(WARP - 1);
-            let LaneFault { kind, .. } = *fault;
+            let LaneFault { mut kind, .. } = *fault;
+            name_meant(cx.env, pc, &mut kind);
             Box::new(Fault {
                 kind,
                 kernel: cx.env.program.name().to_owned(),

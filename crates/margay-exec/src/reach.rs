@@ -7,8 +7,10 @@ use margay_codegen::Root;
 use margay_ir::{Attr, Function, Op, Space, Value};
 
 use crate::alone::pointers;
+use crate::fault::FaultKind;
+use crate::interp::Env;
 use crate::launch::LaunchConfig;
-use crate::mem::AddressSpace;
+use crate::mem::{AddressSpace, AllocationInfo};
 use crate::program::Program;
 
 /// Memory that the stores and atomics of a launch reach by their pointers.
@@ -56,6 +58,23 @@ pub(crate) fn root_address(root: Root, program: &Program, config: &LaunchConfig)
         Root::Param(at) => pointer(at, config),
         Root::Variable(id) => program.module.addresses.get(id as usize).copied(),
     }
+}
+
+/// Has the fault of the instruction at `pc` name the allocation that its address is computed from, where that is known for sure,
+/// and not the nearest one.
+pub(crate) fn name_meant(env: &Env<'_>, pc: u32, kind: &mut FaultKind) {
+    let FaultKind::IllegalAddress { space, address, nearest, .. } = kind else { return };
+    let holds = |near: &AllocationInfo| address.wrapping_sub(near.base) < near.size;
+    if !matches!(space, Space::Global | Space::Generic) || nearest.as_ref().is_some_and(holds) {
+        return;
+    }
+    let meant = || {
+        let view = env.program.instruction(pc).filter(|view| view.function.is_entry)?;
+        let Some(&Value::Reg(reg)) = env.program.inst(pc)?.srcs.first() else { return None };
+        let root = pointers(view.function)[reg.0 as usize]?;
+        env.memory.find(root_address(root, env.program, env.config)?)
+    };
+    *nearest = meant().or_else(|| nearest.take());
 }
 
 /// The pointer among a launch's parameters that begins at this byte.

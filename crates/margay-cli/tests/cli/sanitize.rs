@@ -166,6 +166,37 @@ fn without_room_for_flags_who_reads_them_is_not_accused() {
     assert!(is_told("write and write by two") && !is_told("synchronise by more"), "{much:?}");
 }
 
+/// An index that is so large that it leaves one allocation, and lies behind another one.
+const FAR: &str = "\
+__global__ void far(const int *small, int *large, int at) { large[threadIdx.x] = small[at + threadIdx.x]; }
+int main() {
+    int *small, *large;
+    cudaMalloc(&small, 400);
+    cudaMalloc(&large, 800);
+    cudaMemset(small, 0, 400);
+    far<<<1, 32>>>(small, large, (int)(large - small) + 1000);
+    cudaDeviceSynchronize();
+}
+";
+
+#[test]
+fn the_allocation_that_was_meant_is_named() {
+    if !libraries("sanitize") || !clang("sanitize") {
+        return;
+    }
+    let place = built(FAR);
+    for engine in ["interp", "jit"] {
+        let line = ["run", "--log", "off", "--engine", engine, "--check", "memory", "./x"];
+        let got = place.margay(&line);
+        assert_eq!(got.code, 1, "{}", got.stderr);
+        assert!(
+            got.stderr.contains("past the end of the 400 bytes of `cudaMalloc`"),
+            "{}",
+            got.stderr
+        );
+    }
+}
+
 /// A kernel that fills what another one reads.
 const FILLED: &str = "\
 __global__ void fill(int *p) { p[threadIdx.x] = threadIdx.x; }

@@ -28,7 +28,7 @@ use crate::launch::LaunchConfig;
 use crate::mem::Extent;
 use crate::observe::Interest;
 use crate::program::Program;
-use crate::reach::{pointer, root_address};
+use crate::reach::{name_meant, pointer, root_address};
 use crate::variables::VariableSite;
 use crate::warp::{Adopted, Warp};
 
@@ -1180,7 +1180,8 @@ impl Fast {
 
     pub(super) fn fault(&self, cx: &mut Cx<'_>, w: usize, ctaid: [u32; 3]) -> Box<Fault> {
         let fault = crate::warp::take_fault(cx, cx.fault_pc);
-        let LaneFault { lane, kind } = *fault.fault;
+        let LaneFault { lane, mut kind } = *fault.fault;
+        name_meant(cx.env, fault.pc, &mut kind);
         let lane = (lane as usize).min(WARP - 1);
         let tid = &self.tids[w];
         Box::new(Fault {

@@ -4,6 +4,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use margay_runtime::Wanted;
 use opencl_sys::*;
 use parking_lot::Mutex;
 
@@ -45,8 +46,17 @@ pub unsafe fn clSVMAlloc(
 }
 
 pub unsafe fn clSVMFree(_context: cl_context, svm_pointer: *mut c_void) {
-    // Null and what is none of ours are ignored: there is no way to say so.
-    Svm::free(svm_pointer.addr() as u64);
+    free(svm_pointer.addr() as u64);
+}
+
+/// Frees what is there. Null and what is none of ours are ignored, as there is no way to say so; of the latter the tools are told.
+fn free(address: u64) {
+    if Svm::free(address).is_none()
+        && address != 0
+        && let Some(platform) = platform()
+    {
+        platform.runtime.observed_refusal(Wanted::Free, address, 0);
+    }
 }
 
 /// What keeps a range of SVM alive; `None` for memory that is the host's own.
@@ -104,7 +114,7 @@ pub unsafe fn clEnqueueSVMFree(
                     call(queue.handle(), list.len() as cl_uint, list.as_mut_ptr(), data.get())
                 };
             }
-            None => pointers.iter().for_each(|p| drop(Svm::free(p.get().addr() as u64))),
+            None => pointers.iter().for_each(|p| free(p.get().addr() as u64)),
         }
         Ok(())
     };
