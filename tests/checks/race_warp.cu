@@ -104,6 +104,20 @@ __global__ void in_step_good(int *out) {
     if (lane == 0) *out = s[31];
 }
 
+// Groups of eight lanes that each meet by themselves, and one that reads what another group wrote.
+__global__ void groups_bug(int *out) {
+    __shared__ int s[32];
+    s[threadIdx.x] = threadIdx.x;
+    __syncwarp(0xffu << (threadIdx.x & ~7));
+    out[threadIdx.x] = s[31 - threadIdx.x]; //~ race/read-write
+}
+__global__ void groups_good(int *out) {
+    __shared__ int s[32];
+    s[threadIdx.x] = threadIdx.x;
+    __syncwarp(0xffu << (threadIdx.x & ~7));
+    out[threadIdx.x] = s[threadIdx.x ^ 5];
+}
+
 int main() {
     int *out = zeros<int>(64);
     RUN(exchange_bug, 1, 32, out);
@@ -118,5 +132,7 @@ int main() {
     RUN(one_word_good, 1, 32, out);
     RUN(in_step_bug, 1, 32, out);
     RUN(in_step_good, 1, 32, out);
+    RUN(groups_bug, 1, 32, out);
+    RUN(groups_good, 1, 32, out);
     cudaFree(out);
 }

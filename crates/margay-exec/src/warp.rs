@@ -642,7 +642,13 @@ impl Warp {
             if several {
                 self.report_places(cx, (pc, met), &named, &places);
             }
-            cx.report_warp_barrier(cx.event_at(pc), met);
+            // Several groups may have waited for who has exited.
+            while met != 0 {
+                let of = named[met.trailing_zeros() as usize & (WARP - 1)];
+                let group = active(met).filter(|&l| named[l] == of).fold(0, |m, l| m | 1 << l);
+                cx.report_warp_barrier(cx.event_at(pc), group);
+                met &= !group;
+            }
         }
     }
 

@@ -364,8 +364,12 @@ impl Kernel for BarWarp {
         if !unsafe { arrived(cx, i, i.a) } {
             return Flow::Meet;
         }
-        let at = cx.event_at(cx.env.program.pc_of(i));
-        cx.report_warp_barrier(at, cx.mask);
+        if cx.interest.contains(Interest::WARP_SYNCS) {
+            let at = cx.event_at(cx.env.program.pc_of(i));
+            // Lanes that come together may be several groups, each of which meets by itself.
+            // SAFETY: as above.
+            unsafe { groups(cx, i.a, |cx, _, lanes| cx.report_warp_barrier(at, lanes)) };
+        }
         Flow::Next
     }
 }
