@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Memory that the host program copies from the device, and that nobody ever wrote: most often by a grid that is too small.
 
-use std::ops::Range;
-
 use margay_exec::mem::AllocationInfo;
 
 use super::memory::Globals;
@@ -22,14 +20,24 @@ pub fn never_written(
     allocation: &AllocationInfo,
 ) -> Option<Finding> {
     let (base, bits) = globals.find(from)?;
-    let mut holes = bits.never_written(from - base, bytes);
+    let (mut holes, mut one) = (0u64, None);
+    // Of those that are no padding where the first is, and how long all are.
+    let (mut first, mut all) = (None, 0);
+    bits.never_written(from - base, bytes, |hole| {
+        let length = hole.end - hole.start;
+        holes += 1;
+        if length >= PADDING {
+            first.get_or_insert(hole.start);
+            all += length;
+        }
+        one = Some((hole.start, length));
+    });
     // One element that was left out is told, too, where it is the only one.
-    if holes.len() > 1 || bytes <= STRUCTURE {
-        holes.retain(|hole| length(hole) >= PADDING);
+    if let Some((start, length)) = one.filter(|_| holes == 1 && bytes > STRUCTURE) {
+        (first, all) = (Some(start), length);
     }
-    let first = holes.first()?;
-    let all: u64 = holes.iter().map(length).sum();
-    let place = first.start - (from - base);
+    let first = first?;
+    let place = first - (from - base);
     let message = match all == bytes {
         true => format!("none of the {bytes} bytes that are copied to the host was ever written"),
         false => format!(
@@ -51,17 +59,13 @@ pub fn never_written(
             )
             .to_owned(),
         space: None,
-        address: Some(base + first.start),
+        address: Some(base + first),
         bytes: None,
         object: Some(format!("{}, {} bytes", allocation.label, allocation.size)),
         words,
         actors: Vec::new(),
         count: 1,
     })
-}
-
-fn length(hole: &Range<u64>) -> u64 {
-    hole.end - hole.start
 }
 
 #[cfg(test)]

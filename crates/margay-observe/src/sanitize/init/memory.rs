@@ -96,9 +96,9 @@ impl Bits {
         true
     }
 
-    /// The bytes of `at..at + bytes` that were never written, a range for those that lie together.
-    pub fn never_written(&self, at: u64, bytes: u64) -> Vec<Range<u64>> {
-        let mut found: Vec<Range<u64>> = Vec::new();
+    /// Calls `each` on the bytes of `at..at + bytes` that were never written, a range for those that lie together.
+    pub fn never_written(&self, at: u64, bytes: u64, mut each: impl FnMut(Range<u64>)) {
+        let mut last: Option<Range<u64>> = None;
         let mut start = at;
         for (word, mask) in self.words(at, at.saturating_add(bytes).min(self.bytes)) {
             let mut unwritten = word.load(Ordering::Relaxed) & mask;
@@ -109,13 +109,15 @@ impl Bits {
                 let count = (unwritten >> from).trailing_ones();
                 unwritten &= !(u64::MAX >> (64 - count) << from);
                 let from = first + u64::from(from);
-                match found.last_mut() {
+                match &mut last {
                     Some(last) if last.end == from => last.end += u64::from(count),
-                    Some(_) | None => found.push(from..from + u64::from(count)),
+                    last => {
+                        last.replace(from..from + u64::from(count)).into_iter().for_each(&mut each);
+                    }
                 }
             }
         }
-        found
+        last.into_iter().for_each(each);
     }
 
     /// Bits of up to eight bytes from `at`: bit n is set if byte n was never written. Bytes beyond
@@ -375,7 +377,10 @@ mod tests {
                 bits.write(next(size), next(60));
             }
             let (at, bytes) = (next(size), next(500));
-            let told: Vec<u64> = bits.never_written(at, bytes).into_iter().flatten().collect();
+            let mut ranges: Vec<Range<u64>> = Vec::new();
+            bits.never_written(at, bytes, |range| ranges.push(range));
+            assert!(ranges.windows(2).all(|two| two[0].end < two[1].start), "{ranges:?}");
+            let told: Vec<u64> = ranges.into_iter().flatten().collect();
             let part = at..at + bytes;
             let known: Vec<u64> =
                 unwritten(&bits).into_iter().filter(|n| part.contains(n)).collect();
