@@ -577,7 +577,7 @@ fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             "copied words",
             format!("{back} {a4} {b4} ld.global.u32 %r6, [%rd5]; st.global.u32 [%rd6], %r6;"),
             all / 4,
-            BYTES,
+            2 * BYTES,
             8.0,
         ),
         ("halves", format!("{a2} st.global.u16 [%rd5], %r3;"), all / 2, BYTES, 8.0),
@@ -595,7 +595,7 @@ fn patterns() -> Vec<(&'static str, String, u32, usize, f64)> {
             "copied bytes",
             format!("{a1} {b1} ld.global.u8 %r6, [%rd5]; st.global.u8 [%rd6], %r6;"),
             all,
-            BYTES,
+            2 * BYTES,
             8.0,
         ),
         (
