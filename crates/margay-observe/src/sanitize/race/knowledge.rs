@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What threads know of what blocks did, as it goes from hand to hand.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
@@ -48,12 +49,17 @@ impl Base {
 /// Up to when a lane of a warp is known.
 type Lane = (u16, u8, Tick);
 
+/// Which lane that is.
+fn place(lane: &Lane) -> (u16, u8) {
+    (lane.0, lane.1)
+}
+
 /// What is known of a block's accesses.
 #[derive(Debug)]
 pub struct Entry {
     /// Lanes of a warp that release something at once have this in common, and whoever learns of it.
     base: Arc<Base>,
-    /// Of these lanes up to there, which is later: each with its warp.
+    /// Of these lanes up to there, which is later: each with its warp, in order, as there may be all of a block's.
     lanes: SmallVec<[Lane; 1]>,
 }
 
@@ -61,7 +67,9 @@ impl Entry {
     /// What was released once: of some lanes of a warp more than of every lane of each warp.
     pub fn new(base: &Arc<Base>, warp: u16, lanes: &[(u8, Tick)]) -> Entry {
         let lanes = lanes.iter().map(|&(lane, tick)| (warp, lane, tick));
-        Entry { base: base.clone(), lanes: lanes.collect() }
+        let mut lanes: SmallVec<[Lane; 1]> = lanes.collect();
+        lanes.sort_unstable();
+        Entry { base: base.clone(), lanes }
     }
 
     /// What is known of all warps, and of which lanes more than that.
@@ -70,8 +78,9 @@ impl Entry {
     }
 
     fn covers(&self, warp: u16, lane: u8, stamp: Tick) -> bool {
+        let lane = || self.lanes.binary_search_by_key(&(warp, lane), place);
         self.base.all.get(usize::from(warp)).is_some_and(|all| stamp <= *all)
-            || self.lanes.iter().any(|&(w, l, tick)| (w, l) == (warp, lane) && stamp <= tick)
+            || lane().is_ok_and(|at| stamp <= self.lanes[at].2)
     }
 
     /// Up to when anything is known, by warp.
@@ -90,8 +99,14 @@ impl Entry {
     /// Whether `other` has all of this.
     fn is_within(&self, other: &Entry) -> bool {
         let all = || self.base.all.iter().zip(&other.base.all).all(|(own, other)| own <= other);
-        (Arc::ptr_eq(&self.base, &other.base) || all())
-            && self.lanes.iter().all(|&(warp, lane, tick)| other.covers(warp, lane, tick))
+        let mut others = other.lanes.iter().peekable();
+        let mut covers = |own: &Lane| {
+            while others.next_if(|other| place(other) < place(own)).is_some() {}
+            let lane =
+                others.peek().is_some_and(|other| place(other) == place(own) && own.2 <= other.2);
+            lane || other.base.all.get(usize::from(own.0)).is_some_and(|all| own.2 <= *all)
+        };
+        (Arc::ptr_eq(&self.base, &other.base) || all()) && self.lanes.iter().all(&mut covers)
     }
 
     /// Both, or the one that has all of the other, so that what nobody knows any more is not held.
@@ -104,13 +119,21 @@ impl Entry {
     }
 
     fn joined(&self, other: &Entry) -> Entry {
-        let mut lanes = self.lanes.clone();
-        for &(warp, lane, tick) in &other.lanes {
-            match lanes.iter_mut().find(|own| (own.0, own.1) == (warp, lane)) {
-                Some((.., own)) => *own = tick.max(*own),
-                None => lanes.push((warp, lane, tick)),
-            }
+        let mut lanes: SmallVec<[Lane; 1]> =
+            SmallVec::with_capacity(self.lanes.len().max(other.lanes.len()));
+        let (mut own, mut others) = (&self.lanes[..], &other.lanes[..]);
+        while let (Some((a, left)), Some((b, rest))) = (own.split_first(), others.split_first()) {
+            let order = place(a).cmp(&place(b));
+            lanes.push(match order {
+                Ordering::Less => *a,
+                Ordering::Equal => (a.0, a.1, a.2.max(b.2)),
+                Ordering::Greater => *b,
+            });
+            own = if order.is_le() { left } else { own };
+            others = if order.is_ge() { rest } else { others };
         }
+        lanes.extend_from_slice(own);
+        lanes.extend_from_slice(others);
         if Arc::ptr_eq(&self.base, &other.base) {
             return Entry { base: self.base.clone(), lanes };
         }
