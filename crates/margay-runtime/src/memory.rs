@@ -409,6 +409,11 @@ impl Runtime {
 
     fn release(&self, record: &Record) {
         watch::freed(self, record.base);
+        self.give_back(record);
+    }
+
+    /// Frees memory that the tools know is gone.
+    fn give_back(&self, record: &Record) {
         let result = match record.origin {
             Origin::HostRegister => self.memory.unregister(record.base),
             // Of a pool with a file.
@@ -525,8 +530,10 @@ impl Runtime {
 
     /// Frees in stream order what [`Runtime::begin_free_async`] marked.
     pub(crate) fn end_free_async(&self, base: u64) {
+        // Told before the record goes: who frees it once more at this moment hears that it was freed.
+        watch::freed(self, base);
         if let Ok(record) = self.take(base, |r| r.dying) {
-            self.release(&record);
+            self.give_back(&record);
         }
     }
 
