@@ -15,6 +15,10 @@
 // on q: finish
 // on q: release whole
 // on q: refused release whole
+// Used after that, and as an argument that was set before. //~api memory/use-after-free memory/use-after-free
+// on q: refused read whole 0 4
+// buffer: other zeros:64
+// on q: stale other touch 16 16 buffer:other
 // Shared virtual memory: inside of it, as it should be, and again. //~api memory/invalid-free memory/double-free
 // svm: shared 256
 // on q: svmfree shared 16

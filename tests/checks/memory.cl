@@ -153,3 +153,28 @@ kernel void open_good(global struct Open *p) {
     for (int *at = &mine[0]; at != &mine[4]; at++) sum += *at;
     p->values[i] = sum;
 }
+
+// An argument in local memory that is overrun into the next, and one that is overrun into the gap behind it.
+// launch: arguments_bug 32 32 local:128 local:128 zeros:128 int:32
+// launch: gap_bug 32 32 local:100 local:128 zeros:128 int:25
+// launch: arguments_good 32 32 local:128 local:128 zeros:128 int:31
+kernel void arguments_bug(local int *a, local int *b, global int *out, int n) {
+    a[get_local_id(0)] = b[get_local_id(0)] = n;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 3) a[n] = 1; //~ memory/shared-out-of-bounds
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = a[get_local_id(0)] + b[31 - get_local_id(0)];
+}
+kernel void gap_bug(local int *a, local int *b, global int *out, int n) {
+    b[get_local_id(0)] = n;
+    if (get_local_id(0) <= n) a[get_local_id(0)] = n; //~ memory/shared-out-of-bounds
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = a[get_local_id(0) % n] + b[31 - get_local_id(0)];
+}
+kernel void arguments_good(local int *a, local int *b, global int *out, int n) {
+    a[get_local_id(0)] = b[get_local_id(0)] = n;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 3) a[n] = 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = a[get_local_id(0)] + b[31 - get_local_id(0)];
+}

@@ -14,7 +14,7 @@ Between launches, `// buffer: NAME zeros:64` makes a buffer that arguments name 
 launch; `// on QUEUE: barrier`, `… : marker`, `… : fill BUFFER` and `… : finish` are these calls. A queue whose name
 begins with `out` is out of order. `… : read BUFFER OFFSET BYTES` (or `write`, or `set`, which fills) and `… : release BUFFER` are
 too, and with `refused` before them they must fail. `// svm: NAME BYTES` allocates, and `// on QUEUE: svmfree NAME OFFSET` frees what is
-so far inside of it.
+so far inside of it. `… : stale BUFFER KERNEL GLOBAL LOCAL ARGUMENT…` releases the buffer once the arguments are set: the launch must fail.
 """
 import ctypes as c
 import pathlib
@@ -167,9 +167,14 @@ def queued(device, program, buffers, queues, events, head, step):
         buffer, zero = buffers[step.split()[1]], c.c_int(0)
         code = device.cl.clEnqueueFillBuffer(queue, buffer, c.byref(zero), c.c_size_t(4), c.c_size_t(0), c.c_size_t(64), *wait)
     else:
-        kernel, sizes, local = prepared(device, program, buffers, step.split())
+        stale = re.fullmatch(r"stale (\w+) (.*)", step)
+        kernel, sizes, local = prepared(device, program, buffers, (stale[2] if stale else step).split())
         both = [(c.c_size_t * len(sizes))(*sizes), (c.c_size_t * len(local))(*local)]
+        if stale:
+            device.must(device.cl.clReleaseMemObject(buffers[stale[1]]), step)
         code = device.cl.clEnqueueNDRangeKernel(queue, kernel, len(sizes), None, *both, *wait)
+        if stale:
+            return None if code else sys.exit(f"opencl_host: {step}: a buffer that was released was taken")
     device.must(code, step)
     if names[2]:
         events[names[2]] = event

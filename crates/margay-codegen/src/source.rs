@@ -100,6 +100,7 @@ fn bare(function: &Function) -> Function {
         param_size,
         frame_size,
         frame_align,
+        locals: _,
         regs,
         blocks,
         limits: _,

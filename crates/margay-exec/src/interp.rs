@@ -5,14 +5,16 @@
 //! runs. The loop itself knows nothing of ops: it applies guards, calls handlers, follows jumps and
 //! counts; everything else is a [`Flow`] that it returns to the scheduler.
 
-use margay_ir::{Class, Op, Value};
+use margay_ir::{Attr, Class, Op, Value};
 
 use crate::fault::FaultKind;
+use crate::handlers::warp_ops;
 use crate::lanes::{Flow, LaneFault, WARP};
 use crate::launch::{Host, LaunchConfig, Machine};
 use crate::mem::{AddressSpace, Extent, Recent};
 use crate::observe::{EventPlace, Interest, Observer, Watch};
 use crate::program::{Code, Program};
+use crate::variables::{self, VariableSite};
 
 /// What is the same for a whole launch.
 pub struct Env<'a> {
@@ -40,6 +42,8 @@ pub struct Env<'a> {
     pub landed: std::sync::atomic::AtomicU64,
     /// See [`Env::holds`].
     pub holds: std::sync::OnceLock<crate::jit::Holds>,
+    /// See [`Env::variable_sites`].
+    pub variables: std::sync::OnceLock<Vec<VariableSite>>,
 }
 
 impl<'a> Env<'a> {
@@ -55,12 +59,18 @@ impl<'a> Env<'a> {
             stage: Default::default(),
             landed: Default::default(),
             holds: Default::default(),
+            variables: Default::default(),
             ..*self
         }
     }
 }
 
 impl Env<'_> {
+    /// The bytes that accesses of shared memory are to stay in, where that is known; asked only if somebody is told of others.
+    pub fn variable_sites(&self) -> &[VariableSite] {
+        self.variables.get_or_init(|| variables::of_launch(self.program, self.config))
+    }
+
     /// The place in the grid of the block with a number: x, then y, then z.
     pub fn block_at(&self, number: u64) -> [u32; 3] {
         let [x, y] = [self.config.grid[0] as u64, self.config.grid[1] as u64];
@@ -347,6 +357,21 @@ impl<'a> Cx<'a> {
         }
     }
 
+    /// Reports the instruction at `pc`, which lanes `mask` executed together with others that are elsewhere: if it is a shuffle, with
+    /// all of these lanes, and the one that each reads.
+    pub fn report_shared(&mut self, pc: u32, mask: u32, shuffle: Option<(u32, [u8; WARP])>) {
+        if !self.interest.contains(Interest::RUNS) || self.interest.contains(Interest::OPERANDS) {
+            return;
+        }
+        let (at, chooses) = (self.event_at(pc), self.interest.contains(Interest::CHOICES));
+        if let Some(watch) = &mut self.watch {
+            if let Some((all, sources)) = shuffle.filter(|_| chooses) {
+                watch.shuffle(pc, all, &sources);
+            }
+            watch.run(at, pc + 1, mask);
+        }
+    }
+
     /// Tells of a choice that is about to be executed.
     ///
     /// # Safety
@@ -363,6 +388,14 @@ impl<'a> Cx<'a> {
             let operands = unsafe { self.operands(view.function, chosen) };
             if let (Some(watch), Some(operands)) = (&mut self.watch, operands) {
                 watch.operands(pc, mask, &operands);
+            }
+            return;
+        }
+        if let Attr::Shfl(mode) = chosen.attr {
+            // SAFETY: by the contract.
+            let sources = unsafe { warp_ops::sources(self, inst, mode) };
+            if let Some(watch) = &mut self.watch {
+                watch.shuffle(pc, mask, &sources);
             }
             return;
         }

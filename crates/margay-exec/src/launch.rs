@@ -40,6 +40,8 @@ pub struct LaunchConfig {
     pub dynamic_shared: u32,
     /// The parameter block, exactly `param_size` bytes.
     pub params: Vec<u8>,
+    /// Parameters that point to dynamic shared memory of their own: OpenCL's `local` arguments.
+    pub shared_arguments: Vec<SharedArgument>,
     /// All blocks are promised to be resident (cooperative launch).
     pub cooperative: bool,
     /// Bytes of local memory a thread may use for its call stack (`cudaLimitStackSize`), beside
@@ -61,6 +63,16 @@ pub struct LaunchConfig {
     pub envreg: [u32; 32],
     /// The engine; `None` is what `MARGAY_ENGINE` says.
     pub engine: Option<Engine>,
+}
+
+/// A parameter that points to so many bytes of dynamic shared memory, which are its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedArgument {
+    /// Its offset in the parameter block.
+    pub param: u32,
+    /// Where in a block's shared memory its bytes begin.
+    pub first: u64,
+    pub bytes: u64,
 }
 
 impl LaunchConfig {
@@ -226,6 +238,7 @@ pub fn launch_observed(
         stage: Default::default(),
         landed: Default::default(),
         holds: Default::default(),
+        variables: Default::default(),
     };
     crate::jit::may_exit_here();
     crate::jit::LaunchCode::at_start(&env);

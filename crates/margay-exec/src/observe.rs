@@ -49,7 +49,7 @@ bitflags::bitflags! {
         const ADMISSIONS = 1 << 10;
         /// [`Watch::access`] for parameters, too.
         const PARAMETERS = 1 << 11;
-        /// [`Watch::choice`], of the instructions that [`Observer::choices`] names.
+        /// [`Watch::choice`] and [`Watch::shuffle`], of the instructions that [`Observer::choices`] names.
         const CHOICES = 1 << 12;
         /// [`Watch::operands`] of these, too.
         const OPERANDS = 1 << 13;
@@ -474,8 +474,8 @@ pub trait Watch {
     fn marked_lines(&self) -> MarkedLines {
         MarkedLines::default()
     }
-    /// An access of shared memory by lanes that leave the variable which their address is computed from
-    /// ([`crate::program::Program::variable_sites`]), and come to what lies before or behind it in the block's. It is carried out.
+    /// An access of shared or local memory by lanes that leave the variable which their address is computed from
+    /// ([`crate::variables::of_launch`]), and come to what lies before or behind it in the block's, or the thread's. It is carried out.
     fn beyond(&mut self, _event: &AccessEvent<'_>) {}
     /// A texture or surface access of a warp.
     fn texture(&mut self, _event: &TextureEvent<'_>) {}
@@ -485,6 +485,9 @@ pub trait Watch {
     /// in; `operands` are lane masks: for [`margay_ir::Op::PAnd`] and `POr` the two operands, for `Select` which lanes take
     /// the first.
     fn choice(&mut self, _pc: u32, _mask: u32, _operands: [u32; 2]) {}
+    /// The same of a [`margay_ir::Op::Shfl`]: the lane whose value each lane reads, which may not be in the mask. The instruction may have to
+    /// wait, and is told again then.
+    fn shuffle(&mut self, _pc: u32, _mask: u32, _sources: &[u8; 32]) {}
     /// What the first three operands of such an instruction are in each lane, 0 or 1 if they are predicates.
     fn operands(&mut self, _pc: u32, _mask: u32, _operands: &[[u64; 32]; 3]) {}
     /// A block that is [not followed](Watch::follows), and was [not watched](Observer::rehearsal), has touched sectors, a bit

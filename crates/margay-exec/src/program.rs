@@ -18,7 +18,7 @@ use crate::handlers::special::BuiltinSite;
 use crate::handlers::texture::TextureSite;
 use crate::inlined::Homes;
 use crate::lanes::Inst;
-use crate::variables::{self, VariableSite};
+use crate::variables::{self, Variable};
 
 /// A module whose variables have addresses. Made by the runtime when a module is loaded.
 pub struct LoadedModule {
@@ -131,7 +131,7 @@ pub struct Program {
     /// Once a check has asked: see [`crate::alone`].
     pub(crate) accesses: OnceLock<Option<crate::alone::Plan>>,
     /// The same: see [`Program::variable_sites`].
-    pub(crate) variables: OnceLock<Vec<VariableSite>>,
+    pub(crate) variables: OnceLock<Vec<(u32, Variable)>>,
     pub(crate) module: Arc<LoadedModule>,
     pub(crate) name: Arc<str>,
     pub(crate) info: ProgramInfo,
@@ -288,8 +288,9 @@ impl Program {
         &self.shared_variables
     }
 
-    /// Accesses of shared memory of which it is known which variable they are to, in the order of their places in the code.
-    pub fn variable_sites(&self) -> &[VariableSite] {
+    /// Accesses of shared and local memory of which it is known which variable they are to, in the order of their places in the code:
+    /// [`variables::of_launch`] has their bytes.
+    pub fn variable_sites(&self) -> &[(u32, Variable)] {
         self.variables.get_or_init(|| variables::sites(self))
     }
 

@@ -290,6 +290,7 @@ fn a_launch_can_be_cancelled() {
         cluster: [1; 3],
         dynamic_shared: 0,
         params: vec![0; 24],
+        shared_arguments: Vec::new(),
         cooperative: false,
         stack_limit: 0,
         timeout: None,

@@ -288,6 +288,7 @@ pub fn run(
         cluster: shape.cluster,
         dynamic_shared: shape.shared,
         params,
+        shared_arguments: Vec::new(),
         cooperative: shape.cooperative,
         stack_limit: shape.stack,
         timeout: Some(shape.timeout),

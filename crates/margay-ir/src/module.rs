@@ -158,6 +158,8 @@ pub struct Function {
     /// Bytes of the function's own local frame: depot, local variables, call slots.
     pub frame_size: u32,
     pub frame_align: u32,
+    /// Variables in it, as far as the compiler told: offset and size of each, in ascending order.
+    pub locals: Vec<(u32, u32)>,
     /// Classes of the virtual registers.
     pub regs: Vec<Class>,
     /// Empty for a declaration. Block 0 is the entry.

@@ -192,6 +192,8 @@ pub enum Wanted {
     Free,
     /// Free what a stream is to free already, and may not have come to.
     FreeAgain,
+    /// Anything, by the object that it was.
+    Use,
 }
 
 /// An API call that the runtime refused, for memory that is not the program's to use so.
@@ -401,6 +403,9 @@ impl Watch for SeveralWatches<'_> {
     }
     fn choice(&mut self, pc: u32, mask: u32, operands: [u32; 2]) {
         self.tell(Interest::CHOICES, |w| w.choice(pc, mask, operands));
+    }
+    fn shuffle(&mut self, pc: u32, mask: u32, sources: &[u8; 32]) {
+        self.tell(Interest::CHOICES, |w| w.shuffle(pc, mask, sources));
     }
     fn branch(&mut self, at: EventPlace, active: u32, taken: u32) {
         self.tell(Interest::BRANCHES, |w| w.branch(at, active, taken));

@@ -9,6 +9,7 @@ use std::sync::{Arc, Weak};
 
 use margay_opencl_c::{Argument, Space};
 use margay_runtime::function::Function;
+use margay_runtime::launch::SharedArgument;
 use opencl_sys::{
     CL_INVALID_ARG_INDEX, CL_INVALID_ARG_SIZE, CL_INVALID_ARG_VALUE, CL_INVALID_CONTEXT,
     CL_INVALID_KERNEL, CL_INVALID_KERNEL_ARGS, CL_INVALID_MEM_OBJECT,
@@ -21,7 +22,7 @@ use parking_lot::Mutex;
 
 use crate::Result;
 use crate::device::Device;
-use crate::memory::{Mem, Storage, Svm};
+use crate::memory::{self, Mem, Storage, Svm};
 use crate::object::{self, Id, Object, Table};
 use crate::program::{Loaded, Program};
 use crate::sampler::Sampler;
@@ -32,7 +33,8 @@ pub enum Value {
     #[default]
     Unset,
     Bytes(Vec<u8>),
-    Buffer(Weak<Mem>),
+    /// And its handle.
+    Buffer(Weak<Mem>, usize),
     /// A null pointer to global or constant memory.
     Null,
     /// Bytes of local memory.
@@ -170,12 +172,12 @@ impl Kernel {
                     }
                     Value::Null
                 } else {
-                    let mem = object::get::<Mem>(handle())?;
+                    let mem = memory::used(handle())?;
                     if mem.context.handle() != self.program.context.handle() {
                         return Err(CL_INVALID_CONTEXT);
                     }
                     fits(argument, &mem)?;
-                    Value::Buffer(Arc::downgrade(&mem))
+                    Value::Buffer(Arc::downgrade(&mem), mem.id().address())
                 }
             }
             Space::Private => {
@@ -211,8 +213,8 @@ impl Kernel {
     pub fn local_bytes(&self, on: &OnDevice) -> Result<u64> {
         let info = on.function.info().map_err(|_| CL_INVALID_PROGRAM_EXECUTABLE)?;
         let local = |v: &Value| if let Value::Local(n) = v { *n } else { 0 };
-        let dynamic: u64 = self.values.lock().iter().map(local).sum();
-        Ok(u64::from(info.static_shared) + dynamic)
+        let dynamic = self.values.lock().iter().map(local).fold(0, u64::saturating_add);
+        Ok(dynamic.saturating_add(info.static_shared.into()))
     }
 
     /// The parameter block, what local memory it asks for beyond the static, and what must stay alive.
@@ -222,6 +224,7 @@ impl Kernel {
         let mut captured = Captured {
             params: vec![0; info.param_size as usize],
             dynamic_local: 0,
+            local_arguments: Vec::new(),
             buffers: Vec::new(),
             storage: self.svm.lock().clone(),
         };
@@ -233,8 +236,11 @@ impl Kernel {
                 Value::Unset => return Err(CL_INVALID_KERNEL_ARGS),
                 Value::Bytes(bytes) => bytes.clone(),
                 Value::Null => vec![0; 8],
-                Value::Buffer(mem) => {
-                    let mem = mem.upgrade().ok_or(CL_INVALID_KERNEL_ARGS)?;
+                Value::Buffer(mem, handle) => {
+                    let mem = mem.upgrade().ok_or_else(|| {
+                        memory::tell_released(std::ptr::without_provenance_mut(*handle));
+                        CL_INVALID_KERNEL_ARGS
+                    })?;
                     let address = mem.argument();
                     captured.buffers.push(mem);
                     address.to_le_bytes().to_vec()
@@ -246,8 +252,10 @@ impl Kernel {
                 }
                 Value::Sampler(handle) => handle.to_le_bytes().to_vec(),
                 Value::Local(size) => {
-                    let at = top.next_multiple_of(ALIGN);
+                    let at = top.checked_next_multiple_of(ALIGN).unwrap_or(u64::MAX);
                     top = at.saturating_add(*size);
+                    let argument = SharedArgument { param: param.offset, first: at, bytes: *size };
+                    captured.local_arguments.push(argument);
                     at.to_le_bytes().to_vec()
                 }
             };
@@ -290,6 +298,7 @@ fn fits(argument: &Argument, mem: &Mem) -> Result<()> {
 pub struct Captured {
     pub params: Vec<u8>,
     pub dynamic_local: u64,
+    pub local_arguments: Vec<SharedArgument>,
     pub buffers: Vec<Arc<Mem>>,
     pub storage: Vec<Arc<Storage>>,
 }

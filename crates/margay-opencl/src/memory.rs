@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use margay_runtime::Wanted;
 use opencl_sys::{
     CL_INVALID_MEM_OBJECT, CL_INVALID_OPERATION, CL_MEM_COPY_HOST_PTR,
     CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_MEM_OBJECT_BUFFER, CL_MEM_USE_HOST_PTR, cl_bitfield,
@@ -297,6 +298,19 @@ pub fn released(handle: cl_mem) -> Option<u64> {
         return Some(mem.address());
     }
     RELEASED.lock().as_ref()?.get(&handle.addr()).copied()
+}
+
+/// The memory object of a handle. Those who watch the program are told if it was released.
+pub fn used(handle: cl_mem) -> Result<Arc<Mem>> {
+    object::get::<Mem>(handle).inspect_err(|_| tell_released(handle))
+}
+
+/// Tells those who watch the program that an object was used after its release, if that is what a handle is of.
+pub fn tell_released(handle: cl_mem) {
+    let gone = || Some((platform()?, released(handle)?));
+    if let Some((platform, address)) = gone() {
+        platform.runtime.observed_refusal(Wanted::Use, address, 0);
+    }
 }
 
 /// SVM allocations of all contexts.

@@ -139,6 +139,7 @@ fn run(range: &Range, context: &Context, on: &OnDevice, captured: &Captured) -> 
             dynamic_shared: captured.dynamic_local as u32,
             cooperative: false,
             params: captured.params.clone(),
+            shared_arguments: captured.local_arguments.clone(),
         };
         let result = runtime.run(&on.function, request, range.environment(part.first_group));
         result.map(drop).map_err(|failure| {

@@ -7,6 +7,7 @@
 //! Nothing here is checked beyond syntax: names may be undeclared, types may disagree, labels may
 //! be missing. `==` compares spans as well; [`Module::erase_spans`] makes modules comparable.
 
+pub use crate::frames::Frame;
 pub use crate::instruction::{
     Address, Base, Call, Guard, Instruction, Modifier, ModifierCursor, Operand, OperandKind,
 };
@@ -70,6 +71,8 @@ pub struct Module {
     pub address_size: Option<AddressSize>,
     /// All that follows the three header directives, in order.
     pub items: Vec<Item>,
+    /// What comments tell of local memory.
+    pub frames: Vec<Frame>,
     /// The names that the tree's symbols stand for.
     pub symbols: Symbols,
     /// Lines of the text that was parsed.

@@ -12,6 +12,7 @@ pub mod demote;
 mod diagnostic;
 mod erase;
 mod expr;
+pub mod frames;
 pub mod instruction;
 pub mod isa;
 mod lex;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use margay_exec::fault::FaultKind;
+pub use margay_exec::launch::SharedArgument;
 use margay_exec::launch::{Caller, LaunchConfig, LaunchFailure, LaunchStats, Machine};
 use margay_exec::mem::AllocKind;
 use margay_exec::program::Program;
@@ -39,6 +40,8 @@ pub struct LaunchRequest {
     pub cooperative: bool,
     /// Exactly the kernel's parameter block.
     pub params: Vec<u8>,
+    /// See [`LaunchConfig::shared_arguments`].
+    pub shared_arguments: Vec<SharedArgument>,
 }
 
 /// Device code's way to the outside.
@@ -211,6 +214,7 @@ impl Context {
             cluster,
             dynamic_shared: request.dynamic_shared,
             params: request.params,
+            shared_arguments: request.shared_arguments,
             cooperative: request.cooperative,
             stack_limit: u32::try_from(self.limits().stack).unwrap_or(u32::MAX),
             timeout: rt.settings.timeout,

@@ -225,6 +225,7 @@ impl Prepared {
             cluster: [1, 1, 1],
             dynamic_shared: 0,
             params,
+            shared_arguments: Vec::new(),
             cooperative: false,
             stack_limit: 1024,
             timeout: None,

@@ -11,6 +11,7 @@ use super::options::Options;
 use super::ptx_edit::{self, Marks};
 use super::{cache, device_link, headers, judge};
 use crate::failure::{At, Failure};
+use margay_ptx::frames::{self, Frame};
 
 /// The oldest architecture of clang's back end. Code for those before it is compiled for it, with their
 /// `__CUDA_ARCH__`, and marked as theirs: the engine runs it with their limits and their lockstep warps.
@@ -27,9 +28,10 @@ pub struct DeviceCode {
 }
 
 /// Arguments of the device pass alone. Only lane 0 has a value where the others read one by `__shfl_sync(mask, value, 0)`, as
-/// programs have it: that clang's wrapper is handed nothing by the others must not make them unreachable.
-pub const DEVICE_ARGUMENTS: [&str; 3] =
-    ["--cuda-device-only", "-Xclang", "-no-enable-noundef-analysis"];
+/// programs have it: that clang's wrapper is handed nothing by the others must not make them unreachable. And clang tells where variables lie
+/// in local memory, for the checks.
+pub const DEVICE_ARGUMENTS: [&str; 4] =
+    ["--cuda-device-only", "-Xclang", "-no-enable-noundef-analysis", frames::CLANG_FLAG];
 
 /// The arguments that every CUDA pass has.
 pub fn cuda_arguments(
@@ -191,11 +193,13 @@ pub fn compile(
                 return Err(refused.told(source));
             }
             Err(mut refused) => {
+                refused.said = frames::taken(&refused.said).0;
                 refused.said += &judge::explained(&refused.said, arch);
                 return Err(refused.told(source));
             }
         }
     };
+    let (diagnostics, frames) = frames::taken(&diagnostics);
     if options.dry_run {
         let (ptx, dependencies) = Default::default();
         return Ok(Some(DeviceCode { ptx, diagnostics, dependencies }));
@@ -205,6 +209,7 @@ pub fn compile(
         true => with_old_mad(&marked_as(&ptx, sm, arch)),
         false => ptx,
     };
+    let ptx = with_frames(&ptx, &frames);
     let ptx = if options.relocatable { device_link::with_static_names(&ptx) } else { ptx };
     let dependencies = read_dependencies(&deps)?;
 
@@ -254,7 +259,7 @@ fn with_launches(
     })?;
     let mut second = Command::new(&session.clang.program);
     second
-        .args(["-x", "ir", "--target=nvptx64-nvidia-cuda", "-nocudalib", "-w"])
+        .args(["-x", "ir", "--target=nvptx64-nvidia-cuda", "-nocudalib", "-w", frames::CLANG_FLAG])
         .arg(format!("-march={}", known_to_clang(session, arch)))
         .arg(format!("--cuda-feature={}", session.clang.ptx_feature()))
         .arg(if options.debug_device && !options.optimize_debug_device { "-O0" } else { "-O2" })
@@ -276,11 +281,14 @@ fn with_launches(
     }
     let (text, launchers) = device_launch::lowered::lowered(&text).map_err(failed)?;
     std::fs::write(&ir, text).at(&ir, "cannot write")?;
-    session.run(&mut second, source)?;
+    let more = session.attempt(&mut second)?.map_err(|mut refused| {
+        refused.said = frames::taken(&refused.said).0;
+        refused.told(source)
+    })?;
     let ptx = std::fs::read_to_string(out).at(out, "cannot read clang's output")?;
     let ptx = device_launch::launchers::with_bodies(&ptx, &launchers).map_err(failed)?;
     std::fs::write(out, ptx).at(out, "cannot write")?;
-    Ok(said)
+    Ok(said + &more)
 }
 
 /// What clang fuses, nvcc made `mad.f32` of, which cuts the product there. `fmaf()` is a call, and inline assembly
@@ -309,6 +317,14 @@ fn with_old_mad(ptx: &str) -> String {
         }
     }
     out
+}
+
+/// The module with a comment for each frame.
+fn with_frames(ptx: &str, frames: &[Frame]) -> String {
+    let size = ".address_size 64";
+    let comment = |frame: &Frame| format!("\n{}", frame.comment());
+    let marked = frames.iter().map(comment).fold(size.to_owned(), |all, comment| all + &comment);
+    ptx.replacen(size, &marked, 1)
 }
 
 fn marked_as(ptx: &str, compiled: Arch, wanted: Arch) -> String {

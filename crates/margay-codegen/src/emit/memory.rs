@@ -692,7 +692,7 @@ impl Gen<'_> {
     ) -> Option<Place> {
         self.room = None;
         if a.space == Space::Local {
-            return self.local_place(a, address, slow);
+            return self.local_place(n, a, address, slow);
         }
         let bytes = a.bytes() as i64;
         match address {
@@ -814,12 +814,7 @@ impl Gen<'_> {
     /// Where in shared memory what instruction `n` accesses begins, at a multiple of `align`, and how many places there are from
     /// there on for what has `less` bytes and one.
     fn shared_bounds(&mut self, n: usize, less: u64, align: u64) -> (u64, String) {
-        let pc = self.pc(n);
-        let variables = &self.options.variables;
-        let known = variables.binary_search_by_key(&pc, |own| own.pc).map(|at| variables[at]);
-        let all = VariableBounds { pc, first: 0, end: u64::MAX };
-        let VariableBounds { first, end, .. } =
-            known.ok().filter(|own| own.first.is_multiple_of(align)).unwrap_or(all);
+        let (first, end) = self.variable(n, align).map_or((0, u64::MAX), |v| (v.first, v.end));
         let size = match end {
             u64::MAX => self.io_load("i64", io!(shared_size)),
             // Of a launch with less of it than its variables take there is none.
@@ -828,6 +823,24 @@ impl Gen<'_> {
         self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
         let less = less + first;
         (first, self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {less})")))
+    }
+
+    /// The same of local memory.
+    pub(super) fn local_bounds(&mut self, n: usize, bytes: u64) -> (u64, String) {
+        let (first, size) = match self.variable(n, bytes) {
+            Some(own) => (own.first, own.end.to_string()),
+            None => (0, self.io_load("i64", io!(local_size))),
+        };
+        self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
+        let less = bytes - 1 + first;
+        (first, self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {less})")))
+    }
+
+    /// The variable that instruction `n` accesses, if it is known and begins at a multiple of `align`.
+    pub(super) fn variable(&self, n: usize, align: u64) -> Option<VariableBounds> {
+        let (pc, variables) = (self.pc(n), &self.options.variables);
+        let known = variables.binary_search_by_key(&pc, |own| own.pc).ok().map(|at| variables[at]);
+        known.filter(|own| own.first.is_multiple_of(align))
     }
 
     /// A field of a room.
@@ -951,16 +964,15 @@ impl Gen<'_> {
     }
 
     /// Local memory: the same offset lies elsewhere for each lane.
-    fn local_place(&mut self, a: &Access, address: &Val, slow: &str) -> Option<Place> {
-        let size = self.io_load("i64", io!(local_size));
-        self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
+    fn local_place(&mut self, n: usize, a: &Access, address: &Val, slow: &str) -> Option<Place> {
         let bytes = a.bytes();
-        let lim = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {})", bytes - 1));
+        let (first, lim) = self.local_bounds(n, bytes);
         if let Val::Lin { base, lin, .. } = address
             && lin.is_uniform()
         {
             let at = self.add64(base, a.offset);
-            let mut ok = self.ins(format!("icmp ult i64 {at}, {lim}"));
+            let inside = self.add64(&at, -(first as i64));
+            let mut ok = self.ins(format!("icmp ult i64 {inside}, {lim}"));
             if bytes > 1 && !aligned(lin, a.offset, bytes as i64) {
                 let even = self.is_multiple(&at, None, bytes as i64);
                 ok = self.ins(format!("and i1 {ok}, {even}"));
@@ -976,12 +988,16 @@ impl Gen<'_> {
         if joined && !self.all() {
             let lanes = self.lanes();
             at = self.ins(format!(
-                "select <32 x i1> {lanes}, <32 x i64> {at}, <32 x i64> zeroinitializer"
+                "select <32 x i1> {lanes}, <32 x i64> {at}, <32 x i64> splat (i64 {first})"
             ));
         }
+        let inside = match first {
+            0 => at.clone(),
+            _ => self.ins(format!("sub <32 x i64> {at}, splat (i64 {first})")),
+        };
         let ok = match joined {
-            true => self.all_below(&at, &lim, bytes as i64),
-            false => self.each_below(&at, &lim, bytes as i64),
+            true => self.all_below(&inside, &lim, bytes as i64),
+            false => self.each_below(&inside, &lim, bytes as i64),
         };
         self.expect_inside(&ok, slow);
         Some(self.own_rows(&at, joined))

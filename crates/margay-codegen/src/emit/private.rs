@@ -54,9 +54,11 @@ impl Gen<'_> {
             Val::Lin { lin, .. } if lin.is_uniform() && lin.constant.is_some() => {
                 let at = lin.constant.unwrap_or(0).wrapping_add(mem.offset as u64);
                 let own = frame(self.f).unwrap_or(0) + self.f.frame_size as u64;
-                let fits = at.checked_add(size * count).is_some_and(|end| end <= own);
+                let bounds = self.variable(n, 1).map_or(0..own, |own| own.first..own.end);
+                let end = at.checked_add(size * count);
+                let fits = at >= bounds.start && end.is_some_and(|end| end <= bounds.end);
                 if !fits || !at.is_multiple_of(size * count) {
-                    // It faults.
+                    // It faults, or leaves its variable.
                     return false;
                 }
                 let base = self.own_local();
@@ -99,14 +101,13 @@ impl Gen<'_> {
 
     /// An address that is known when the code runs; leaves where it is not good.
     fn checked_words(&mut self, n: usize, address: &Val, offset: i64, bytes: u64) -> Words {
-        self.declare("declare i64 @llvm.usub.sat.i64(i64, i64)");
-        let size = self.io_load("i64", io!(local_size));
-        let lim = self.ins(format!("call i64 @llvm.usub.sat.i64(i64 {size}, i64 {})", bytes - 1));
+        let (first, lim) = self.local_bounds(n, bytes);
         let exit = self.exit(Reason::Interpret, n, None);
         match address {
             Val::Lin { base, lin, .. } if lin.is_uniform() => {
                 let at = self.ins(format!("add i64 {base}, {offset}"));
-                let mut ok = self.ins(format!("icmp ult i64 {at}, {lim}"));
+                let inside = self.add64(&at, -(first as i64));
+                let mut ok = self.ins(format!("icmp ult i64 {inside}, {lim}"));
                 if bytes > 1 {
                     let odd = self.ins(format!("and i64 {at}, {}", bytes - 1));
                     let even = self.ins(format!("icmp eq i64 {odd}, 0"));
@@ -127,7 +128,11 @@ impl Gen<'_> {
                 let more = self.splat("i64", &offset.to_string());
                 let at = self.ins(format!("add <32 x i64> {all}, {more}"));
                 let most = self.splat("i64", &lim);
-                let mut good = self.ins(format!("icmp ult <32 x i64> {at}, {most}"));
+                let inside = match first {
+                    0 => at.clone(),
+                    _ => self.ins(format!("sub <32 x i64> {at}, splat (i64 {first})")),
+                };
+                let mut good = self.ins(format!("icmp ult <32 x i64> {inside}, {most}"));
                 if bytes > 1 {
                     let odd = self.ins(format!("and <32 x i64> {at}, splat (i64 {})", bytes - 1));
                     let even = self.ins(format!("icmp eq <32 x i64> {odd}, zeroinitializer"));

@@ -238,7 +238,9 @@ impl Gen<'_> {
                     Space::Param => self.f.param_size as u64,
                     _ => super::private::frame(self.f)? + self.f.frame_size as u64,
                 };
-                let fits = at.checked_add(bytes).is_some_and(|own| own <= end);
+                let own = self.variable(n, 1).map_or(0..end, |own| own.first..own.end);
+                let last = at.checked_add(bytes);
+                let fits = at >= own.start && last.is_some_and(|last| last <= own.end);
                 let whole = bytes.is_power_of_two() && at.is_multiple_of(bytes);
                 (fits && whole).then_some((n, at as i64, bytes))
             }

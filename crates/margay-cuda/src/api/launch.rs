@@ -104,7 +104,15 @@ unsafe fn launch(
     let stream = stream_of(&context, stream)?;
     let params = unsafe { parameters(&function, params, extra)? };
     let Shape { grid, block, dynamic_shared, cluster, cooperative } = shape;
-    let request = LaunchRequest { grid, block, cluster, dynamic_shared, cooperative, params };
+    let request = LaunchRequest {
+        grid,
+        block,
+        cluster,
+        dynamic_shared,
+        cooperative,
+        params,
+        shared_arguments: Vec::new(),
+    };
     context.launch(&function, &stream, request)
 }
 

@@ -129,6 +129,7 @@ fn launch(function: CUfunction, width: c_int, height: c_int, stream: CUstream) -
         dynamic_shared: shared,
         cooperative: false,
         params,
+        shared_arguments: Vec::new(),
     };
     context.launch(&function, &stream, request)
 }

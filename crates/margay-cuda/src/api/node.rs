@@ -82,6 +82,7 @@ unsafe fn kernel(params: *const CUDA_KERNEL_NODE_PARAMS, whole: bool) -> Result<
             dynamic_shared: field!(sharedMemBytes),
             cooperative: false,
             params: block.clone(),
+            shared_arguments: Vec::new(),
         };
         let mut block = block;
         let base = block.as_mut_ptr();

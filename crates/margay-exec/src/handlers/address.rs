@@ -393,8 +393,8 @@ pub fn observe(
         return;
     }
     let at = cx.event_at(cx.env.program.pc_of(i));
-    if named == Space::Shared && cx.interest.contains(Interest::VARIABLES) {
-        tell_beyond(cx, at, access, bytes, addresses);
+    if matches!(named, Space::Shared | Space::Local) && cx.interest.contains(Interest::VARIABLES) {
+        tell_beyond(cx, at, named, access, bytes, addresses);
     }
     if !cx.interest.contains(Interest::ACCESSES) || cx.is_told(at.pc) {
         return;
@@ -428,14 +428,18 @@ pub fn observe(
 fn tell_beyond(
     cx: &mut Cx<'_>,
     at: EventPlace,
+    space: Space,
     access: Access,
     bytes: u32,
     addresses: &[u64; WARP],
 ) {
-    let sites = cx.env.program.variable_sites();
+    let sites = cx.env.variable_sites();
     let Ok(n) = sites.binary_search_by_key(&at.pc, |site| site.pc) else { return };
     let VariableSite { first, end, .. } = sites[n];
-    let all = cx.shared_size;
+    let all = match space {
+        Space::Local => u64::from(cx.env.local_size),
+        _ => cx.shared_size,
+    };
     let beyond = |a: u64| match a.checked_add(u64::from(bytes)) {
         // What is beyond all of it faults.
         Some(last) if last <= all => a < first || last > end,
@@ -445,7 +449,7 @@ fn tell_beyond(
     if mask == 0 {
         return;
     }
-    let (space, named, values, compiled) = (Space::Shared, Space::Shared, None, cx.in_code);
+    let (named, values, compiled) = (space, None, cx.in_code);
     let event = AccessEvent { at, space, named, access, bytes, mask, addresses, values, compiled };
     if let Some(watch) = &mut cx.watch {
         watch.beyond(&event);
@@ -563,7 +567,8 @@ pub unsafe fn observe_groups<const SPACE: u8, const ACCESS: u8>(
     let plane = unsafe { &*(cx.plane(i.a) as *const [u64; WARP]) };
     let tells_values = ACCESS == access::WRITE && cx.interest.contains(Interest::VALUES);
     // What a handler does for compiled code is the code's.
-    let tells_variables = SPACE == space::SHARED && cx.interest.contains(Interest::VARIABLES);
+    let tells_variables =
+        matches!(SPACE, space::SHARED | space::LOCAL) && cx.interest.contains(Interest::VARIABLES);
     if SPACE == space::GENERIC || tells_values || tells_variables || cx.in_code {
         let addresses = plane.map(|a| a.wrapping_add(i.imm));
         return observe(cx, i, space_of(SPACE), access_of(ACCESS), bytes as u32, &addresses);

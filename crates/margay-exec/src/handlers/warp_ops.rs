@@ -225,8 +225,45 @@ impl<const WIDE: bool> Kernel for MatchAll<WIDE> {
     }
 }
 
-/// `shfl`, by the manual's own pseudo-code. A source lane that is not here gives what its register
-/// holds, which PTX leaves open.
+/// The lane whose value a lane has from `shfl`, and whether it is inside its segment: by the manual's own pseudo-code. Modes are in
+/// the order of [`ShflMode`].
+#[inline(always)]
+fn source<const MODE: u8>(lane: u32, b: u32, c: u32) -> (u32, bool) {
+    let (lane, b) = (lane as i32, (b & 31) as i32);
+    let (clamp, segment) = ((c & 31) as i32, (c >> 8 & 31) as i32);
+    let least = lane & segment;
+    let most = least | (clamp & !segment);
+    let (from, ok) = match MODE {
+        0 => (lane - b, lane - b >= most),
+        1 => (lane + b, lane + b <= most),
+        2 => (lane ^ b, lane ^ b <= most),
+        _ => {
+            let from = least | (b & !segment);
+            (from, from <= most)
+        }
+    };
+    (if ok { from & 31 } else { lane } as u32, ok)
+}
+
+/// The lane whose value each lane reads by a `shfl`.
+///
+/// # Safety
+/// `i` is a `shfl` of that mode, decoded for the frame of `cx`.
+pub unsafe fn sources(cx: &Cx<'_>, i: &Inst, mode: ShflMode) -> [u8; WARP] {
+    let source = match mode {
+        ShflMode::Up => source::<0>,
+        ShflMode::Down => source::<1>,
+        ShflMode::Bfly => source::<2>,
+        ShflMode::Idx => source::<3>,
+    };
+    std::array::from_fn(|l| {
+        // SAFETY: by the contract.
+        let (b, c) = unsafe { (cx.word(i.b, l), cx.word(i.c, l)) };
+        source(l as u32, b, c).0 as u8
+    })
+}
+
+/// `shfl`. A source lane that is not here gives what its register holds.
 struct Shfl<const MODE: u8>;
 impl<const MODE: u8> Kernel for Shfl<MODE> {
     unsafe fn run(cx: &mut Cx<'_>, i: &Inst) -> Flow {
@@ -241,24 +278,9 @@ impl<const MODE: u8> Kernel for Shfl<MODE> {
             let mut r = [0u32; WARP];
             let mut inside = 0u32;
             for (l, r) in r.iter_mut().enumerate() {
-                let lane = l as i32;
-                let b = (cx.word(i.b, l) & 31) as i32;
-                let c = cx.word(i.c, l);
-                let (clamp, segment) = ((c & 31) as i32, (c >> 8 & 31) as i32);
-                let least = lane & segment;
-                let most = least | (clamp & !segment);
-                let (from, ok) = match MODE {
-                    0 => (lane - b, lane - b >= most),
-                    1 => (lane + b, lane + b <= most),
-                    2 => (lane ^ b, lane ^ b <= most),
-                    _ => {
-                        let from = least | (b & !segment);
-                        (from, from <= most)
-                    }
-                };
-                let from = if ok { from } else { lane };
+                let (from, ok) = source::<MODE>(l as u32, cx.word(i.b, l), cx.word(i.c, l));
                 inside |= (ok as u32) << l;
-                *r = cx.word(i.a, (from & 31) as usize);
+                *r = cx.word(i.a, from as usize & 31);
             }
             u32::put(cx.plane(i.d), &r, cx.mask);
             if i.slot & HAS_PREDICATE != 0 {

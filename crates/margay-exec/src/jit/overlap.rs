@@ -236,6 +236,7 @@ mod tests {
             cluster: [1; 3],
             dynamic_shared: 0,
             params: Vec::new(),
+            shared_arguments: Vec::new(),
             cooperative: false,
             stack_limit: 0,
             timeout: None,

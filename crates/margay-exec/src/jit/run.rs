@@ -78,7 +78,7 @@ fn variables(env: &Env<'_>) -> Vec<VariableBounds> {
     }
     let bounds =
         |site: &VariableSite| VariableBounds { pc: site.pc, first: site.first, end: site.end };
-    env.program.variable_sites().iter().map(bounds).collect()
+    env.variable_sites().iter().map(bounds).collect()
 }
 
 impl LaunchCode {

@@ -183,6 +183,7 @@ impl Run {
             cluster: self.cluster,
             dynamic_shared: self.shared,
             params,
+            shared_arguments: Vec::new(),
             cooperative: false,
             stack_limit: self.stack,
             timeout: Some(self.timeout),

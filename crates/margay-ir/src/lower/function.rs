@@ -294,6 +294,9 @@ impl<'m, 'a> Lower<'m, 'a> {
                     return self.error(var.span, "a local variable needs a size");
                 };
                 let offset = self.frame(size, align, var.span).unwrap_or(0);
+                if self.name(var.name.symbol).starts_with("__local_depot") {
+                    self.locals(offset, size);
+                }
                 self.declare(var.name, Entity::Local { offset });
             }
             StateSpace::Param => self.param_variable(var),
@@ -306,6 +309,13 @@ impl<'m, 'a> Lower<'m, 'a> {
                 self.declare(var.name, Entity::Unusable("a variable of this state space"));
             }
         }
+    }
+
+    /// Divides clang's array of all variables, if it told how.
+    fn locals(&mut self, depot: u32, size: u64) {
+        let Some(own) = self.cx.frames.get(&*self.out.name) else { return };
+        let within = |&&(at, bytes): &&(u32, u32)| u64::from(at) + u64::from(bytes) <= size;
+        self.out.locals.extend(own.iter().filter(within).map(|(at, bytes)| (depot + at, *bytes)));
     }
 
     /// A `.param` in a body: an argument slot of calls, or, before PTX 1.4, a kernel parameter.

@@ -32,6 +32,8 @@ pub(crate) struct ModuleCx<'a> {
     signatures: Vec<&'a ast::Function>,
     /// Names of hoisted variables in use.
     hoisted: HashSet<Box<str>>,
+    /// Variables in the local memory of functions, where the module tells of them.
+    pub(super) frames: HashMap<&'a str, &'a [(u32, u32)]>,
 }
 
 pub(super) fn lower_module(ast: &ast::Module, device: u32) -> Result<Module, Vec<LowerError>> {
@@ -44,6 +46,7 @@ pub(super) fn lower_module(ast: &ast::Module, device: u32) -> Result<Module, Vec
         errors: Vec::new(),
         signatures: Vec::new(),
         hoisted: HashSet::new(),
+        frames: ast.frames.iter().map(|f| (&*f.function, &*f.variables)).collect(),
     };
     cx.header();
     cx.collect();

@@ -217,6 +217,8 @@ fn function(c: &mut Cursor, is_entry: bool) -> Parsed<Function> {
         } else if c.eat_word("frame") {
             f.frame_size = c.key("size")?;
             f.frame_align = c.key("align")?;
+        } else if c.eat_word("local") {
+            f.locals.push((c.key("offset")?, c.key("size")?));
         } else if c.eat_word("limits") {
             f.limits = limits(c)?;
         } else if c.eat_word("address_taken") {

@@ -176,6 +176,9 @@ impl Display for Function {
         if (self.frame_size, self.frame_align) != (0, 0) {
             writeln!(f, "  frame size={} align={}", self.frame_size, self.frame_align)?;
         }
+        for (offset, size) in &self.locals {
+            writeln!(f, "  local offset={offset} size={size}")?;
+        }
         write_limits(f, &self.limits)?;
         if self.address_taken {
             writeln!(f, "  address_taken")?;

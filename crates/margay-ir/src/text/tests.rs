@@ -278,6 +278,7 @@ fn a_module_round_trips() {
                 param_size: 16,
                 frame_size: 32,
                 frame_align: 16,
+                locals: vec![(0, 4), (16, 12)],
                 regs: vec![Class::W, Class::W, Class::P, Class::D],
                 blocks: vec![
                     Block {

@@ -2,6 +2,7 @@
 //! From an address to the variable that it belongs to.
 
 use margay_arch::Space;
+use margay_exec::launch::SharedArgument;
 use margay_exec::mem::AllocKind;
 
 use super::raw::{Home, RawVariable, VariableKind};
@@ -89,6 +90,19 @@ impl<'a> Variables<'a> {
                     hi: block + at + global.size,
                 };
             }
+        }
+        let arguments = &self.view.config.shared_arguments;
+        let holds = |a: &&SharedArgument| offset.wrapping_sub(a.first) < a.bytes;
+        if let Some(own) = arguments.iter().find(holds) {
+            let kernel = self.view.program.instruction(0).map(|i| i.function);
+            let mut params = kernel.iter().flat_map(|k| &k.params);
+            let argument = params.position(|p| p.offset == own.param).map(|n| n as u32);
+            let variable = named(VariableKind::DynamicShared, "local memory", own.bytes);
+            let variable = RawVariable { argument, ..variable };
+            return Found { variable, lo: block + own.first, hi: block + own.first + own.bytes };
+        }
+        if !arguments.is_empty() {
+            return unknown(address);
         }
         let at = u64::from(self.view.program.dynamic_shared_at());
         let size = u64::from(self.view.config.dynamic_shared);

@@ -244,6 +244,16 @@ pub fn refused(refusal: &Refusal, freed: Option<&AllocationInfo>) -> Finding {
                 None => "pass the address that the allocation gave".to_owned(),
             },
         ),
+        (Wanted::Use, gone) => (
+            "memory/use-after-free",
+            format!("the object at {address:#x} is used, which was released"),
+            match gone {
+                Some(gone) => {
+                    format!("it had the {} bytes of `{}`: release it later", gone.size, gone.label)
+                }
+                None => "release it after its last use".to_owned(),
+            },
+        ),
         (Wanted::Copy, Some(gone)) => (
             "memory/use-after-free",
             format!("a copy or fill of {bytes} bytes at {address:#x}, which was freed"),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Accesses of shared memory that leave the variable which their address is computed from, and come to another one of the
-//! block's: nothing faults there, on a card neither.
+//! Accesses of shared or local memory that leave the variable which their address is computed from, and come to another one of
+//! the block's, or of the thread's: nothing faults there, on a card neither.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use margay_exec::observe::{AccessEvent, Interest, Observer, Watch};
-use margay_exec::variables::VariableSite;
+use margay_exec::variables::{Variable, VariableSite};
 use margay_ir::Space;
 use parking_lot::Mutex;
 
@@ -14,9 +14,10 @@ use super::finding::{Actor, Check, Finding, Severity};
 use super::memory::verb;
 use super::view::View;
 
-/// Watches a launch of a kernel with variables in shared memory.
+/// Watches a launch of a kernel with variables in shared or local memory.
 pub struct VariableObserver<'a> {
     view: View<'a>,
+    sites: Vec<VariableSite>,
     reported: Mutex<HashSet<u32>>,
 }
 
@@ -24,42 +25,59 @@ impl<'a> VariableObserver<'a> {
     /// `None` if no access can leave its variable and stay in the block's shared memory.
     pub fn new(view: View<'a>) -> Option<VariableObserver<'a>> {
         let all = u64::from(view.shared_bytes);
-        let is_all = |site: &VariableSite| site.first == 0 && site.end >= all;
-        let only = view.program.variable_sites().iter().all(is_all);
-        (!only).then(|| VariableObserver { view, reported: Mutex::default() })
+        let is_all = |site: &VariableSite| {
+            let shared = !matches!(site.variable, Variable::Local(_));
+            shared && site.first == 0 && site.end >= all
+        };
+        let sites = view.variable_sites();
+        let only = sites.iter().all(is_all);
+        (!only).then(|| VariableObserver { view, sites, reported: Mutex::default() })
     }
 
     fn report(&self, event: &AccessEvent<'_>) {
         let (view, pc) = (&self.view, event.at.pc);
         let times = u64::from(event.mask.count_ones());
-        if !self.reported.lock().insert(pc) {
+        // Held until the first is told, as others only add to it.
+        let mut reported = self.reported.lock();
+        if !reported.insert(pc) {
+            drop(reported);
             return view.sink.again(Check::Memory, view.kernel(), (pc, pc), times);
         }
-        let sites = view.program.variable_sites();
-        let Some(site) = sites.iter().find(|site| site.pc == pc) else { return };
+        let Some(site) = self.sites.iter().find(|site| site.pc == pc) else { return };
         let lane = event.mask.trailing_zeros() as usize & 31;
         let address = event.addresses[lane];
         let words = view.words;
-        let name = view.object(Space::Shared, site.first).unwrap_or_default();
-        let name = name.split(", byte").next().unwrap_or_default();
-        let size = site.end.min(view.shared_bytes.into()) - site.first;
+        let space = view.space_name(event.space);
+        let (code, size, name, there) = match site.variable {
+            // Nobody knows their names.
+            Variable::Local(_) => {
+                let name = format!("a variable in {space} memory");
+                let there = self.other(site, address);
+                ("memory/local-out-of-bounds", site.end - site.first, name, there)
+            }
+            Variable::Global(_) | Variable::Argument(_) => {
+                let size = site.end.min(view.shared_bytes.into()) - site.first;
+                let name = view.object(Space::Shared, site.first).unwrap_or_default();
+                let name = name.split(", byte").next().unwrap_or_default().to_owned();
+                let there = view.object(Space::Shared, address);
+                ("memory/shared-out-of-bounds", size, name, there)
+            }
+        };
+        let there = there.map_or(String::new(), |other| format!(", in {other}"));
+        let many =
+            |bytes: u64| if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") };
         let distance = match address.checked_sub(site.first) {
-            None => format!("{} bytes before the start", site.first - address),
+            None => format!("{} before the start", many(site.first - address)),
             Some(at) if at < size => {
-                format!("{} bytes past the end", at + u64::from(event.bytes) - size)
+                format!("{} past the end", many(at + u64::from(event.bytes) - size))
             }
             Some(at) if at == size => "right past the end".to_owned(),
-            Some(at) => format!("{} bytes past the end", at - size),
+            Some(at) => format!("{} past the end", many(at - size)),
         };
-        let there = match view.object(Space::Shared, address) {
-            Some(other) => format!(", in {other}"),
-            None => String::new(),
-        };
-        let space = view.space_name(Space::Shared);
         let finding = Finding {
             check: Check::Memory,
             severity: Severity::Error,
-            code: "memory/shared-out-of-bounds".to_owned(),
+            code: code.to_owned(),
             kernel: view.kernel().to_owned(),
             message: format!("{distance} of the {size} bytes of {name}{there}"),
             cure: "check the index against the array's size: what lies beside it is another variable's, and nothing faults"
@@ -67,7 +85,7 @@ impl<'a> VariableObserver<'a> {
             space: Some(space.to_owned()),
             address: Some(address),
             bytes: Some(event.bytes),
-            object: Some(name.to_owned()),
+            object: Some(name),
             words,
             actors: vec![Actor {
                 action: verb(event.access).to_owned(),
@@ -79,6 +97,19 @@ impl<'a> VariableObserver<'a> {
             count: times,
         };
         view.sink.add(finding, Some((pc, pc)));
+    }
+}
+
+impl VariableObserver<'_> {
+    /// Another variable in local memory, which an address is in.
+    fn other(&self, site: &VariableSite, address: u64) -> Option<String> {
+        let view = &self.view;
+        let kernel = view.program.instruction(0)?.function;
+        let own = |&(at, size): &(u32, u32)| (view.program.frame().start + u64::from(at), size);
+        let holds = |&(at, size): &(u64, u32)| (at..at + u64::from(size)).contains(&address);
+        let mut others = kernel.locals.iter().map(own).filter(|(at, _)| *at != site.first);
+        let (at, size) = others.find(holds)?;
+        Some(format!("byte {} of another one of {size} bytes", address - at))
     }
 }
 

@@ -2,9 +2,11 @@
 //! What the checks need to know of a launch, and where they hand in what they find.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use margay_exec::program::Program;
+use margay_exec::variables::{VariableSite, of_launch};
 use margay_ir::Space;
 use parking_lot::Mutex;
 
@@ -92,6 +94,26 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
+    /// Where the kernel's variables lie in local memory, as far as that is known, and those in shared memory.
+    pub fn variables_at(&self) -> (Vec<Range<u64>>, Vec<Range<u64>>) {
+        let (program, module) = (self.program, &self.program.module().ir);
+        let range = |at: u64, size: u64| at..at.saturating_add(size);
+        let kernel = program.instruction(0).map(|i| i.function);
+        let locals = kernel.iter().flat_map(|kernel| &kernel.locals);
+        let locals =
+            locals.map(|&(at, size)| range(program.frame().start + u64::from(at), size.into()));
+        let shared = program.shared_variables().iter().filter_map(|&(id, at)| {
+            let variable = &module.globals[id.0 as usize];
+            (!variable.dynamic_shared).then(|| range(at.into(), variable.size))
+        });
+        (locals.collect(), shared.collect())
+    }
+
+    /// Accesses of shared and local memory of which it is known which variable they are to.
+    pub fn variable_sites(&self) -> Vec<VariableSite> {
+        of_launch(self.launch.program, self.launch.config)
+    }
+
     pub fn new(launch: &'a LaunchView<'a>, known: Arc<Known>, sink: &'a Sink) -> View<'a> {
         View {
             program: launch.program,
@@ -185,7 +207,13 @@ impl<'a> View<'a> {
             Space::Generic => return None,
         };
         let found = self.variables().lock().find(space, address);
+        if found.variable.kind == VariableKind::Unknown {
+            return None;
+        }
         let what = match found.variable.argument {
+            Some(n) if found.variable.kind == VariableKind::DynamicShared => {
+                format!("local argument {}", n + 1)
+            }
             Some(n) => format!("argument {} (`{}`)", n + 1, found.variable.name),
             None if found.variable.kind == VariableKind::DynamicShared => {
                 self.words.say("dynamic shared memory", "a local argument").to_owned()

@@ -276,6 +276,7 @@ impl Bench {
             cluster: [1; 3],
             dynamic_shared: 0,
             params,
+            shared_arguments: Vec::new(),
             cooperative: false,
             stack_limit: 1024,
             timeout: None,

@@ -12,7 +12,7 @@ use crate::Result;
 use crate::answer::{Answer, offer};
 use crate::context::Context;
 use crate::image::{ImageFormat, Shape, formats};
-use crate::memory::{ALIGNMENT, Mem, Storage};
+use crate::memory::{self, ALIGNMENT, Mem, Storage};
 use crate::object::{self, Object};
 use crate::transfer::Copy;
 
@@ -124,7 +124,7 @@ fn over_memory(
     if !linear || desc.buffer.is_null() {
         return Err(wrong);
     }
-    let parent = object::get::<Mem>(desc.buffer).map_err(|_| wrong)?;
+    let parent = memory::used(desc.buffer).map_err(|_| wrong)?;
     if parent.context.handle() != context.handle() {
         return Err(CL_INVALID_CONTEXT);
     }
@@ -270,7 +270,7 @@ pub unsafe fn clGetImageInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> Result<()> {
-    let mem = object::get::<Mem>(image)?;
+    let mem = memory::used(image)?;
     let shape = mem.image.as_ref().ok_or(CL_INVALID_MEM_OBJECT)?.shape;
     let answer =
         Answer { size: param_value_size, value: param_value, size_ret: param_value_size_ret };

@@ -10,7 +10,7 @@ use crate::Result;
 use crate::answer::list;
 use crate::context::UserData;
 use crate::kernel::Kernel;
-use crate::memory::Mem;
+use crate::memory;
 use crate::ndrange::{self, Launch};
 use crate::object::{self, Object};
 use crate::transfer::told;
@@ -116,7 +116,7 @@ pub unsafe fn clEnqueueNativeKernel(
             to.fill(0);
             continue;
         }
-        let mem = object::get::<Mem>(*handle)?;
+        let mem = memory::used(*handle)?;
         if mem.image.is_some() {
             return Err(CL_INVALID_MEM_OBJECT);
         }

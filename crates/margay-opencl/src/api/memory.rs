@@ -142,7 +142,7 @@ pub unsafe fn clCreateSubBuffer(
     buffer_create_type: cl_buffer_create_type,
     buffer_create_info: *const c_void,
 ) -> Result<cl_mem> {
-    let parent = object::get::<Mem>(buffer)?;
+    let parent = memory::used(buffer)?;
     if parent.parent.is_some() || parent.image.is_some() {
         return Err(CL_INVALID_MEM_OBJECT);
     }
@@ -194,7 +194,7 @@ pub unsafe fn clSetMemObjectDestructorCallback(
     pfn_notify: Option<unsafe extern "C" fn(cl_mem, *mut c_void)>,
     user_data: *mut c_void,
 ) -> Result<()> {
-    let mem = object::get::<Mem>(memobj)?;
+    let mem = memory::used(memobj)?;
     let call = pfn_notify.ok_or(CL_INVALID_VALUE)?;
     mem.destructors.lock().push((call, UserData(user_data)));
     Ok(())
@@ -207,7 +207,7 @@ pub unsafe fn clGetMemObjectInfo(
     param_value: *mut c_void,
     param_value_size_ret: *mut usize,
 ) -> Result<()> {
-    let mem = object::get::<Mem>(memobj)?;
+    let mem = memory::used(memobj)?;
     let answer =
         Answer { size: param_value_size, value: param_value, size_ret: param_value_size_ret };
     match param_name {

@@ -12,7 +12,7 @@ use crate::Result;
 use crate::answer::list;
 use crate::command;
 use crate::device::platform;
-use crate::memory::{Mapping, Mem};
+use crate::memory::{self, Mapping, Mem};
 use crate::object::{self, Object};
 use crate::queue::Queue;
 use crate::transfer::{Copy, Layout, fill_rectangle, overlap};
@@ -25,7 +25,7 @@ pub fn buffer(queue: &Queue, handle: cl_mem) -> Result<Arc<Mem>> {
 
 /// Any memory object of the queue's context.
 pub fn object(queue: &Queue, handle: cl_mem) -> Result<Arc<Mem>> {
-    let mem = object::get::<Mem>(handle)?;
+    let mem = memory::used(handle)?;
     match mem.context.handle() == queue.context.handle() {
         true => Ok(mem),
         false => Err(CL_INVALID_CONTEXT),

@@ -14,6 +14,7 @@ mod operand;
 
 use crate::ast::{Module, Name};
 use crate::diagnostic::Diagnostic;
+use crate::frames::Frame;
 use crate::lex::{Lexer, Problem, Result};
 use crate::span::{LineIndex, Span};
 use crate::symbol::{Symbol, Symbols};
@@ -54,7 +55,10 @@ pub fn parse(source: &str) -> std::result::Result<Module, Vec<Diagnostic>> {
     let lines = LineIndex::new(source);
     let Parser { symbols, problems, .. } = parser;
     match module {
-        Some(module) if problems.is_empty() => Ok(Module { symbols, lines, ..module }),
+        Some(module) if problems.is_empty() => {
+            let frames = Frame::of_text(source);
+            Ok(Module { symbols, lines, frames, ..module })
+        }
         _ => Err(problems
             .into_iter()
             .map(|p| Diagnostic {

@@ -21,6 +21,7 @@ impl Parser<'_> {
             target,
             address_size: None,
             items: Vec::new(),
+            frames: Vec::new(),
             symbols: Symbols::default(),
             lines: LineIndex::default(),
         };

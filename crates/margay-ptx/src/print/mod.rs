@@ -48,6 +48,10 @@ impl<'a> Printer<'a> {
             self.line();
             write!(self, ".address_size {}", size.bits)?;
         }
+        for frame in &module.frames {
+            self.line();
+            self.out.push_str(&frame.comment());
+        }
         for item in &module.items {
             self.line();
             match item {

@@ -579,5 +579,13 @@ fn rows(address: u64, pitch: u64, slice: u64) -> Side {
 
 fn request(grid: [u32; 3], block: [u32; 3], dynamic_shared: u32) -> LaunchRequest {
     let params = Vec::new();
-    LaunchRequest { grid, block, cluster: None, dynamic_shared, cooperative: false, params }
+    LaunchRequest {
+        grid,
+        block,
+        cluster: None,
+        dynamic_shared,
+        cooperative: false,
+        params,
+        shared_arguments: Vec::new(),
+    }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use margay_ptx::ast::{Item, Variable};
 use margay_ptx::types::ScalarType;
 use margay_runtime::copy::{Extent, Side, Where};
-use margay_runtime::launch::LaunchRequest;
+use margay_runtime::launch::{LaunchRequest, SharedArgument};
 use margay_runtime::module::Module;
 use margay_runtime::stream::DefaultStream;
 use margay_runtime::{Context, CudaError, image};
@@ -177,6 +177,7 @@ pub fn run(args: Args) -> Result<u8, Failure> {
     let mut buffers = Vec::new();
     let fixed = function.fixed_shared().map_err(failed("the kernel"))?;
     let mut local_top = u64::from(fixed);
+    let mut shared_arguments = Vec::new();
     let stream = context.stream(0, DefaultStream::Legacy).map_err(failed("the stream"))?;
     for (index, argument) in arguments.iter().enumerate() {
         let given = &args.arguments[index];
@@ -196,6 +197,11 @@ pub fn run(args: Args) -> Result<u8, Failure> {
                 }
                 // Aligned for any type of OpenCL C.
                 let at = local_top.next_multiple_of(128);
+                shared_arguments.push(SharedArgument {
+                    param: param.offset,
+                    first: at,
+                    bytes: u64::from(bytes),
+                });
                 local_top = at + u64::from(bytes);
                 at.to_le_bytes().to_vec()
             }
@@ -234,6 +240,7 @@ pub fn run(args: Args) -> Result<u8, Failure> {
         dynamic_shared: args.shared + (local_top - u64::from(fixed)) as u32,
         cooperative: args.cooperative,
         params,
+        shared_arguments,
     };
     if is_opencl {
         let dimensions = (1..=3).rev().find(|d| args.grid[d - 1] * args.block[d - 1] > 1);
