@@ -86,6 +86,93 @@ __global__ void fill_padded(Padded *p) {
     p[threadIdx.x].value = threadIdx.x;
 }
 
+// Byte by byte it may be that, or not: a note. Where no member can begin behind it, it is none.
+__global__ void padding_noted(const char *in, char *out, int n) {
+    for (int i = threadIdx.x; i < n; i += 32) out[i] = in[i]; //~ init/padding
+}
+__global__ void characters_bug(const char *in, char *out, int n) {
+    for (int i = threadIdx.x; i < n; i += 32) out[i] = in[i]; //~ init/result
+}
+__global__ void characters_good(const char *in, char *out, int n) {
+    for (int i = threadIdx.x; i < n; i += 32) out[i] = in[i];
+}
+__global__ void fill_characters(char *p, int n) {
+    for (int i = threadIdx.x; i < n; i += 32) p[i] = i;
+}
+// Of local memory, which clang loads in words; and two lanes' bytes of which those of one are no padding.
+struct alignas(16) Wide {
+    int first;
+    double second;
+    int third;
+};
+__global__ void local_padding_noted(char *out, int n) {
+    Wide wide[3];
+#pragma unroll 1
+    for (int i = 0; i < 3; i++) wide[(i + n) % 3].first = wide[(i + n) % 3].third = i, wide[(i + n) % 3].second = i;
+    for (int i = 0; i < (int)sizeof(wide); i++) out[i] = ((char *)wide)[i]; //~ init/padding
+}
+__global__ void of_two_bug(char *out, int n) {
+    __shared__ char few[64];
+    __shared__ Padded padded[2];
+    if (threadIdx.x < 2) padded[threadIdx.x].tag = 1, padded[threadIdx.x].value = 2;
+    if (threadIdx.x == 20) few[40] = 1;
+    __syncthreads();
+    const char *from = threadIdx.x < n ? few : (const char *)padded;
+    out[threadIdx.x] = from[threadIdx.x]; //~ init/result
+}
+// Copied padding is not written there, either.
+__global__ void padding_copied_bug(const int *p, int *out) {
+    out[threadIdx.x] = p[2 * threadIdx.x] + 1; //~ init/result
+}
+
+// A shuffle from lanes that have exited, step by step to the first one's sum.
+__global__ void exited_bug(const int *in, int *out, int n) {
+    if (threadIdx.x >= n) return;
+    int sum = in[threadIdx.x];
+    for (int d = 16; d > 0; d /= 2) sum += __shfl_down_sync(0xffffffffu, sum, d);
+    if (threadIdx.x == 0) *out = sum; //~ init/result
+}
+__global__ void exited_good(const int *in, int *out, int n) {
+    int sum = threadIdx.x < n ? in[threadIdx.x] : 0;
+    for (int d = 16; d > 0; d /= 2) sum += __shfl_down_sync(0xffffffffu, sum, d);
+    if (threadIdx.x == 0) *out = sum;
+}
+__global__ void exited_guarded_good(const int *in, int *out, int n) {
+    if (threadIdx.x >= n) return;
+    int sum = in[threadIdx.x];
+    for (int d = 16; d > 0; d /= 2) {
+        int other = __shfl_down_sync(0xffffffffu, sum, d);
+        if (threadIdx.x + d < n) sum += other;
+    }
+    if (threadIdx.x == 0) *out = sum;
+}
+// Half of a warp reads from the other, which never was, or does something else.
+__global__ void elsewhere_bug(const int *in, int *out) {
+    if (threadIdx.x < 16) out[threadIdx.x] = __shfl_xor_sync(0xffffu, in[threadIdx.x], 16); //~ init/result
+}
+__global__ void elsewhere_good(const int *in, int *out) {
+    if (threadIdx.x < 16) out[threadIdx.x] = __shfl_xor_sync(0xffffu, in[threadIdx.x], 8);
+}
+// Whether there is such a lane is known also where its value is not.
+__global__ void in_range_good(int *out) {
+    __shared__ int s[32];
+    if (threadIdx.x != 7) s[threadIdx.x] = threadIdx.x;
+    __syncwarp();
+    int value, there;
+    asm volatile("{ .reg .pred p; shfl.sync.down.b32 %0|p, %2, 1, 31, 0xffffffff; selp.s32 %1, 1, 0, p; }"
+                 : "=r"(value), "=r"(there)
+                 : "r"(s[threadIdx.x]));
+    out[threadIdx.x] = there ? 1 : 2;
+}
+// Each side of a branch reads from the other.
+__global__ void both_sides_good(const int *in, int *out) {
+    int v = in[threadIdx.x];
+    if (threadIdx.x < 16)
+        out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, v, 16) + 1;
+    else
+        out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, v + 2, 16) * 3;
+}
+
 // A vector is loaded whole, and its last element not used.
 __global__ void vector_good(const float4 *in, float *out) {
     float4 v = in[threadIdx.x];
@@ -139,6 +226,28 @@ int main() {
     cudaMalloc(&p, 32 * sizeof(Padded)), cudaMalloc(&q, 32 * sizeof(Padded)), cudaMalloc(&v, 32 * sizeof(float4));
     RUN(fill_padded, 1, 32, p);
     RUN(padding_good, 1, 32, p, q);
+    // Two times {tag, padding, value}; and 13 characters, of which the last is not filled.
+    char *characters, *copies;
+    cudaMalloc(&characters, 13), cudaMalloc(&copies, 32 * sizeof(Padded));
+    RUN(padding_noted, 1, 32, (char *)p, copies, 32 * sizeof(Padded));
+    RUN(padding_copied_bug, 1, 32, (int *)copies, out);
+    RUN(fill_characters, 1, 32, characters, 12);
+    RUN(characters_bug, 1, 32, characters, copies, 13);
+    RUN(fill_characters, 1, 32, characters, 13);
+    RUN(characters_good, 1, 32, characters, copies, 13);
+    cudaFree(characters), cudaFree(copies);
+    RUN(exited_bug, 1, 32, in, out, 24);
+    RUN(exited_good, 1, 32, in, out, 24);
+    RUN(exited_guarded_good, 1, 32, in, out, 24);
+    RUN(elsewhere_bug, 1, 32, in, out);
+    RUN(elsewhere_bug, 1, 16, in, out);
+    RUN(elsewhere_good, 1, 32, in, out);
+    RUN(both_sides_good, 1, 32, in, out);
+    RUN(in_range_good, 1, 32, out);
+    cudaMalloc(&copies, 3 * sizeof(Wide));
+    RUN(local_padding_noted, 1, 1, copies, 1);
+    RUN(of_two_bug, 1, 32, copies, 16);
+    cudaFree(copies);
     RUN(fill_three, 1, 32, v);
     RUN(vector_good, 1, 32, v, (float *)out);
     RUN(vector_bug, 1, 32, v, (float *)out);

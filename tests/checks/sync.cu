@@ -80,14 +80,18 @@ __global__ void syncwarp_mask_good(int *out) {
     }
 }
 
-// The mask names lanes that have returned.
-__global__ void exited_bug(int *out) {
-    if (threadIdx.x >= 24) return;
-    out[threadIdx.x] = __shfl_down_sync(0xffffffffu, threadIdx.x, 1); //~ sync/exited
-}
-__global__ void exited_good(int *out) {
-    int v = __shfl_down_sync(0xffffffffu, threadIdx.x, 1);
-    if (threadIdx.x < 24) out[threadIdx.x] = v;
+// Lanes that have returned may be named: whoever has not exited is waited for.
+__global__ void exited_good(int *out, int n) {
+    if (threadIdx.x >= n) {
+        out[threadIdx.x] = 1;
+        return;
+    }
+    int sum = __popc(__ballot_sync(0xffffffffu, threadIdx.x & 1)) + __reduce_add_sync(0xffffffffu, 1);
+    sum += __match_any_sync(0xffffffffu, threadIdx.x / 4) + __any_sync(0xffffffffu, n == 3);
+    __syncwarp();
+    // Of their values nothing is used.
+    int next = __shfl_down_sync(0xffffffffu, sum, 1);
+    out[threadIdx.x] = threadIdx.x + 1 < n ? sum + next : sum;
 }
 
 // Blocks of fewer than 32 threads name lanes that never were: usual, and allowed.
@@ -176,7 +180,7 @@ __global__ void groups_good(int *out) {
     out[threadIdx.x] += __ballot_sync(0x00ffffffu, 1);
 }
 
-// The other lanes go past the operation.
+// The other lanes execute another operation instead, and exit.
 __global__ void passed_bug(int *out) {
     if (threadIdx.x < 16)
         out[threadIdx.x] = __ballot_sync(0xffffffffu, 1); //~ sync/exited
@@ -217,8 +221,8 @@ __global__ void counts_good(int *out, int first) {
     }
     out[threadIdx.x] = 1;
 }
-__global__ void part_of_a_warp_bug(int *out) {
-    asm volatile("bar.sync 1, 40;" ::: "memory"); //~ sync/barrier-count
+__global__ void part_of_a_warp_bug(int *out, int count) {
+    asm volatile("bar.sync 1, %0;" ::"r"(count) : "memory"); //~ sync/barrier-count
     out[threadIdx.x] = 1;
 }
 
@@ -284,9 +288,7 @@ int main() {
     RUN(syncwarp_mask_bug, 1, 32, out);
     again();
     RUN(syncwarp_mask_good, 1, 32, out);
-    RUN(exited_bug, 1, 32, out);
-    again();
-    RUN(exited_good, 1, 32, out);
+    RUN(exited_good, 1, 32, out, 24);
     RUN(small_block_good, 1, 20, out);
     RUN(match_mask_bug, 1, 32, out);
     again();
@@ -316,7 +318,7 @@ int main() {
     RUN(counts_bug, 1, 64, out, 96);
     out = zeros<int>(256);
     RUN(counts_good, 1, 64, out, 64);
-    RUN(part_of_a_warp_bug, 1, 64, out);
+    RUN(part_of_a_warp_bug, 1, 64, out, 40);
     out = zeros<int>(256);
     RUN(crossed_bug, 1, 64, out);
     again();

@@ -7,10 +7,10 @@
 //! all that their masks name, the operands of each are gathered from its own frame into a scratch
 //! one, the op runs once, and each lane's results go back to where it came from.
 
-use margay_ir::Class;
+use margay_ir::{Attr, Class};
 
 use super::{Fragment, State, Warp};
-use crate::handlers::warp_ops::HAS_PREDICATE;
+use crate::handlers::warp_ops::{HAS_PREDICATE, sources};
 use crate::interp::Cx;
 use crate::lanes::{Flow, Inst, WARP, active};
 use crate::program::{MeetSite, Program};
@@ -130,6 +130,11 @@ impl Warp {
         op.slot = operand(PREDICATE) | HAS_PREDICATE;
         let (frame, mask, exec) = (cx.bases[0], cx.mask, cx.exec);
         (cx.bases[0], cx.mask, cx.exec) = (planes, have, have);
+        let shuffle = match program.inst(self.fragments[at].pc).map(|inst| &inst.attr) {
+            // SAFETY: as for the handler.
+            Some(&Attr::Shfl(mode)) => Some((have, unsafe { sources(cx, &op, mode) })),
+            _ => None,
+        };
         // SAFETY: `cx` is set up for the scratch frame, which the op's operands lie in.
         let flow = unsafe { (op.handler)(cx, &op) };
         (cx.bases[0], cx.mask, cx.exec) = (frame, mask, exec);
@@ -150,6 +155,7 @@ impl Warp {
                     copy(place(PREDICATE), to, Class::P, goes);
                 }
             }
+            cx.report_shared(f.pc, goes, shuffle);
             cx.warp_instructions += 1;
             cx.thread_instructions += goes.count_ones() as u64;
             if goes != f.mask {

@@ -108,9 +108,20 @@ impl<'a> SyncObserver<'a> {
     }
 
     pub(super) fn report(&self, code: &str, message: String, cure: &str, actors: Vec<Actor>) {
+        self.tell(Severity::Error, code, message, cure, actors);
+    }
+
+    fn tell(
+        &self,
+        severity: Severity,
+        code: &str,
+        message: String,
+        cure: &str,
+        actors: Vec<Actor>,
+    ) {
         let finding = Finding {
             check: Check::Sync,
-            severity: Severity::Error,
+            severity,
             code: code.to_owned(),
             kernel: self.view.kernel().to_owned(),
             message,
@@ -198,9 +209,17 @@ struct SyncWatch<'w, 'a> {
     parts: bool,
     /// Lanes of each warp of a block that have arrived at the cluster's barrier and not waited there since.
     arrived: FxHashMap<(u32, u32), u32>,
-    /// Lanes that others waited for at an op with a member mask, by block, warp, and the op.
-    awaited: FxHashMap<(u32, u32, u32), u32>,
+    /// By block, warp, and op with a member mask: lanes that others have waited for there.
+    awaited: FxHashMap<(u32, u32, u32), Awaited>,
     whole: Whole,
+}
+
+/// Lanes that others wait for at an op with a member mask.
+#[derive(Default)]
+struct Awaited {
+    lanes: u32,
+    /// Those of them that have executed another such op since.
+    strayed: u32,
 }
 
 /// Warps of the block that began last that came whole to its barriers, with all others that came: addresses, and warps.
@@ -307,38 +326,38 @@ impl SyncWatch<'_, '_> {
         all.report("sync/mask", message, cure, actors.to_vec());
     }
 
-    /// Lanes that a mask names and that are not there: they come yet, or never will.
+    /// Lanes that a mask names and that are not there come yet, or exit: such an op waits only for those that have not exited (PTX
+    /// ISA, "shfl.sync", "vote.sync", "match.sync"). Who is waited for, executes another one, and then exits, would have been too late
+    /// by the guide, which has all that are named execute it: a warning, as it may be meant so, and as it depends on who comes first.
     fn absent(&mut self, event: &WarpSyncEvent<'_>) {
         let all = self.all;
         let lane = lowest(event.mask);
-        // Lanes beyond the block's last thread do not exist, and nobody can wait for them: naming
-        // them is usual, and right.
-        let left = all.view.threads().saturating_sub(event.at.warp * 32);
-        let exist = if left >= 32 { u32::MAX } else { (1u32 << left) - 1 };
-        let named = event.named[lane as usize];
-        let (gone, missing) = (named & exist & !event.alive, named & event.alive & !event.mask);
-        let key = (all.view.linear(event.at.ctaid), event.at.warp, event.at.pc);
-        if missing != 0 {
-            *self.awaited.entry(key).or_default() |= missing;
-        } else if gone == 0 && !self.awaited.is_empty() {
-            self.awaited.remove(&key);
+        let block = all.view.linear(event.at.ctaid);
+        let key = (block, event.at.warp, event.at.pc);
+        for (&(of, warp, pc), awaited) in &mut self.awaited {
+            if (of, warp) == (block, event.at.warp) && pc != event.at.pc {
+                awaited.strayed |= awaited.lanes & event.mask;
+            }
         }
-        if gone == 0 {
+        let named = event.named[lane as usize];
+        let missing = named & event.alive & !event.mask;
+        if missing != 0 {
+            self.awaited.entry(key).or_default().lanes |= missing;
             return;
         }
-        let awaited = self.awaited.get(&key).copied().unwrap_or(0);
-        let message = match gone & awaited {
-            0 => format!(
-                "the mask {named:#010x} names lanes {gone:#010x}, whose threads have exited"
-            ),
-            passed => format!(
-                "the mask {named:#010x} names lanes {passed:#010x}, whose threads went another way, and \
-                 exited without executing the operation"
-            ),
-        };
+        let Some(awaited) = self.awaited.remove(&key) else { return };
+        let passed = named & awaited.strayed & !event.alive;
+        if passed == 0 {
+            return;
+        }
+        let message = format!(
+            "the mask {named:#010x} names lanes {passed:#010x}, whose threads executed another operation instead, and \
+             exited"
+        );
         let cure = "let the threads execute the operation, with the same mask, before they exit, or leave \
                     them out of the mask";
-        all.report("sync/exited", message, cure, vec![all.actor("sync", event.at, lane)]);
+        let actors = vec![all.actor("sync", event.at, lane)];
+        all.tell(Severity::Warning, "sync/exited", message, cure, actors);
     }
 }
 
@@ -480,15 +499,20 @@ impl Watch for SyncWatch<'_, '_> {
         }
         match other_mask(event) {
             Some(pair) => self.other_mask(event, pair),
-            // Where lanes come from several places each was told of when it came.
-            None if event.places.is_some() => {}
+            // Where lanes come from several places each was told of when it came, and nobody waits for it any more.
+            None if event.places.is_some() => {
+                let (block, warp) = (all.view.linear(event.at.ctaid), event.at.warp);
+                for lane in lanes(event.mask) {
+                    self.awaited.remove(&(block, warp, event.place(lane).pc));
+                }
+            }
             None => self.absent(event),
         }
     }
 }
 
 /// Lanes of a mask, lowest first.
-fn lanes(mask: u32) -> impl Iterator<Item = u32> {
+pub(super) fn lanes(mask: u32) -> impl Iterator<Item = u32> {
     (0..32).filter(move |lane| mask >> lane & 1 != 0)
 }
 

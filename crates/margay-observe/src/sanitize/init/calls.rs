@@ -52,7 +52,7 @@ impl InitObserver<'_> {
     /// Lanes begin a function: nobody has set these registers.
     pub fn begin(&self, state: &mut State, key: Key, mask: u32) {
         for &(reg, pc) in &*self.facts.registers.of(self.view.program, key.1) {
-            let origin = Origin { pc, what: Unwritten::Register };
+            let origin = Origin::new(pc, Unwritten::Register);
             state.put(key, reg.0, mask, &[self.whole(key.1, reg); 32], origin, false);
         }
     }
@@ -108,7 +108,7 @@ impl InitObserver<'_> {
         if marks && event.returns {
             // Whatever it computed.
             let what = Unwritten::Variable(event.callee);
-            (taint, origin) = ([u64::MAX; 32], Some((Origin { pc: event.call, what }, true)));
+            (taint, origin) = ([u64::MAX; 32], Some((Origin::new(event.call, what), true)));
         }
         let lanes = || (0..32usize).filter(|l| event.mask >> l & 1 != 0);
         for lane in lanes() {

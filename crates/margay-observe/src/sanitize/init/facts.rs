@@ -12,8 +12,8 @@ use crate::words::Words;
 
 /// What is known of a program.
 pub struct Facts {
-    /// For each address of the code, that of the next instruction that touches memory, or calls what has registers to
-    /// follow, itself or later.
+    /// For each address of the code, that of the next instruction that touches memory, reads other lanes' values, or calls what has
+    /// registers to follow, itself or later.
     pub next_access: Vec<u32>,
     /// For each address, whether values decide there which operands count.
     pub choices: Vec<bool>,
@@ -22,8 +22,10 @@ pub struct Facts {
     /// The kernel, if it has itself registers to follow.
     pub kernel: Option<FuncId>,
     /// Whether a value can be undefined where all of global memory is written: the program has shared or local memory, or
-    /// registers or variables that begin without a value. Functions that it calls count as having some.
+    /// registers or variables that begin without a value, or lanes read others' values. Functions that it calls count as having some.
     pub begins_undefined: bool,
+    /// Whether lanes read others' values, which may not be there.
+    pub shuffles: bool,
 }
 
 impl Facts {
@@ -38,7 +40,9 @@ impl Facts {
             _ => false,
         };
         let touches = |pc: u32| {
-            program.inst(pc).is_some_and(|inst| is_access(inst.op) || begins_undefined(inst))
+            program.inst(pc).is_some_and(|inst| {
+                is_access(inst.op) || inst.op == Op::Shfl || begins_undefined(inst)
+            })
         };
         let mut next_access: Vec<u32> = (0..program.code_len()).collect();
         let mut next = u32::MAX;
@@ -51,10 +55,11 @@ impl Facts {
         // Its code comes first.
         let kernel = program.instruction(0).map(|i| i.id);
         let kernel = kernel.filter(|id| !registers.of(program, *id).is_empty());
-        let begins_undefined =
-            kernel.is_some() || program.info().local_bytes > 0 || program.insts().any(brings_own);
+        let shuffles = program.insts().any(|inst| inst.op == Op::Shfl);
+        let own = shuffles || program.info().local_bytes > 0 || program.insts().any(brings_own);
+        let begins_undefined = kernel.is_some() || own;
         let lives = Lives::default();
-        Facts { next_access, choices, lives, registers, kernel, begins_undefined }
+        Facts { next_access, choices, lives, registers, kernel, begins_undefined, shuffles }
     }
 }
 

@@ -15,6 +15,8 @@ use super::taint::Taint;
 pub struct Origin {
     pub pc: u32,
     pub what: Unwritten,
+    /// All that has no value may be padding of structures, and was only moved since.
+    pub padding: bool,
 }
 
 /// What has no value.
@@ -28,12 +30,18 @@ pub enum Unwritten {
     Register,
     /// A variable that the compiler has marked, by the function that stands for it.
     Variable(FuncId),
+    /// What a shuffle gives for a lane that does not execute it (PTX ISA, "shfl.sync").
+    Lane,
 }
 
 impl Origin {
     /// The instruction at `pc` read memory.
     pub fn memory(pc: u32, space: Space, address: u64) -> Origin {
-        Origin { pc, what: Unwritten::Memory { space, address } }
+        Origin::new(pc, Unwritten::Memory { space, address })
+    }
+
+    pub fn new(pc: u32, what: Unwritten) -> Origin {
+        Origin { pc, what, padding: false }
     }
 }
 
@@ -41,6 +49,14 @@ impl Origin {
 #[derive(Debug, Default)]
 pub struct File {
     pub registers: HashMap<u32, (Box<Taint>, Origin, bool)>,
+}
+
+/// Whether a byte that was never written may be padding of a structure: it is one of fewer than 16 between bytes that were, and the next
+/// one that was is aligned. `around` are the 16 bytes before it and the 16 from it on, by bits that are set if they were not.
+pub fn may_be_padding(address: u64, [before, from]: [u16; 2]) -> bool {
+    let (before, from) = (u64::from(before.leading_ones()), u64::from(from.trailing_ones()));
+    let (hole, end) = (before + from, address + from);
+    hole < 16 && end.is_multiple_of((hole + 1).next_power_of_two())
 }
 
 /// A warp and a function.
@@ -294,7 +310,12 @@ impl State {
         for lane in (0..32).filter(|l| mask >> l & 1 != 0) {
             entry.0[lane] = taint[lane];
         }
-        (entry.1, entry.2) = (origin, derived);
+        // One origin stands for all lanes: not the one that may be padding.
+        let others = (0..32).any(|lane| mask >> lane & 1 == 0 && entry.0[lane] != 0);
+        if !(others && origin.padding && !entry.1.padding) {
+            entry.1 = origin;
+        }
+        entry.2 = derived;
     }
 }
 
@@ -326,6 +347,20 @@ mod tests {
         assert_eq!((state.local_together(0, 62, 4), state.local(0, 61, 8)), (0b11, 0));
         state.write_local_together(0, 62, 2);
         assert_eq!(each(&state), [0, 0, 0xf, 0b1000]);
+    }
+
+    #[test]
+    fn padding_ends_where_a_member_may_begin() {
+        // `struct { char a; short b; double c; }`: one byte behind `a`, four behind `b`.
+        assert!(may_be_padding(1, [0, 0b1]));
+        let behind = |n: u32| [0xffffu16.checked_shl(16 - n).unwrap_or(0), 0xff >> (4 + n)];
+        assert!((0..4u32).all(|n| may_be_padding(4 + u64::from(n), behind(n))));
+        // An array of characters that ends too early: nothing begins at an odd address.
+        assert!(!may_be_padding(12, [0, 0b1]) && !may_be_padding(5, [0, 0b11]));
+        // More than any padding.
+        assert!(!may_be_padding(16, [0, 0xffff]) && !may_be_padding(24, [0xff00, 0xff]));
+        // Up to a vector.
+        assert!(may_be_padding(4, [0, 0xfff]) && !may_be_padding(8, [0, 0xfff]));
     }
 
     #[test]

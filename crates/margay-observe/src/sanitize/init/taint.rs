@@ -52,9 +52,24 @@ pub fn moves(inst: &Inst) -> bool {
     fields || matches!(inst.op, Op::Mov | Op::ZExt | Op::SExt | Op::Trunc | Op::Select)
 }
 
-/// Whether values decide which operands an instruction has its result from: see [`margay_exec::observe::Watch::choice`].
+/// Whether bytes only go to other places, as words are taken apart and put together by shifts, too.
+pub fn places(inst: &Inst) -> bool {
+    let constant = || match inst.srcs.get(1) {
+        Some(Value::Imm(bits)) => Some(*bits),
+        Some(Value::Reg(_)) | None => None,
+    };
+    let whole = |bits: u64| (0..8).all(|n| matches!(bits >> (8 * n) & 0xff, 0 | 0xff));
+    match inst.op {
+        Op::ShrU | Op::Shl => constant().is_some_and(|by| by.is_multiple_of(8)),
+        Op::And => constant().is_some_and(whole),
+        Op::Or | Op::Shfl => true,
+        _ => moves(inst),
+    }
+}
+
+/// Whether values decide which operands, or whose, an instruction has its result from: see [`margay_exec::observe::Watch::choice`].
 pub fn chooses(inst: &Inst) -> bool {
-    matches!(inst.op, Op::PAnd | Op::POr | Op::Select) || inst.guard.is_some()
+    matches!(inst.op, Op::PAnd | Op::POr | Op::Select | Op::Shfl) || inst.guard.is_some()
 }
 
 /// Of two operands that are known to be set, or not, if they are defined: the result of an "and", if one that is not set decides.

@@ -20,12 +20,13 @@ use smallvec::SmallVec;
 use super::super::mbarrier::is_part;
 use super::facts::Facts;
 use super::memory::{Bits, Globals};
-use super::state::{Key, Origin, State, Unwritten};
+use super::state::{Key, Origin, State, Unwritten, may_be_padding};
 use super::taint::{self, Operand, Taint, gather, spread};
 use super::unset::variable;
 use crate::sanitize::finding::{Actor, Check, Finding, Severity};
 use crate::sanitize::form::{Form, Forms, Order, extent};
 use crate::sanitize::states::States;
+use crate::sanitize::sync::lanes;
 use crate::sanitize::view::View;
 
 /// Watches one launch.
@@ -39,6 +40,9 @@ pub struct InitObserver<'a> {
     quiet: Mutex<FxHashMap<u64, bool>>,
     /// Where the kernel's own variables are in local memory.
     frame: Range<u64>,
+    /// The single ones, where they are known, and those in shared memory.
+    locals: Vec<Range<u64>>,
+    shared: Vec<Range<u64>>,
 }
 
 impl<'a> InitObserver<'a> {
@@ -51,7 +55,10 @@ impl<'a> InitObserver<'a> {
             return None;
         }
         let frame = view.program.frame();
+        let variables = view.variables_at();
         Some(InitObserver {
+            locals: variables.0,
+            shared: variables.1,
             view,
             globals,
             reported: Mutex::default(),
@@ -94,6 +101,10 @@ impl Observer for InitObserver<'_> {
     fn compiled(&self) -> Interest {
         match self.facts.kernel {
             Some(_) => self.interest(),
+            // Code has lanes that are not all there shuffle by the interpreter, if somebody is told of it.
+            None if self.facts.shuffles => {
+                Interest::BLOCKS | Interest::ADMISSIONS | Interest::WARP_SYNCS
+            }
             None => Interest::BLOCKS | Interest::ADMISSIONS,
         }
     }
@@ -186,17 +197,25 @@ struct Choice {
     /// Lanes in which it has effect.
     mask: u32,
     operands: [u32; 2],
+    /// Of a shuffle: the lane whose value each lane reads.
+    sources: Option<[u8; 32]>,
 }
 
 /// After so many looks all of the memory is looked at: what is whole needs none.
 const LOOKUPS: u32 = 4096;
 
+/// In the address of the instruction that a value came from: it may be padding.
+const FROM_PADDING: u32 = 1 << 31;
+
 /// What a use of an undefined value is.
+#[derive(Clone, Copy)]
 enum Use {
     Branch,
     Address,
     Atomic,
     Result,
+    /// A result that may be padding, copied byte by byte.
+    Padding,
 }
 
 impl InitWatch<'_, '_> {
@@ -243,6 +262,36 @@ impl InitWatch<'_, '_> {
             // What kernels cannot write.
             Space::Const | Space::Param | Space::Generic => 0,
         }
+    }
+
+    /// Whether the bytes that were never written, by their bits, may all be structures' padding.
+    fn may_be_padding(
+        &mut self,
+        state: &State,
+        p: &Lanes<'_>,
+        thread: u32,
+        (here, bits): (u64, u8),
+    ) -> bool {
+        let unwritten = |this: &mut Self, at: u64, bytes: u64| -> u16 {
+            let bits = [0, 8].map(|n| {
+                let part = bytes.saturating_sub(n).min(8) as u32;
+                u16::from(this.unwritten(state, p, thread, at + n, part))
+            });
+            bits[0] | bits[1] << 8
+        };
+        // Where a variable ends, so does its padding.
+        let variables = match p.space {
+            Space::Local => &self.all.locals[..],
+            Space::Shared => &self.all.shared[..],
+            Space::Global | Space::Const | Space::Param | Space::Generic => &[],
+        };
+        let own = variables.iter().find(|own| own.contains(&here)).cloned().unwrap_or(0..u64::MAX);
+        (0..8).filter(|n| bits >> n & 1 != 0).all(|n| {
+            let at = here + n;
+            let (back, on) = ((at - own.start.min(at)).min(16), own.end.saturating_sub(at).min(16));
+            let before = u32::from(unwritten(self, at - back, back)) << (16 - back);
+            may_be_padding(at, [before as u16, unwritten(self, at, on)])
+        })
     }
 
     fn write(
@@ -293,30 +342,39 @@ impl InitWatch<'_, '_> {
     fn report(&self, what: Use, at: EventPlace, pc: u32, lane: usize, origin: Origin) {
         let all = self.all;
         let mut told = self.told.borrow_mut();
-        if let Some(times) = told.get_mut(&(pc, origin.pc)) {
+        // What one lane has from padding, another may have from elsewhere.
+        let from = match what {
+            Use::Padding => origin.pc | FROM_PADDING,
+            Use::Branch | Use::Address | Use::Atomic | Use::Result => origin.pc,
+        };
+        if let Some(times) = told.get_mut(&(pc, from)) {
             *times += 1;
             return;
         }
-        if !all.reported.lock().insert((pc, origin.pc)) {
-            told.insert((pc, origin.pc), 1);
+        if !all.reported.lock().insert((pc, from)) {
+            told.insert((pc, from), 1);
             return;
         }
-        told.insert((pc, origin.pc), 0);
+        told.insert((pc, from), 0);
         let view = &all.view;
         let (code, action, begins) = match what {
             Use::Branch => ("init/branch", "branch", "a branch depends on"),
             Use::Address => ("init/address", "access", "an address was computed from"),
             Use::Atomic => ("init/atomic", "atomic", "an atomic changes"),
             Use::Result => ("init/result", "write", "a result was computed from"),
+            Use::Padding => ("init/padding", "write", "a byte that may be padding is copied from"),
         };
         let (message, read, cure) = match origin.what {
             Unwritten::Memory { space, .. } => (
                 match what {
-                    Use::Atomic => "memory that was never written",
+                    Use::Atomic | Use::Padding => "memory that was never written",
                     Use::Branch | Use::Address | Use::Result => "a value that was never written",
                 },
                 "read of memory never written",
-                cure(view, space),
+                match what {
+                    Use::Padding => "nothing is wrong if it is padding of a structure; else write it first".to_owned(),
+                    Use::Branch | Use::Address | Use::Atomic | Use::Result => cure(view, space),
+                },
             ),
             Unwritten::Register => (
                 "a register that was never set",
@@ -328,6 +386,12 @@ impl InitWatch<'_, '_> {
                 "variable without a value",
                 "give the variable a value on every path that leads to the use".to_owned(),
             ),
+            Unwritten::Lane => (
+                "the value of a lane that is not there: its thread has exited, never was, or went another way",
+                "read of a lane that is not there",
+                "let all lanes that are read take part in the shuffle, or use the result only where its source does"
+                    .to_owned(),
+            ),
         };
         let message = format!("{begins} {message}");
         let functions = &view.program.module().ir.functions;
@@ -335,7 +399,7 @@ impl InitWatch<'_, '_> {
             Unwritten::Memory { space, address } => {
                 (Some(view.space_name(space)), Some(address), view.object(space, address))
             }
-            Unwritten::Register => (None, None, None),
+            Unwritten::Register | Unwritten::Lane => (None, None, None),
             Unwritten::Variable(id) => {
                 let name = variable(&functions[id.0 as usize]).filter(|name| !name.is_empty());
                 (Some(view.space_name(Space::Local)), None, name.map(|name| format!("`{name}`")))
@@ -351,7 +415,10 @@ impl InitWatch<'_, '_> {
         };
         let finding = Finding {
             check: Check::Init,
-            severity: Severity::Error,
+            severity: match what {
+                Use::Padding => Severity::Note,
+                Use::Branch | Use::Address | Use::Atomic | Use::Result => Severity::Error,
+            },
             code: code.to_owned(),
             kernel: view.kernel().to_owned(),
             message,
@@ -364,7 +431,7 @@ impl InitWatch<'_, '_> {
             actors: vec![actor(action, pc), actor(read, origin.pc)],
             count: 1,
         };
-        view.sink.add(finding, Some((pc, origin.pc)));
+        view.sink.add(finding, Some((pc, from)));
     }
 
     /// One instruction, executed by the lanes `mask` (and its guard).
@@ -419,6 +486,15 @@ impl InitWatch<'_, '_> {
         }
     }
 
+    /// A choice was told.
+    fn choose(&mut self, choice: Choice) {
+        // Addresses only grow in a run: what is left of another is of an instruction that had to wait.
+        if self.chosen.back().is_some_and(|last| last.pc >= choice.pc) {
+            self.chosen.clear();
+        }
+        self.chosen.push_back(choice);
+    }
+
     /// What was told of an instruction, whose turn it is.
     fn choice(&mut self, pc: u32) -> Option<Choice> {
         while self.chosen.front().is_some_and(|choice| choice.pc < pc) {
@@ -442,63 +518,18 @@ impl InitWatch<'_, '_> {
 
     fn compute(&mut self, state: &mut State, pc: u32, inst: &Inst, key: Key, mask: u32) {
         let choice = self.choice(pc);
-        let Some(file) = state.file(key) else { return };
-        if file.registers.is_empty() {
-            return;
-        }
-        let source = |v: &Value| match v {
-            Value::Reg(reg) => file.registers.get(&reg.0),
-            Value::Imm(_) => None,
-        };
-        // Lanes in which it has effect, as far as that is known.
-        let effect = match (&choice, inst.guard) {
-            (_, None) => Some(mask),
-            (Some(choice), Some(_)) => Some(choice.mask & mask),
-            (None, Some(_)) => None,
-        };
-        // Whether it has, if that is undefined.
-        let guard = inst.guard.and_then(|guard| file.registers.get(&guard.pred.0));
-        let Some((_, origin, derived)) = inst.srcs.iter().find_map(source).or(guard) else {
-            if let Some(effect) = effect {
-                for reg in &inst.dsts {
-                    state.clear(key, reg.0, effect);
-                }
+        let sources =
+            choice.as_ref().and_then(|choice| choice.sources.map(|from| (from, choice.mask)));
+        derive(state, inst, key, mask, choice);
+        // What it gives for a lane that does not execute it.
+        if let (Some((sources, there)), Some(value)) = (sources, inst.dsts.first()) {
+            let reads = |&lane: &u32| there >> sources[lane as usize] & 1 == 0;
+            let absent = lanes(mask & there).filter(reads).fold(0, |all, lane| all | 1 << lane);
+            if absent != 0 {
+                let taint = [u32::MAX.into(); 32];
+                let origin = Origin::new(pc, Unwritten::Lane);
+                state.put(key, value.0, absent, &taint, origin, false);
             }
-            return;
-        };
-        let (origin, mut derived) = (*origin, *derived);
-        let mut out: Taint = [0; 32];
-        for lane in (0..32usize).filter(|l| mask >> l & 1 != 0) {
-            let taint = |reg| file.registers.get(&reg).map_or(0, |(t, ..)| t[lane]);
-            let operands: Vec<Operand> = inst.srcs.iter().map(|v| Operand::of(v, taint)).collect();
-            let known = choice.as_ref().map(|c| c.operands.map(|all| all >> lane & 1 != 0));
-            let (bits, computed) = taint::result(inst, &operands, known);
-            out[lane] = bits;
-            derived |= computed;
-        }
-        let crosses = matches!(
-            inst.op,
-            Op::Shfl | Op::Vote | Op::Ballot | Op::MatchAny | Op::MatchAll | Op::Redux | Op::BarRed
-        );
-        // Values of other lanes come in: undefined for sure only if all are.
-        let sure = (0..32).filter(|l| mask >> l & 1 != 0).all(|l: usize| out[l] != 0);
-        if crosses && !sure {
-            out = [0; 32];
-        }
-        let unsure = guard.map_or([0; 32], |(taint, ..)| **taint);
-        for reg in &inst.dsts {
-            let mut out = out;
-            let old = state.bits(key, reg.0);
-            for lane in 0..32 {
-                match effect {
-                    // It may have this value, or the one before.
-                    _ if unsure[lane] != 0 => out[lane] = u64::MAX,
-                    Some(effect) if effect >> lane & 1 == 0 => out[lane] = old[lane],
-                    Some(_) => {}
-                    None => out[lane] &= old[lane],
-                }
-            }
-            state.put(key, reg.0, mask, &out, origin, derived);
         }
     }
 
@@ -723,12 +754,17 @@ impl InitWatch<'_, '_> {
                 if inst.op == Op::St && p.space == Space::Global {
                     let full = u64::MAX >> (64 - 8 * each.min(8));
                     let whole = parts.iter().all(|s| s.is_some_and(|(t, ..)| t & full == full));
-                    let derived =
-                        parts.iter().flatten().find(|(t, _, derived)| *derived && t & full != 0);
+                    // What may be padding was only put elsewhere, be it by shifts.
+                    let computed = |origin: &Origin, derived: bool| derived && !origin.padding;
+                    let derived = parts
+                        .iter()
+                        .flatten()
+                        .find(|(t, origin, derived)| computed(origin, *derived) && t & full != 0);
                     let first = parts.iter().flatten().next();
-                    if let Some((_, origin, _)) = derived.or(if whole { first } else { None }) {
-                        let origin = *origin;
-                        self.report(Use::Result, at, pc, lane, origin);
+                    if let Some(&(_, origin, _)) = derived.or(if whole { first } else { None }) {
+                        let copies = origin.padding && p.bytes == 1;
+                        let what = if copies { Use::Padding } else { Use::Result };
+                        self.report(what, at, pc, lane, origin);
                     }
                 }
                 for e in 0..elements {
@@ -744,7 +780,16 @@ impl InitWatch<'_, '_> {
                                     false => self.unwritten(state, &p.lanes(), thread, here, part),
                                 };
                                 if bits != 0 {
-                                    origin.get_or_insert(Origin::memory(pc, p.space, here));
+                                    let holes = (here, bits);
+                                    let padding =
+                                        self.may_be_padding(state, &p.lanes(), thread, holes);
+                                    let new =
+                                        Origin { padding, ..Origin::memory(pc, p.space, here) };
+                                    let origin = origin.get_or_insert(new);
+                                    // That of one lane stands for all.
+                                    if origin.padding && !padding {
+                                        *origin = new;
+                                    }
                                     loaded[e as usize][lane] |= spread(bits);
                                 }
                             }
@@ -795,6 +840,98 @@ impl InitWatch<'_, '_> {
                 state.clear(key, reg.0, seen);
             }
         }
+    }
+}
+
+/// Follows undefined values through an instruction that the lanes `mask` execute; `choice` is what was told of it.
+fn derive(state: &mut State, inst: &Inst, key: Key, mask: u32, choice: Option<Choice>) {
+    let Some(file) = state.file(key) else { return };
+    if file.registers.is_empty() {
+        return;
+    }
+    let source = |v: &Value| match v {
+        Value::Reg(reg) => file.registers.get(&reg.0),
+        Value::Imm(_) => None,
+    };
+    // Lanes in which it has effect, as far as that is known.
+    let effect = match (&choice, inst.guard) {
+        (_, None) => Some(mask),
+        (Some(choice), Some(_)) => Some(choice.mask & mask),
+        (None, Some(_)) => None,
+    };
+    // Whether it has, if that is undefined.
+    let guard = inst.guard.and_then(|guard| file.registers.get(&guard.pred.0));
+    let Some((_, origin, derived)) = inst.srcs.iter().find_map(source).or(guard) else {
+        if let Some(effect) = effect {
+            for reg in &inst.dsts {
+                state.clear(key, reg.0, effect);
+            }
+        }
+        return;
+    };
+    let (mut origin, mut derived) = (*origin, *derived);
+    // All that comes in may be padding, and nothing is computed.
+    origin.padding &= taint::places(inst)
+        && inst.srcs.iter().filter_map(source).all(|(_, origin, _)| origin.padding);
+    let mut out: Taint = [0; 32];
+    let (mut unsure_source, mut shuffles): (Taint, bool) = ([0; 32], false);
+    match choice.as_ref().and_then(|choice| choice.sources) {
+        Some(sources) => {
+            let value = inst.srcs.first().and_then(source);
+            let others = inst.srcs.get(1..).unwrap_or_default();
+            shuffles = true;
+            for lane in lanes(mask) {
+                // Its own other operands say which lane it reads. One that is elsewhere has the value in another register.
+                let (lane, from) = (lane as usize, sources[lane as usize]);
+                let unsure = others.iter().filter_map(source).any(|(t, ..)| t[lane] != 0);
+                let read = value.filter(|_| mask >> from & 1 != 0);
+                let read = read.map_or(0, |(t, ..)| t[usize::from(from)]);
+                out[lane] = if unsure { u32::MAX.into() } else { read };
+                unsure_source[lane] = if unsure { u64::MAX } else { 0 };
+                derived |= unsure;
+            }
+        }
+        None => {
+            for lane in lanes(mask) {
+                let taint = |reg| file.registers.get(&reg).map_or(0, |(t, ..)| t[lane as usize]);
+                let operands: Vec<Operand> =
+                    inst.srcs.iter().map(|v| Operand::of(v, taint)).collect();
+                let known = choice.as_ref().map(|c| c.operands.map(|all| all >> lane & 1 != 0));
+                let (bits, computed) = taint::result(inst, &operands, known);
+                out[lane as usize] = bits;
+                derived |= computed;
+            }
+            let crosses = matches!(
+                inst.op,
+                Op::Shfl
+                    | Op::Vote
+                    | Op::Ballot
+                    | Op::MatchAny
+                    | Op::MatchAll
+                    | Op::Redux
+                    | Op::BarRed
+            );
+            // Values of other lanes come in: undefined for sure only if all are.
+            if crosses && !lanes(mask).all(|lane| out[lane as usize] != 0) {
+                out = [0; 32];
+            }
+        }
+    }
+    let unsure = guard.map_or([0; 32], |(taint, ..)| **taint);
+    for (n, reg) in inst.dsts.iter().enumerate() {
+        // What else a shuffle gives says whether the lane is one that can be read.
+        let mut out = if n > 0 && shuffles { unsure_source } else { out };
+        let old = state.bits(key, reg.0);
+        for lane in 0..32 {
+            match effect {
+                // It may have this value, or the one before.
+                _ if unsure[lane] != 0 => out[lane] = u64::MAX,
+                Some(effect) if effect >> lane & 1 == 0 => out[lane] = old[lane],
+                Some(_) => {}
+                None => out[lane] &= old[lane],
+            }
+        }
+        state.put(key, reg.0, mask, &out, origin, derived);
     }
 }
 
@@ -887,7 +1024,11 @@ impl Watch for InitWatch<'_, '_> {
     }
 
     fn choice(&mut self, pc: u32, mask: u32, operands: [u32; 2]) {
-        self.chosen.push_back(Choice { pc, mask, operands });
+        self.choose(Choice { pc, mask, operands, sources: None });
+    }
+
+    fn shuffle(&mut self, pc: u32, mask: u32, sources: &[u8; 32]) {
+        self.choose(Choice { pc, mask, operands: [0; 2], sources: Some(*sources) });
     }
 
     fn argument(&mut self, event: &ArgumentEvent) {

@@ -43,13 +43,18 @@ pub fn meaning(code: &str) -> &'static str {
         "init/address" => "An address depends on a value that was never written.",
         "init/atomic" => "An atomic depends on a value that was never written.",
         "init/result" => "A result depends on a value that was never written.",
+        "init/padding" => {
+            "A byte that was never written is copied, and may be padding of a structure."
+        }
         "init/copy" => "The host program copies memory from the device that was never written.",
         "sync/divergent-barrier" => {
             "Some threads of a block go past a barrier that others wait at."
         }
         "sync/different-barriers" => "Threads of a block wait at different barriers at once.",
         "sync/mask" => "A member mask does not fit the threads that execute the operation.",
-        "sync/exited" => "A barrier waits for threads that have ended.",
+        "sync/exited" => {
+            "Threads that others wait for execute another operation instead, and exit."
+        }
         "sync/cluster-barrier" => "Arrivals and waits at a cluster's barrier are out of turn.",
         "sync/mbarrier-init" => {
             "A barrier object is used before it is initialised, or initialised while in use."
