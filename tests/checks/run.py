@@ -4,7 +4,7 @@
 
 `//~ code code` on a line: a finding with one of these codes has a place there.
 `//~? code`: there may be one. `//~api code …`: findings of API calls, wherever.
-`// check: race,sync` near the top of a file: only these checks; `// gpu: sm_60`: on this GPU. A finding without any place on such a line is a false accusation.
+`// check: race,sync` near the top of a file: only these checks; `// gpu: sm_60`: on this GPU; `// flags: -G`: built so. A finding without any place on such a line is a false accusation.
 Exit code 1 if anything differs, or nothing was checked.
 """
 import argparse, collections, json, os, pathlib, re, subprocess, sys, tempfile
@@ -43,6 +43,8 @@ def check(margay, path, arguments, limited):
             checks = ",".join(wanted_checks)
         command = [margay, "run", "--check", checks, "--check-format", "json", "--check-output", str(report)]
         command += ["--gpu", gpu[1]] if gpu else []
+        flags = re.search(r"^// flags: (.+)$", path.read_text(), re.M)
+        command += flags[1].split() if flags else []
         run = subprocess.run(command + arguments + program, capture_output=True, text=True, timeout=300)
         if "opencl_host: skipped" in run.stderr:
             print(f"skipped: {path.name}: {run.stderr.strip().splitlines()[-1]}")

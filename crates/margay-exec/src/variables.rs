@@ -148,11 +148,12 @@ fn argument(f: &Function, inst: &Inst) -> Option<u32> {
     f.params.iter().filter(|_| f.is_entry).find(is_it).map(|p| p.offset)
 }
 
-/// The address of an access that names shared or local memory.
+/// The address of an access that names shared or local memory, or none, as code of `-G` has it.
 fn address(inst: &Inst) -> Option<Value> {
+    let own = |space| matches!(space, Space::Shared | Space::Local | Space::Generic);
     let named = match (inst.op, &inst.attr) {
-        (Op::Ld | Op::St, Attr::Mem(mem)) => matches!(mem.space, Space::Shared | Space::Local),
-        (Op::Atom | Op::AtomWide, Attr::Atom { mem, .. }) => mem.space == Space::Shared,
+        (Op::Ld | Op::St, Attr::Mem(mem)) => own(mem.space),
+        (Op::Atom | Op::AtomWide, Attr::Atom { mem, .. }) => own(mem.space),
         (Op::CpAsync, _) => true,
         _ => false,
     };

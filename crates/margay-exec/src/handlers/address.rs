@@ -16,7 +16,7 @@ use crate::lanes::{FULL, Inst, WARP, active};
 use crate::mem::{Extent, LOCAL_WINDOW, SHARED_WINDOW};
 use crate::observe::{AccessEvent, EventPlace, GroupedEvent, Interest};
 use crate::program::Code;
-use crate::variables::VariableSite;
+use crate::variables::{Variable, VariableSite};
 
 /// Spaces as const parameters.
 pub mod space {
@@ -393,7 +393,8 @@ pub fn observe(
         return;
     }
     let at = cx.event_at(cx.env.program.pc_of(i));
-    if matches!(named, Space::Shared | Space::Local) && cx.interest.contains(Interest::VARIABLES) {
+    let may_have = matches!(named, Space::Shared | Space::Local | Space::Generic);
+    if may_have && cx.interest.contains(Interest::VARIABLES) {
         tell_beyond(cx, at, named, access, bytes, addresses);
     }
     if !cx.interest.contains(Interest::ACCESSES) || cx.is_told(at.pc) {
@@ -428,20 +429,24 @@ pub fn observe(
 fn tell_beyond(
     cx: &mut Cx<'_>,
     at: EventPlace,
-    space: Space,
+    named: Space,
     access: Access,
     bytes: u32,
     addresses: &[u64; WARP],
 ) {
     let sites = cx.env.variable_sites();
     let Ok(n) = sites.binary_search_by_key(&at.pc, |site| site.pc) else { return };
-    let VariableSite { first, end, .. } = sites[n];
-    let all = match space {
-        Space::Local => u64::from(cx.env.local_size),
-        _ => cx.shared_size,
+    let VariableSite { variable, first, end, .. } = sites[n];
+    let (space, window, all) = match variable {
+        Variable::Local(_) => (Space::Local, cx.env.local_window, u64::from(cx.env.local_size)),
+        Variable::Global(_) | Variable::Argument(_) => {
+            (Space::Shared, cx.env.shared_window, cx.shared_size)
+        }
     };
+    let window = if named == Space::Generic { window } else { 0 };
+    let addresses = &addresses.map(|a| a.wrapping_sub(window));
     let beyond = |a: u64| match a.checked_add(u64::from(bytes)) {
-        // What is beyond all of it faults.
+        // What is beyond all of it faults, or is elsewhere.
         Some(last) if last <= all => a < first || last > end,
         Some(_) | None => false,
     };
@@ -449,7 +454,7 @@ fn tell_beyond(
     if mask == 0 {
         return;
     }
-    let (named, values, compiled) = (space, None, cx.in_code);
+    let (values, compiled) = (None, cx.in_code);
     let event = AccessEvent { at, space, named, access, bytes, mask, addresses, values, compiled };
     if let Some(watch) = &mut cx.watch {
         watch.beyond(&event);
