@@ -66,7 +66,7 @@ impl<'a> Env<'a> {
 }
 
 impl Env<'_> {
-    /// The bytes that accesses of shared memory are to stay in, where that is known; asked only if somebody is told of others.
+    /// The bytes that accesses of shared and local memory are to stay in, where that is known; asked only if somebody is told of others.
     pub fn variable_sites(&self) -> &[VariableSite] {
         self.variables.get_or_init(|| variables::of_launch(self.program, self.config))
     }
