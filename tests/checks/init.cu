@@ -120,6 +120,27 @@ __global__ void of_two_bug(char *out, int n) {
     const char *from = threadIdx.x < n ? few : (const char *)padded;
     out[threadIdx.x] = from[threadIdx.x]; //~ init/result
 }
+// In words; and elements that were left out are none.
+struct Counted {
+    int count;
+    double sum;
+};
+__global__ void fill_counted(Counted *p) {
+    p[threadIdx.x].count = 1;
+    p[threadIdx.x].sum = 2;
+}
+__global__ void words_noted(const int *in, int *out, int n) {
+    for (int i = threadIdx.x; i < n; i += 32) out[i] = in[i]; //~ init/padding
+}
+__global__ void fill_every_other(int *p, char *q) {
+    p[2 * threadIdx.x] = q[2 * threadIdx.x] = threadIdx.x;
+}
+__global__ void every_other_word_bug(const int *in, int *out) {
+    out[threadIdx.x] = in[threadIdx.x]; //~ init/result
+}
+__global__ void every_other_byte_bug(const char *in, char *out) {
+    out[threadIdx.x] = in[threadIdx.x]; //~ init/result
+}
 // Copied padding is not written there, either.
 __global__ void padding_copied_bug(const int *p, int *out) {
     out[threadIdx.x] = p[2 * threadIdx.x] + 1; //~ init/result
@@ -236,6 +257,16 @@ int main() {
     RUN(fill_characters, 1, 32, characters, 13);
     RUN(characters_good, 1, 32, characters, copies, 13);
     cudaFree(characters), cudaFree(copies);
+    Counted *counted;
+    int *ints, *more;
+    cudaMalloc(&counted, 32 * sizeof(Counted)), cudaMalloc(&ints, 256), cudaMalloc(&more, 32 * sizeof(Counted));
+    cudaMalloc(&characters, 64);
+    RUN(fill_counted, 1, 32, counted);
+    RUN(words_noted, 1, 32, (int *)counted, more, 32 * sizeof(Counted) / 4);
+    RUN(fill_every_other, 1, 32, ints, characters);
+    RUN(every_other_word_bug, 1, 64, ints, more);
+    RUN(every_other_byte_bug, 1, 64, characters, (char *)more);
+    cudaFree(counted), cudaFree(ints), cudaFree(more), cudaFree(characters);
     RUN(exited_bug, 1, 32, in, out, 24);
     RUN(exited_good, 1, 32, in, out, 24);
     RUN(exited_guarded_good, 1, 32, in, out, 24);

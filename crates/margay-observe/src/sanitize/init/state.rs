@@ -51,12 +51,17 @@ pub struct File {
     pub registers: HashMap<u32, (Box<Taint>, Origin, bool)>,
 }
 
-/// Whether a byte that was never written may be padding of a structure: it is one of fewer than 16 between bytes that were, and the next
-/// one that was is aligned. `around` are the 16 bytes before it and the 16 from it on, by bits that are set if they were not.
-pub fn may_be_padding(address: u64, [before, from]: [u16; 2]) -> bool {
-    let (before, from) = (u64::from(before.leading_ones()), u64::from(from.trailing_ones()));
-    let (hole, end) = (before + from, address + from);
-    hole < 16 && end.is_multiple_of((hole + 1).next_power_of_two())
+/// Whether a byte that was never written may be padding of a structure: it is one of fewer than 16 between bytes that were, and what
+/// follows is aligned, and large enough to be the member that needs this, or what precedes is more than half of what is aligned so:
+/// every other element of an array is none. `around` are the 32 bytes before it and the 32 from it on, by bits that are set if they
+/// were not.
+pub fn may_be_padding(address: u64, [before, from]: [u32; 2]) -> bool {
+    let (back, on) = (before.leading_ones(), from.trailing_ones());
+    let (hole, end) = (back + on, address + u64::from(on));
+    let align = (hole + 1).next_power_of_two();
+    let member = from.checked_shr(on).unwrap_or(u32::MAX).trailing_zeros();
+    let precedes = before.checked_shl(back).unwrap_or(u32::MAX).leading_zeros();
+    hole < 16 && end.is_multiple_of(align.into()) && (member >= align || 2 * precedes > align)
 }
 
 /// A warp and a function.
@@ -353,12 +358,22 @@ mod tests {
     fn padding_ends_where_a_member_may_begin() {
         // `struct { char a; short b; double c; }`: one byte behind `a`, four behind `b`.
         assert!(may_be_padding(1, [0, 0b1]));
-        let behind = |n: u32| [0xffffu16.checked_shl(16 - n).unwrap_or(0), 0xff >> (4 + n)];
+        let behind = |n: u32| [u32::MAX.checked_shl(32 - n).unwrap_or(0), 0xf >> n];
         assert!((0..4u32).all(|n| may_be_padding(4 + u64::from(n), behind(n))));
         // An array of characters that ends too early: nothing begins at an odd address.
         assert!(!may_be_padding(12, [0, 0b1]) && !may_be_padding(5, [0, 0b11]));
+        // Every other character, and word: what follows would do with less.
+        let every_other = |n: u32| {
+            let own = u32::MAX.checked_shr(32 - n).unwrap_or(0);
+            let before = (0..32).step_by(2 * n as usize).fold(0, |all, at| all | own << at);
+            may_be_padding(n.into(), [before, before])
+        };
+        assert_eq!([1, 2, 4, 8].map(every_other), [false; 4]);
+        assert!(may_be_padding(4, [0x0fff_ffff, 0xf]), "an integer, and a double that follows");
+        assert!(may_be_padding(20, [0x000f_0fff, 0xf0fff]), "the end of what is aligned to 16");
         // More than any padding.
-        assert!(!may_be_padding(16, [0, 0xffff]) && !may_be_padding(24, [0xff00, 0xff]));
+        assert!(!may_be_padding(16, [0, 0xffff]) && !may_be_padding(24, [0xff00_0000, 0xff]));
+        assert!(!may_be_padding(0, [u32::MAX; 2]));
         // Up to a vector.
         assert!(may_be_padding(4, [0, 0xfff]) && !may_be_padding(8, [0, 0xfff]));
     }

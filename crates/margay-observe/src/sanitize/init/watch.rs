@@ -214,7 +214,7 @@ enum Use {
     Address,
     Atomic,
     Result,
-    /// A result that may be padding, copied byte by byte.
+    /// A result that may be padding, copied in pieces.
     Padding,
 }
 
@@ -272,12 +272,12 @@ impl InitWatch<'_, '_> {
         thread: u32,
         (here, bits): (u64, u8),
     ) -> bool {
-        let unwritten = |this: &mut Self, at: u64, bytes: u64| -> u16 {
-            let bits = [0, 8].map(|n| {
+        let unwritten = |this: &mut Self, at: u64, bytes: u64| -> u32 {
+            let bits = [0, 8, 16, 24].map(|n| {
                 let part = bytes.saturating_sub(n).min(8) as u32;
-                u16::from(this.unwritten(state, p, thread, at + n, part))
+                u32::from(this.unwritten(state, p, thread, at + n, part)) << n
             });
-            bits[0] | bits[1] << 8
+            bits[0] | bits[1] | bits[2] | bits[3]
         };
         // Where a variable ends, so does its padding.
         let variables = match p.space {
@@ -288,9 +288,9 @@ impl InitWatch<'_, '_> {
         let own = variables.iter().find(|own| own.contains(&here)).cloned().unwrap_or(0..u64::MAX);
         (0..8).filter(|n| bits >> n & 1 != 0).all(|n| {
             let at = here + n;
-            let (back, on) = ((at - own.start.min(at)).min(16), own.end.saturating_sub(at).min(16));
-            let before = u32::from(unwritten(self, at - back, back)) << (16 - back);
-            may_be_padding(at, [before as u16, unwritten(self, at, on)])
+            let (back, on) = ((at - own.start.min(at)).min(32), own.end.saturating_sub(at).min(32));
+            let before = u64::from(unwritten(self, at - back, back)) << (32 - back);
+            may_be_padding(at, [before as u32, unwritten(self, at, on)])
         })
     }
 
@@ -362,7 +362,7 @@ impl InitWatch<'_, '_> {
             Use::Address => ("init/address", "access", "an address was computed from"),
             Use::Atomic => ("init/atomic", "atomic", "an atomic changes"),
             Use::Result => ("init/result", "write", "a result was computed from"),
-            Use::Padding => ("init/padding", "write", "a byte that may be padding is copied from"),
+            Use::Padding => ("init/padding", "write", "what may be padding is copied from"),
         };
         let (message, read, cure) = match origin.what {
             Unwritten::Memory { space, .. } => (
@@ -762,8 +762,7 @@ impl InitWatch<'_, '_> {
                         .find(|(t, origin, derived)| computed(origin, *derived) && t & full != 0);
                     let first = parts.iter().flatten().next();
                     if let Some(&(_, origin, _)) = derived.or(if whole { first } else { None }) {
-                        let copies = origin.padding && p.bytes == 1;
-                        let what = if copies { Use::Padding } else { Use::Result };
+                        let what = if origin.padding { Use::Padding } else { Use::Result };
                         self.report(what, at, pc, lane, origin);
                     }
                 }

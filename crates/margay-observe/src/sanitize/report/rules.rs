@@ -43,9 +43,7 @@ pub fn meaning(code: &str) -> &'static str {
         "init/address" => "An address depends on a value that was never written.",
         "init/atomic" => "An atomic depends on a value that was never written.",
         "init/result" => "A result depends on a value that was never written.",
-        "init/padding" => {
-            "A byte that was never written is copied, and may be padding of a structure."
-        }
+        "init/padding" => "What was never written is copied, and may be padding of a structure.",
         "init/copy" => "The host program copies memory from the device that was never written.",
         "sync/divergent-barrier" => {
             "Some threads of a block go past a barrier that others wait at."
