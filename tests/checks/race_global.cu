@@ -5,7 +5,7 @@
 #include <cooperative_groups.h>
 
 __global__ void sum_bug(int *sum) {
-    if (threadIdx.x == 0) *sum += 1; //~ race/write-write race/read-write
+    if (threadIdx.x == 0) *sum += 1; //~ race/write-write race/read-write race/same-value
 }
 __global__ void sum_good(int *sum) {
     if (threadIdx.x == 0) atomicAdd(sum, 1);
