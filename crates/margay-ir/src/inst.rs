@@ -166,6 +166,15 @@ impl MemAttr {
             offset: 0,
         }
     }
+
+    /// The access is known to be of this space. In a thread's own memory order is nothing that anybody could tell, so it is weak
+    /// there, `volatile` too.
+    pub fn enter(&mut self, space: Space) {
+        self.space = space;
+        if space == Space::Local {
+            (self.sem, self.scope) = (Sem::Weak, Scope::default());
+        }
+    }
 }
 
 /// Read-modify-write operations.

@@ -23,6 +23,17 @@ pub fn order(function: &Function) -> Vec<BlockId> {
     layout.out
 }
 
+/// The blocks of each loop that is in no other one.
+pub fn outermost_loops(function: &Function) -> Vec<Vec<BlockId>> {
+    let cfg = Cfg::new(function);
+    let rpo = cfg.reverse_post_order();
+    let components = Layout::new(&cfg, &rpo).components(&rpo);
+    let is_loop = |blocks: &Vec<BlockId>| {
+        blocks.len() > 1 || cfg.succs[blocks[0].0 as usize].contains(&blocks[0])
+    };
+    components.into_iter().map(|(blocks, _)| blocks).filter(is_loop).collect()
+}
+
 /// Puts the blocks in `order` and renames targets; blocks not in it are dropped. Every target of a
 /// kept block must be kept.
 pub fn apply_order(function: &mut Function, order: &[BlockId]) {

@@ -161,14 +161,16 @@ impl Access {
 
     /// The attribute, once the address is known.
     fn attr(&self, space: Space, place: &Place, signed: bool) -> Attr {
-        Attr::Mem(MemAttr {
+        let mut mem = MemAttr {
             space,
             signed,
             sem: self.sem,
             scope: self.scope,
             cache: self.cache,
             offset: place.offset,
-        })
+        };
+        mem.enter(space);
+        Attr::Mem(mem)
     }
 }
 

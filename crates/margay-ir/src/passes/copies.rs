@@ -177,7 +177,7 @@ impl Rewriter<'_> {
             _ => return,
         };
         if takes && mem.space == Space::Generic {
-            mem.space = space;
+            mem.enter(space);
             inst.srcs[0] = Value::Reg(base);
         }
     }
