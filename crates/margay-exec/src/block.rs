@@ -2,25 +2,33 @@
 //! Blocks, and clusters of blocks, as resumable state: the unit that a worker starts, slices and
 //! finishes. No thread of the host is tied to a block that waits.
 
-use std::fmt::Write as _;
-
 use crate::barrier::{BARRIERS, BlockBarrier, ClusterBarrier};
 use crate::buffer::{Buffer, Pool};
-use crate::fault::{Fault, FaultKind, Spot};
-use crate::interp::Cx;
+use crate::circle::{Circle, Digest};
+use crate::fault::{Fault, Spot};
+use crate::interp::{Cx, Env};
 use crate::lanes::{LaneFault, WARP};
 use crate::observe::{BlockEvent, Interest};
 use crate::program::Program;
 use crate::reach::name_meant;
 use crate::sched::permute;
-use crate::warp::{Digest, Shared, State, Stop, Warp, WarpFault};
+use crate::waits::Waits;
+use crate::warp::{Shared, State, Stop, Warp, WarpFault};
 
 /// Rounds without a write before somebody looks whether a group goes in a circle; a power of two.
-const PATIENT_ROUNDS: u64 = 16;
+const PATIENT_ROUNDS: u64 = 256;
+/// The same where that is to be proved, which takes turns that are short.
+const FIRST_PROOF: u64 = 2;
 /// Fuel of one warp before the next of its block has its turn.
 pub const WARP_SLICE: i64 = 50_000;
+/// The same while it is to be proved that the group goes in a circle.
+const PROOF_SLICE: i64 = 2_000;
+/// Rounds of such a proof after which it is given up.
+const PROOF_ROUNDS: u64 = 100;
 /// Of blocks with more bytes of local memory circles are not looked for: it would take too long.
 const DIGESTED_LOCAL: usize = 1 << 20;
+/// The same where that is to be proved of them.
+const PROVED_LOCAL: usize = 1 << 26;
 
 pub struct Block {
     ctaid: [u32; 3],
@@ -42,18 +50,13 @@ pub struct Group {
     /// Block and warp that ran last.
     last: (usize, usize),
     watched: bool,
+    /// Nothing else is asked of its rounds than whether they are a circle.
+    proving: bool,
     circle: Circle,
     /// Turns of the first round that were had before it was taken over.
     skip: usize,
     /// [`Cx::quiet`].
     quiet: bool,
-}
-
-/// A state of a group, and how many rounds ago nothing had been written since.
-#[derive(Default)]
-struct Circle {
-    state: Option<Digest>,
-    rounds: u64,
 }
 
 /// How far a slice of a group got.
@@ -120,6 +123,7 @@ impl Group {
             cluster: ClusterBarrier::default(),
             last: (0, 0),
             watched: false,
+            proving: false,
             circle: Circle::default(),
             skip: 0,
             quiet: false,
@@ -170,37 +174,55 @@ impl Group {
     /// without polling it, by plain loads between barriers, say.
     pub fn watch_for_circles(&mut self, on: bool) {
         self.watched = on;
-        if !on {
+        if !on && !self.proving {
             self.circle = Circle::default();
         }
     }
 
+    /// From now on, or no longer, each round is [`Progress::Spinning`] in which nothing was written, and what is asked is whether
+    /// the group [goes in a circle](Group::goes_in_a_circle).
+    pub fn prove(&mut self, on: bool) {
+        self.proving = on;
+        self.circle = Circle::default();
+    }
+
+    /// Whether it is proved that nothing but what others write can make the group do anything else than it did.
+    pub fn goes_in_a_circle(&self) -> bool {
+        self.proving && self.circle.has_closed()
+    }
+
+    /// Whether it is no use to look on for a proof.
+    pub fn defies_proof(&self) -> bool {
+        self.circle.is_lost(PROOF_ROUNDS) || self.is_large()
+    }
+
+    /// Whether there is too much local memory to be looked at again and again.
+    fn is_large(&self) -> bool {
+        let most = if self.proving { PROVED_LOCAL } else { DIGESTED_LOCAL };
+        self.blocks.iter().any(|block| block.local.bytes() > most)
+    }
+
     /// Whether the state after this round is one that was there before, with nothing written since: then
-    /// only others can end the circle. The state compared with is replaced after 1, 2, 4, 8, … rounds
-    /// (Brent's method), from [`PATIENT_ROUNDS`] on, so a circle of any length is found.
-    fn comes_back(&mut self, wrote: bool) -> bool {
+    /// only others can end the circle.
+    fn comes_back(&mut self, program: &Program, wrote: bool, patience: u64) -> bool {
         if wrote {
             self.circle = Circle::default();
             return false;
         }
-        self.circle.rounds += 1;
-        let large = self.blocks.iter().any(|block| block.local.bytes() > DIGESTED_LOCAL);
         // Who only computes for a while is not worth the look at all of his memory.
-        if large || self.circle.rounds < PATIENT_ROUNDS {
+        if !self.circle.turns(patience) || self.is_large() {
             return false;
         }
         let mut digest = Digest::new();
+        let mut sleeps = false;
         for block in &self.blocks {
-            block.warps.iter().for_each(|warp| warp.digest(&mut digest));
+            for warp in &block.warps {
+                warp.digest(program, &mut digest);
+                sleeps |= warp.sleeps();
+            }
             digest.add_buffer(&block.local);
         }
-        if self.circle.state == Some(digest) {
-            return true;
-        }
-        if self.circle.rounds.is_power_of_two() {
-            self.circle.state = Some(digest);
-        }
-        false
+        self.circle.state(digest, sleeps)
     }
 
     /// Gives its memory back.
@@ -251,6 +273,7 @@ impl Group {
         stop: &dyn Fn() -> bool,
     ) -> Result<Progress, Box<Fault>> {
         let end = cx.warp_instructions + fuel;
+        let slice = if self.proving { PROOF_SLICE } else { WARP_SLICE };
         cx.peers = &raw const *self.peers;
         loop {
             let (changes, polls) = (cx.changes, cx.polls);
@@ -268,12 +291,12 @@ impl Group {
                         Some(seed) => permute(turn_of as u64, warps as u64, seed) as usize,
                         None => turn_of,
                     };
-                    let turn = cx.warp_instructions + WARP_SLICE as u64;
+                    let turn = cx.warp_instructions + slice as u64;
                     alive |= turn_of < had;
                     while turn_of >= had && self.blocks[b].warps[w].runnable(cx) {
                         ran = true;
                         let polled = cx.polls;
-                        let stopped = self.run_warp(cx, pool, b, w)?;
+                        let stopped = self.run_warp(cx, pool, (b, w), slice)?;
                         match stopped {
                             Stop::Look | Stop::Done => {
                                 events |= self.open_barriers(cx, b);
@@ -308,10 +331,15 @@ impl Group {
             if stop() {
                 return Ok(Progress::Busy);
             }
-            if !events && !computing && cx.changes == changes && cx.polls != polls {
+            let wrote = cx.changes != changes;
+            if self.proving {
+                self.comes_back(cx.env.program, wrote, FIRST_PROOF);
+                return Ok(if wrote { Progress::Busy } else { Progress::Spinning });
+            }
+            if !events && !computing && !wrote && cx.polls != polls {
                 return Ok(Progress::Spinning);
             }
-            if self.watched && self.comes_back(cx.changes != changes) {
+            if self.watched && self.comes_back(cx.env.program, wrote, PATIENT_ROUNDS) {
                 return Ok(Progress::Spinning);
             }
             if cx.warp_instructions >= end {
@@ -324,8 +352,8 @@ impl Group {
         &mut self,
         cx: &mut Cx<'_>,
         pool: &mut Pool,
-        b: usize,
-        w: usize,
+        (b, w): (usize, usize),
+        slice: i64,
     ) -> Result<Stop, Box<Fault>> {
         self.last = (b, w);
         let block = &mut self.blocks[b];
@@ -342,7 +370,7 @@ impl Group {
         cx.hold = block.warps.len() > 1 && !block.warps[w].held && cx.env.holds();
         let warp = &mut block.warps[w];
         let before = warp.alive;
-        let stopped = warp.run(cx, &mut shared, WARP_SLICE);
+        let stopped = warp.run(cx, &mut shared, slice);
         block.alive -= (before & !warp.alive).count_ones();
         stopped.map_err(|WarpFault { fault, pc }| {
             let lane = (fault.lane as usize).min(WARP - 1);
@@ -407,28 +435,29 @@ impl Group {
         self.stuck(cx, "every thread waits")
     }
 
-    /// All that lives waits for shared memory, which nobody is left to change.
-    pub fn spins(&self, cx: &Cx<'_>) -> Box<Fault> {
-        self.stuck(cx, "every thread waits, some for shared memory that nobody is left to change")
-    }
-
     /// The fault of a group that nothing can end, and who waits where in it.
-    fn stuck(&self, cx: &Cx<'_>, lead: &str) -> Box<Fault> {
+    pub fn stuck(&self, cx: &Cx<'_>, lead: &str) -> Box<Fault> {
         let mut waits = Waits::default();
-        self.add_waits(cx.env.program, &mut waits);
+        self.add_waits(cx.env, &mut waits);
         waits.deadlock(cx.env.program, lead)
     }
 
     /// Adds who waits where, as far as there is room.
-    pub fn add_waits(&self, program: &Program, waits: &mut Waits) {
+    pub fn add_waits(&self, env: &Env<'_>, waits: &mut Waits) {
+        let program = env.program;
         for block in &self.blocks {
             for warp in &block.warps {
-                for f in &warp.fragments {
+                let next = warp.next();
+                for (n, f) in warp.fragments.iter().enumerate() {
                     let (what, pc) = match f.state {
-                        State::Ready | State::Asleep { .. } => ("spins".to_owned(), f.pc),
-                        State::Await => ("for lanes of its warp".to_owned(), f.pc),
+                        // In lockstep those go first that are in front, however often they come back there.
+                        State::Ready if env.machine.sm < 70 && next != Some(n) => {
+                            (Some("kept back by lanes of its warp".to_owned()), f.pc)
+                        }
+                        State::Ready | State::Asleep { .. } => (None, f.pc),
+                        State::Await => (Some("for lanes of its warp".to_owned()), f.pc),
                         State::Meet { needs } => {
-                            (format!("for lanes {needs:#x} of its warp"), f.pc)
+                            (Some(format!("for lanes {needs:#x} of its warp")), f.pc)
                         }
                         State::Barrier { id, pc } => {
                             let bar = &block.barriers[id as usize & (BARRIERS - 1)];
@@ -436,64 +465,18 @@ impl Group {
                                 Some(n) => format!(" of {n}"),
                                 None => String::new(),
                             };
-                            (format!("at barrier {id} ({} arrived{needs})", bar.arrived), pc)
+                            (Some(format!("at barrier {id} ({} arrived{needs})", bar.arrived)), pc)
                         }
                         State::Cluster { .. } => {
-                            ("at the cluster's barrier".to_owned(), f.pc.saturating_sub(1))
+                            (Some("at the cluster's barrier".to_owned()), f.pc.saturating_sub(1))
                         }
                     };
                     let lane = (f.mask.trailing_zeros() & 31) as usize;
                     let place = program.place_near(pc);
                     let spot = Spot { block: block.ctaid, thread: warp.tid(lane), place };
-                    waits.add((warp.index, f.mask), &what, spot);
+                    waits.add((warp.index, f.mask), what, spot);
                 }
             }
         }
-    }
-}
-
-/// Who waits where, in words: of the first few.
-#[derive(Debug, Default)]
-pub struct Waits {
-    who: String,
-    told: usize,
-    first: Option<Spot>,
-}
-
-impl Waits {
-    /// Most that are told.
-    const MOST: usize = 8;
-
-    fn add(&mut self, (warp, lanes): (u32, u32), what: &str, spot: Spot) {
-        if self.told < Waits::MOST {
-            let [x, y, z] = spot.block;
-            let _ = write!(
-                self.who,
-                "{}block ({x},{y},{z}) warp {warp} lanes {lanes:#010x} {what}",
-                if self.told == 0 { "" } else { "; " },
-            );
-            let place = &spot.place;
-            if let Some(file) = &place.file {
-                let _ = write!(self.who, " ({file}:{})", place.line);
-            } else if place.ptx_line != 0 {
-                let _ = write!(self.who, " (PTX line {})", place.ptx_line);
-            }
-        } else if self.told == Waits::MOST {
-            self.who.push_str("; and more");
-        }
-        self.told += 1;
-        self.first.get_or_insert(spot);
-    }
-
-    /// The list.
-    pub fn who(&self) -> &str {
-        &self.who
-    }
-
-    /// The fault of those, which nothing can end.
-    pub fn deadlock(&self, program: &Program, lead: &str) -> Box<Fault> {
-        let Spot { block, thread, place } = self.first.clone().unwrap_or_default();
-        let (kernel, who) = (program.name().to_owned(), format!("{lead}: {}", self.who));
-        Box::new(Fault { kind: FaultKind::Deadlock { who }, kernel, block, thread, place })
     }
 }

@@ -45,6 +45,13 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts(self.at.cast::<u64>(), self.bytes / 8) }.iter().copied()
     }
 
+    /// The content of a part, 4 bytes at a time. What is not in the buffer is left out.
+    pub fn words_of(&self, offset: u32, bytes: u32) -> impl Iterator<Item = u32> {
+        // SAFETY: the buffer's own bytes, aligned to a line.
+        let all = unsafe { std::slice::from_raw_parts(self.at.cast::<u32>(), self.bytes / 4) };
+        all.iter().skip(offset as usize / 4).take(bytes as usize / 4).copied()
+    }
+
     /// Zeroes so many bytes from the start.
     pub fn clear(&mut self, bytes: usize) {
         // SAFETY: inside the buffer.

@@ -59,7 +59,11 @@ pub enum FaultKind {
     /// `who` waits where then, as far as that is known.
     Timeout { after: std::time::Duration, who: String },
     /// Also 702: a report of who waits where.
-    Deadlock { who: String },
+    Deadlock {
+        who: String,
+        /// Some thread of them looks at memory again and again, or just goes round.
+        spins: bool,
+    },
 }
 
 /// What is wrong with a barrier instruction.
@@ -201,7 +205,7 @@ impl fmt::Display for FaultKind {
                 write!(f, "not done after {after:?}")?;
                 if who.is_empty() { Ok(()) } else { write!(f, ": {who}") }
             }
-            FaultKind::Deadlock { who } => write!(f, "deadlock: {who}"),
+            FaultKind::Deadlock { who, .. } => write!(f, "deadlock: {who}"),
         }
     }
 }

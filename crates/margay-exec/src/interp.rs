@@ -14,6 +14,7 @@ use crate::launch::{Host, LaunchConfig, Machine};
 use crate::mem::{AddressSpace, Extent, Recent};
 use crate::observe::{EventPlace, Interest, Observer, Watch};
 use crate::program::{Code, Program};
+use crate::stall::Reads;
 use crate::variables::{self, VariableSite};
 
 /// What is the same for a whole launch.
@@ -191,8 +192,10 @@ pub struct Cx<'a> {
     pub sleep: u64,
     /// Whether a clock was read since the scheduler last asked: time passes by itself.
     pub timed: bool,
-    /// Warps are kept out of compiled code, so that `extents` tell what they read.
+    /// Warps are kept out of compiled code, so that `reads` tells what they read.
     pub interpreting: bool,
+    /// Memory that was found for accesses while `interpreting`.
+    pub reads: Reads,
     pub warp_instructions: u64,
     pub thread_instructions: u64,
     pub counters: [u64; COUNTERS],
@@ -250,6 +253,7 @@ impl<'a> Cx<'a> {
             sleep: 0,
             timed: false,
             interpreting: false,
+            reads: Reads::default(),
             warp_instructions: 0,
             thread_instructions: 0,
             counters: [0; COUNTERS],

@@ -96,6 +96,21 @@ pub trait Host: Sync {
     fn malloc(&self, bytes: u64) -> u64;
     /// Device `free`: false if the address is not a live device-heap block.
     fn free(&self, address: u64) -> bool;
+    /// A number that changes whenever something begins or ends that may write memory of the device: launches, copies, waits of the
+    /// host program.
+    fn activity(&self) -> u64 {
+        0
+    }
+    /// Who is there to write memory that threads of this launch wait for.
+    fn others(&self) -> Others {
+        Others { host: true, ..Others::NOBODY }
+    }
+    /// Whether other processes may have the memory of the host program at an address.
+    fn is_shared(&self, _address: u64) -> bool {
+        true
+    }
+    /// The launch does nothing any more, or does something again: all its threads wait for memory that they do not write.
+    fn waits(&self, _waits: bool) {}
     /// A call of CUDA's device run time by one thread. Without one such calls are illegal instructions.
     fn device_runtime(
         &self,
@@ -106,6 +121,25 @@ pub trait Host: Sync {
         let why = format!("function {function} of the device run time, which is not there");
         Err(Box::new(FaultKind::IllegalInstruction { why }))
     }
+}
+
+/// Who but a launch itself may write memory that it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Others {
+    /// Other work of this process runs that does not just [wait](Host::waits).
+    pub busy: bool,
+    /// The host program runs: it may launch and copy, and write memory that it shares with the device.
+    pub host: bool,
+    /// The host program handles signals, which may store to memory that it shares with the device.
+    pub signals: bool,
+    /// Other processes have some of the device's memory.
+    pub processes: bool,
+}
+
+impl Others {
+    /// Nobody is there.
+    pub const NOBODY: Others =
+        Others { busy: false, host: false, signals: false, processes: false };
 }
 
 /// The thread that calls the device run time.

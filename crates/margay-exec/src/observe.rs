@@ -20,6 +20,7 @@ pub use margay_codegen::Noted;
 
 pub use crate::jit::{NotedAccess, NotedAccesses, NotedAddresses, NotedList, PlainNote};
 use crate::mem::texture::{Filter, Image};
+use crate::variables::VariableSite;
 
 bitflags::bitflags! {
     /// Kinds of events.
@@ -55,6 +56,8 @@ bitflags::bitflags! {
         const OPERANDS = 1 << 13;
         /// [`Watch::beyond`].
         const VARIABLES = 1 << 14;
+        /// A launch is ended as a deadlock also where the host program might still end it, but has done nothing for half a minute.
+        const DEADLOCKS = 1 << 15;
     }
 }
 
@@ -474,9 +477,9 @@ pub trait Watch {
     fn marked_lines(&self) -> MarkedLines {
         MarkedLines::default()
     }
-    /// An access of shared or local memory by lanes that leave the variable which their address is computed from
-    /// ([`crate::variables::of_launch`]), and come to what lies before or behind it in the block's, or the thread's. It is carried out.
-    fn beyond(&mut self, _event: &AccessEvent<'_>) {}
+    /// An access of shared or local memory by lanes that leave the variable which their address is computed from, and come to what
+    /// lies before or behind it in the block's, or the thread's. It is carried out.
+    fn beyond(&mut self, _event: &AccessEvent<'_>, _site: &VariableSite) {}
     /// A texture or surface access of a warp.
     fn texture(&mut self, _event: &TextureEvent<'_>) {}
     /// Lanes `mask` have executed the instructions from `at.pc` up to, not including, `end`.

@@ -16,6 +16,7 @@ use crate::fault::Place;
 use crate::handlers::copy::Shape;
 use crate::handlers::special::BuiltinSite;
 use crate::handlers::texture::TextureSite;
+use crate::idle::Idle;
 use crate::inlined::Homes;
 use crate::lanes::Inst;
 use crate::variables::{self, Variable};
@@ -135,6 +136,8 @@ pub struct Program {
     pub(crate) module: Arc<LoadedModule>,
     pub(crate) name: Arc<str>,
     pub(crate) info: ProgramInfo,
+    /// Once it matters: see [`crate::idle`].
+    pub(crate) idle: OnceLock<Idle>,
     /// Once somebody has asked.
     pub(crate) registers: OnceLock<u32>,
     /// The same with fewer calls, once it was launched: see [`crate::inlined`].
@@ -226,11 +229,24 @@ impl Program {
         })
     }
 
+    /// What is idle in the kernel's loops.
+    pub(crate) fn idle(&self) -> &Idle {
+        let kernel = &self.module.ir.functions[self.functions[0].id.0 as usize];
+        self.idle.get_or_init(|| Idle::of(kernel))
+    }
+
     /// Where the kernel's own variables are in a thread's local memory.
     pub fn frame(&self) -> Range<u64> {
         let entry = &self.functions[0];
         let start = u64::from(decode::LOCAL_START.next_multiple_of(entry.frame_align));
         start..start + u64::from(entry.frame_size)
+    }
+
+    /// The kernel's own variables there, as far as the compiler told how it divides the frame: the first byte of each, and its size.
+    pub fn locals(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let kernel = &self.module.ir.functions[self.functions[0].id.0 as usize];
+        let start = self.frame().start;
+        kernel.locals.iter().map(move |&(at, size)| (start + u64::from(at), u64::from(size)))
     }
 
     /// The kernel's name.

@@ -5,8 +5,7 @@
 //! worth it, so a tiny launch costs no thread. A worker takes the next unstarted group (a cluster,
 //! or a block) when it has none, or when all it has spin: as many groups are begun as the card
 //! would hold resident, and those that a worker began take turns, so that resident blocks which
-//! wait for one another all progress. When every group only spins, the card is full and blocks
-//! still wait to start, nothing can change any more, and that is reported.
+//! wait for one another all progress. When every group only spins, [`crate::stall`] looks whether that can end.
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
@@ -16,7 +15,7 @@ use std::time::{Duration, Instant};
 use margay_ir::{Attr, Sem};
 use parking_lot::Mutex;
 
-use crate::block::{Group, Progress, Waits};
+use crate::block::{Group, Progress};
 use crate::buffer::Pool;
 use crate::fault::{Fault, FaultKind, Spot};
 use crate::interp::{COUNTERS, Cx, Env};
@@ -25,6 +24,8 @@ use crate::launch::LaunchFailure;
 use crate::mem::Extent;
 use crate::observe::Interest;
 use crate::program::Program;
+use crate::stall::{Closed, Reads, Stall};
+use crate::waits::Waits;
 use crate::workers;
 
 /// Warp instructions of a group between looks at the others of its worker.
@@ -50,14 +51,11 @@ const LAST_CHUNK: Duration = Duration::from_micros(2);
 const CHUNK: Duration = Duration::from_micros(100);
 /// Blocks of a chunk, at most.
 const MOST_BLOCKS: u64 = 1 << 16;
-/// A full card on which for so long nothing but polling happened has deadlocked.
-const STALL: Duration = Duration::from_secs(3);
+/// Groups of a grid that has run for so long are watched for circles.
+const LONG: Duration = Duration::from_secs(1);
 
 /// Bytes of the memory in which the grid's barrier is.
-const WORKSPACE: u64 = 64;
-
-/// How long it is then looked at what the spinning threads read: longer than any of them sleeps.
-const PROOF: Duration = Duration::from_millis(200);
+pub const WORKSPACE: u64 = 64;
 
 /// Why a grid ends early.
 enum End {
@@ -73,8 +71,8 @@ fn in_order(env: &Env<'_>) -> bool {
 }
 
 /// What all workers of a launch share.
-struct Grid<'a> {
-    env: &'a Env<'a>,
+pub struct Grid<'a> {
+    pub env: &'a Env<'a>,
     cancel: &'a AtomicBool,
     groups: u64,
     next: AtomicU64,
@@ -84,35 +82,24 @@ struct Grid<'a> {
     returns: AtomicU64,
     finished: AtomicU64,
     threads: u64,
-    resident: AtomicU64,
-    limit: u64,
+    pub resident: AtomicU64,
+    pub limit: u64,
     /// Counts slices in which something happened.
-    progress: AtomicU64,
+    pub progress: AtomicU64,
     stop: AtomicBool,
     end: Mutex<Option<End>>,
     /// Where some thread was when the grid was stopped.
     spot: Mutex<Option<Spot>>,
     /// Who waited where then.
     waits: Mutex<Waits>,
-    /// Groups that wait for what only the grid can change.
-    closed: Mutex<Closed>,
-    /// The value of `progress` at which a worker last saw a group wait for what may change without
-    /// any thread of the grid: memory that the host writes, or time.
-    outside: AtomicU64,
+    /// Groups that only wait for others.
+    pub closed: Mutex<Closed>,
+    /// The runtime knows that the launch only waits.
+    pub told: AtomicBool,
     totals: Mutex<Totals>,
     deadline: Option<(Instant, Duration)>,
     /// What a group took when the kernel ran before, in compiled code.
     pace: Option<Pace>,
-}
-
-/// Groups that wait at the grid's barrier, or for shared memory, and for nothing else. If all that live do, and none is left to
-/// begin, that is a deadlock.
-#[derive(Default)]
-struct Closed {
-    /// The value of [`Grid::progress`] since which they do.
-    since: u64,
-    groups: u64,
-    waits: Waits,
 }
 
 /// How long a thread takes for a group of blocks, about.
@@ -163,27 +150,6 @@ impl Grid<'_> {
             return true;
         }
         false
-    }
-
-    /// Whether a worker's groups, which only read this since `now`, wait for nobody but the grid itself: in its workspace is its
-    /// barrier, and no other memory of theirs is global.
-    fn is_closed(&self, cx: &Cx<'_>) -> bool {
-        let workspace = self.env.config.grid_workspace;
-        let own = |e: &Extent| workspace != 0 && e.lo >= workspace && e.hi <= workspace + WORKSPACE;
-        !cx.timed && cx.extents.iter().all(|e| e.constant || e.lo >= e.hi || own(e))
-    }
-
-    /// Notes that all of a worker's groups are [closed](Grid::is_closed) since `now`. If that is all that live, the fault.
-    fn close(&self, now: u64, begun: &VecDeque<Begun>) -> Option<Box<Fault>> {
-        let mut closed = self.closed.lock();
-        if closed.since != now {
-            *closed = Closed { since: now, ..Closed::default() };
-        }
-        closed.groups += begun.len() as u64;
-        begun.iter().for_each(|b| b.group.add_waits(self.env.program, &mut closed.waits));
-        let all = closed.groups >= self.resident.load(Ordering::Acquire) && !self.unstarted();
-        let lead = "every thread of the grid that lives waits, some at the grid's barrier, which the others have not reached";
-        all.then(|| closed.waits.deadlock(self.env.program, lead))
     }
 
     fn fault(&self, kind: FaultKind, spot: Option<Spot>) -> Box<Fault> {
@@ -243,8 +209,20 @@ impl Grid<'_> {
         }
     }
 
-    fn unstarted(&self) -> bool {
+    /// Whether groups are left that nobody has taken.
+    pub fn unstarted(&self) -> bool {
         self.next.load(Ordering::Acquire) < self.groups || self.returns.load(Ordering::Acquire) != 0
+    }
+
+    /// Why a grid that does not fit on the card cannot go on.
+    pub fn no_room(&self) -> String {
+        let cluster = cluster_size(self.env);
+        format!(
+            "all {} resident blocks only wait for memory to change, and {} more cannot start before one of them ends: a \
+             barrier over the whole grid needs every block resident",
+            self.resident.load(Ordering::Acquire) * cluster,
+            self.groups.saturating_sub(self.next.load(Ordering::Acquire)) * cluster,
+        )
     }
 
     /// Whether a group waits to begin that the card has room for.
@@ -310,13 +288,23 @@ pub fn permute(i: u64, n: u64, seed: u64) -> u64 {
 }
 
 /// A group that a worker began, which is that worker's to its end: watches rely on it ([`crate::observe`]).
-struct Begun {
-    group: Group,
+pub struct Begun {
+    pub group: Group,
     spinning: bool,
     /// When the first of its threads wakes, if all that live sleep; else 0.
     asleep: u64,
     /// Whole slices that it was busy for.
     slices: u32,
+    /// What it has read since there is something to be proved of it, and whether it polled memory then.
+    pub reads: Reads,
+    pub polled: bool,
+}
+
+impl Begun {
+    fn new(group: Group) -> Begun {
+        let reads = Reads::default();
+        Begun { group, spinning: false, asleep: 0, slices: 0, reads, polled: false }
+    }
 }
 
 /// Runs groups until none is left for this worker. `help` is asked for as many helpers as the grid has
@@ -332,9 +320,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
     let mut pool = Pool::default();
     let mut fast = Fast::new(&cx, &mut pool);
     let mut begun: VecDeque<Begun> = VecDeque::new();
-    let mut seen = (grid.progress.load(Ordering::Acquire), Instant::now());
-    // Its groups were found to wait for the grid itself.
-    let mut closed = false;
+    let mut stall = Stall::new(grid);
     let started = Instant::now();
     // Of groups that are interpreted.
     let polls = OnceCell::new();
@@ -378,12 +364,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
                         grid.finished.fetch_add(n as u64, Ordering::AcqRel);
                         grid.give_back(at + n as u64 + 1, at + count);
                         chunk = 1;
-                        begun.push_front(Begun {
-                            group: *group,
-                            spinning: false,
-                            asleep: 0,
-                            slices: 0,
-                        });
+                        begun.push_front(Begun::new(*group));
                     }
                     Err(fault) => grid.finish_early(End::Fault(fault)),
                 }
@@ -394,7 +375,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
             let blocks = grid.blocks_of(at);
             let group = Group::new(&cx, &blocks, env.multiprocessor_of(at), &mut pool);
             group.report(&mut cx, true);
-            begun.push_front(Begun { group, spinning: false, asleep: 0, slices: 0 });
+            begun.push_front(Begun::new(group));
         }
         let Some(mut current) = begun.pop_front() else {
             if !grid.unstarted() {
@@ -409,8 +390,14 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
             false if *polls.get_or_init(|| may_poll(env.program)) => POLLING_SLICE,
             false => GROUP_SLICE,
         };
-        current.group.watch_for_circles(grid.unstarted());
+        current.group.watch_for_circles(grid.unstarted() || started.elapsed() > LONG);
         current.asleep = 0;
+        let polls_before = cx.polls;
+        if stall.proves() {
+            // What this group reads is told apart from what others did.
+            cx.extents.fill(Extent::default());
+            (cx.reads, cx.timed) = (Reads::default(), false);
+        }
         match current.group.run(&mut cx, &mut pool, fuel, &stop) {
             Ok(Progress::Done) => {
                 current.group.report(&mut cx, false);
@@ -418,17 +405,17 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
                 grid.resident.fetch_sub(1, Ordering::AcqRel);
                 grid.finished.fetch_add(1, Ordering::AcqRel);
                 grid.progress.fetch_add(1, Ordering::AcqRel);
+                stall.is_over(grid, &mut cx, &mut begun);
             }
             Ok(Progress::Busy) => {
                 current.spinning = false;
-                // What it waited for has come: nothing is to be proved of it any more.
-                cx.interpreting = false;
                 current.slices = current.slices.saturating_add(1);
                 if fast.is_none() {
                     consider(env, grid.done());
                 }
                 grid.progress.fetch_add(1, Ordering::AcqRel);
                 begun.push_back(current);
+                stall.is_over(grid, &mut cx, &mut begun);
             }
             // Neither progress nor its lack: who spins with pauses is found to spin when it wakes.
             Ok(Progress::Asleep(until)) => {
@@ -443,49 +430,17 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
             }
             Ok(Progress::Spinning) => {
                 current.spinning = true;
-                begun.push_back(current);
+                if stall.proves() {
+                    current.reads.add(&cx.reads, cx.timed);
+                    current.polled |= cx.polls != polls_before;
+                }
+                match stall.stays_with(&current) {
+                    true => begun.push_front(current),
+                    false => begun.push_back(current),
+                }
                 if begun.iter().all(|b| b.spinning) {
-                    let now = grid.progress.load(Ordering::Acquire);
-                    if now != seen.0 {
-                        seen = (now, Instant::now());
-                        // From here on these say what the spinning threads read.
-                        cx.extents.fill(Extent::default());
-                        cx.timed = false;
-                        cx.interpreting = false;
-                        closed = false;
-                    } else {
-                        if cx.timed || cx.extents.iter().any(|e| e.host) {
-                            grid.outside.store(now, Ordering::Release);
-                        }
-                        let full = grid.resident.load(Ordering::Acquire) >= grid.limit;
-                        let stalled = seen.1.elapsed();
-                        if stalled > STALL
-                            && grid.unstarted()
-                            && full
-                            && grid.outside.load(Ordering::Acquire) != now
-                        {
-                            let spot = begun.back().and_then(|b| b.group.spot(env.program));
-                            let who = stall_report(grid, spot.as_ref());
-                            let fault = grid.fault(FaultKind::Deadlock { who }, spot);
-                            grid.finish_early(End::Fault(fault));
-                        } else if stalled > STALL && !cx.interpreting {
-                            cx.extents.fill(Extent::default());
-                            cx.timed = false;
-                            cx.interpreting = true;
-                        } else if stalled > STALL + PROOF
-                            && !cx.timed
-                            && cx.extents.iter().all(|e| e.constant || e.lo >= e.hi)
-                        {
-                            // They wait for shared memory, which only they could change.
-                            if let Some(last) = begun.back() {
-                                grid.finish_early(End::Fault(last.group.spins(&cx)));
-                            }
-                        } else if stalled > STALL + PROOF && !closed && grid.is_closed(&cx) {
-                            closed = true;
-                            if let Some(fault) = grid.close(now, &begun) {
-                                grid.finish_early(End::Fault(fault));
-                            }
-                        }
+                    if let Some(fault) = stall.look(grid, &mut cx, &mut begun) {
+                        grid.finish_early(End::Fault(fault));
                     }
                     std::thread::yield_now();
                 }
@@ -504,7 +459,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
             *spot = begun.iter().rev().find_map(|b| b.group.spot(env.program));
         }
         let mut waits = grid.waits.lock();
-        begun.iter().for_each(|b| b.group.add_waits(env.program, &mut waits));
+        begun.iter().for_each(|b| b.group.add_waits(env, &mut waits));
     }
     crate::jit::tell(&mut cx);
     if let Some(watch) = &mut cx.watch {
@@ -563,20 +518,6 @@ fn call_at_once(grid: &Grid<'_>, help: &mut Option<&mut workers::Help<'_>>) {
     }
 }
 
-fn stall_report(grid: &Grid<'_>, spot: Option<&Spot>) -> String {
-    let cluster = cluster_size(grid.env);
-    let mut report = format!(
-        "all {} resident blocks only wait for memory to change, and {} more cannot start before \
-         one of them ends: a barrier over the whole grid needs every block resident",
-        grid.resident.load(Ordering::Acquire) * cluster,
-        grid.groups.saturating_sub(grid.next.load(Ordering::Acquire)) * cluster,
-    );
-    if let Some(spot) = spot {
-        report += &format!("; {spot} spins");
-    }
-    report
-}
-
 /// Blocks of a cluster.
 fn cluster_size(env: &Env<'_>) -> u64 {
     env.config.cluster.iter().map(|&n| n.max(1) as u64).product()
@@ -630,7 +571,7 @@ pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> 
         spot: Mutex::new(None),
         waits: Mutex::default(),
         closed: Mutex::default(),
-        outside: AtomicU64::new(u64::MAX),
+        told: AtomicBool::new(false),
         totals: Mutex::new(Totals::default()),
         // What the compiler took is no time of the kernel's.
         deadline: config.timeout.map(|t| (Instant::now() + t, t)),
@@ -652,7 +593,7 @@ pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> 
     match end {
         Some(End::Fault(fault)) => Err(LaunchFailure::Fault(fault)),
         Some(End::Timeout(after)) => {
-            let who = grid.waits.lock().who().to_owned();
+            let who = grid.waits.lock().who();
             Err(LaunchFailure::Fault(grid.fault(FaultKind::Timeout { after, who }, spot)))
         }
         Some(End::Cancelled) => {
@@ -664,7 +605,7 @@ pub fn run(env: &Env<'_>, cancel: &AtomicBool) -> Result<Totals, LaunchFailure> 
                 let spent = started.elapsed().as_nanos() as f64 * (helped + 1) as f64;
                 env.program.kernels.keep_pace(spent / grid.groups.max(1) as f64);
             }
-            Ok(grid.totals.into_inner())
+            Ok(*grid.totals.lock())
         }
     }
 }

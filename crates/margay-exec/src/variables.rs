@@ -124,12 +124,11 @@ pub fn of_launch(program: &Program, config: &LaunchConfig) -> Vec<VariableSite> 
         extents.insert(Variable::Argument(argument.param), bytes);
     }
     let frame = program.frame();
-    let kernel = program.instruction(0).map(|i| i.function);
-    for &(at, size) in kernel.iter().flat_map(|kernel| &kernel.locals) {
-        let first = frame.start + u64::from(at);
+    for (first, size) in program.locals() {
         // What a compiler has at one place twice is the larger of the two.
-        let own = extents.entry(Variable::Local(at)).or_insert((first, first));
-        own.1 = own.1.max(first + u64::from(size));
+        let at = Variable::Local((first - frame.start) as u32);
+        let own = extents.entry(at).or_insert((first, first));
+        own.1 = own.1.max(first + size);
     }
     let bounded = |&(pc, variable): &(u32, Variable)| {
         let &(first, end) = extents.get(&variable).filter(|(first, end)| end > first)?;

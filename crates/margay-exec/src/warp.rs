@@ -19,30 +19,13 @@ use crate::handlers::address::resolve_lane;
 use crate::handlers::warp_ops;
 use margay_codegen::Reason;
 
+use crate::circle::Digest;
 use crate::interp::{self, Cx};
 use crate::jit;
 use crate::lanes::{FULL, Flow, LaneFault, WARP, active};
 use crate::observe::{ArgumentEvent, BarrierEvent, Interest, WarpSyncEvent};
 use crate::program::{ArgPlace, Program, Target};
 use crate::syscall;
-
-/// A digest of a state, to find out whether it comes back.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Digest(u64);
-
-impl Digest {
-    pub fn new() -> Digest {
-        Digest(0x9e37_79b9_7f4a_7c15)
-    }
-
-    fn add(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
-    }
-
-    pub fn add_buffer(&mut self, buffer: &Buffer) {
-        buffer.words().for_each(|word| self.add(word));
-    }
-}
 
 /// Index of no frame.
 pub const NONE: u32 = u32::MAX;
@@ -304,13 +287,17 @@ impl Warp {
         }
     }
 
+    /// The fragment that runs next.
+    pub fn next(&self) -> Option<usize> {
+        let key = |f: &Fragment| (f.rounds, u32::MAX - f.depth, f.pc);
+        (0..self.fragments.len())
+            .filter(|&n| self.fragments[n].state == State::Ready)
+            .min_by_key(|&n| key(&self.fragments[n]))
+    }
+
     /// Chooses the next fragment and merges into it those that are at the same place.
     fn pick(&mut self) -> Option<usize> {
-        let key = |f: &Fragment| (f.rounds, u32::MAX - f.depth, f.pc);
-        let best = (0..self.fragments.len())
-            .filter(|&n| self.fragments[n].state == State::Ready)
-            .min_by_key(|&n| key(&self.fragments[n]))?;
-        Some(self.merge(best))
+        self.next().map(|best| self.merge(best))
     }
 
     /// Merges every fragment that waits, or is ready, where fragment `at` is. Returns its new index.
@@ -499,15 +486,42 @@ impl Warp {
     }
 
     /// Adds all that decides what the warp will do, but memory, to a digest.
-    pub fn digest(&self, digest: &mut Digest) {
+    pub fn digest(&self, program: &Program, digest: &mut Digest) {
+        // Who comes first is decided by how many more quanta the others have used up.
+        let takes_turns = |f: &&Fragment| matches!(f.state, State::Ready | State::Asleep { .. });
+        let first = self.fragments.iter().filter(takes_turns).map(|f| f.rounds).min();
         for f in &self.fragments {
             digest.add(u64::from(f.pc) << 32 | u64::from(f.mask));
             digest.add(u64::from(f.frame) << 32 | u64::from(f.depth));
+            digest.add(match f.state {
+                // When it wakes decides nothing but when.
+                State::Ready | State::Asleep { .. } => u64::from(f.rounds - first.unwrap_or(0)),
+                State::Await => 1 << 32,
+                State::Meet { needs } => 2 << 32 | u64::from(needs),
+                State::Barrier { id, .. } => 3 << 32 | u64::from(id),
+                // The round is another after each meeting.
+                State::Cluster { .. } => 4 << 32,
+            });
+        }
+        let mut frames = self.frames.iter().flatten();
+        if let (Some(kernel), None) = (frames.next(), frames.next())
+            && kernel.function == 0
+        {
+            // No call goes on, so whoever comes back to where he is has not left the loop that he is in.
+            let loops = program.idle().loops(program, self.fragments.iter().map(|f| f.pc));
+            let planes = program.idle().planes(program, &loops);
+            planes.for_each(|(offset, bytes)| digest.add_words(&kernel.regs, offset, bytes));
+            return;
         }
         for frame in self.frames.iter().flatten() {
             digest.add(u64::from(frame.function) << 32 | u64::from(frame.return_pc));
             digest.add_buffer(&frame.regs);
         }
+    }
+
+    /// Whether some of its lanes sleep.
+    pub fn sleeps(&self) -> bool {
+        self.fragments.iter().any(|f| matches!(f.state, State::Asleep { .. }))
     }
 
     /// Splits a fragment as compiled code left it.

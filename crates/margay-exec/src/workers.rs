@@ -94,6 +94,7 @@ static CREW: Crew = Crew {
 };
 
 fn serve() {
+    let _own = crate::threads::own();
     let mut state = CREW.state.lock();
     // A call that another thread took, or whose task had ended before this one woke, counts as well.
     let mut rhythm = Rhythm::default();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::{Device, Run, kernel, module};
 use margay_exec::fault::FaultKind;
-use margay_exec::launch::{LaunchConfig, LaunchFailure, Machine, launch};
+use margay_exec::launch::{LaunchConfig, LaunchFailure, Machine, Others, launch};
 use margay_exec::mem::{AllocKind, Reach};
 use margay_exec::program::Program;
 
@@ -62,12 +62,13 @@ fn resident_blocks_wait_for_one_another() {
 
 #[test]
 fn a_grid_barrier_of_too_many_blocks_is_a_deadlock() {
-    let device = Device::new();
+    let mut device = Device::new();
+    device.others = Others::NOBODY;
     let m = device.load(&kernel(GRID_BARRIER));
     let (count, out) = (device.buffer(&[0u32]), device.buffer(&[0u32; 9]));
     let fault = Run::new(9, 1).faults(&device, &m, "k", &[count, 9, out]);
     match &fault.kind {
-        FaultKind::Deadlock { who } => assert!(who.contains("all 8 resident blocks"), "{who}"),
+        FaultKind::Deadlock { who, .. } => assert!(who.contains("all 8 resident blocks"), "{who}"),
         other => panic!("{other:?}"),
     }
     assert!(fault.place.ptx_line != 0, "it says where a block spins: {fault}");
@@ -101,7 +102,8 @@ fn a_grid_barrier_of_plain_loads_is_a_deadlock_too() {
              @%p1 atom.global.add.u32 %r1, [%a0], 1;
              WAIT: {wait}"
         );
-        let device = Device::new();
+        let mut device = Device::new();
+        device.others = Others::NOBODY;
         let m = device.load(&kernel(&body));
         let count = device.buffer(&[0u32]);
         Run::new(8, 32).go(&device, &m, "k", &[count, 8, 0]).unwrap();
@@ -136,7 +138,7 @@ fn a_wait_for_shared_memory_that_nobody_writes_is_a_deadlock() {
     // No block waits to begin.
     let fault = Run::new(2, 64).faults(&device, &m, "k", &[count, 0, 0]);
     match &fault.kind {
-        FaultKind::Deadlock { who } => {
+        FaultKind::Deadlock { who, .. } => {
             assert!(who.contains("warp 1 lanes 0xffffffff spins"), "{who}")
         }
         other => panic!("{other:?}"),
@@ -248,7 +250,9 @@ OUT:";
         let run = Run { workspace, threads, timeout: Duration::from_secs(8), ..Run::new(4, 1) };
         let fault = run.faults(&device, &m, "k", &[memory, 0, 0]);
         let who = match (&fault.kind, of_the_grid) {
-            (FaultKind::Deadlock { who }, true) | (FaultKind::Timeout { who, .. }, false) => who,
+            (FaultKind::Deadlock { who, .. }, true) | (FaultKind::Timeout { who, .. }, false) => {
+                who
+            }
             (other, _) => panic!("{other:?}"),
         };
         for block in [0, 2, 3] {
@@ -256,6 +260,66 @@ OUT:";
         }
         assert!(!who.contains("block (1,0,0)"), "{who}");
     }
+}
+
+/// A wait for memory that nobody is left to write has no end; where somebody may be, it goes on.
+#[test]
+fn a_wait_for_global_memory_is_a_deadlock_where_nobody_is_left() {
+    // How often it looks decides nothing, but would keep its registers from ever being the same.
+    let body = "
+WAIT:
+    add.u32 %r1, %r1, 1;
+    ld.volatile.global.u32 %r2, [%a0];
+    setp.eq.u32 %p1, %r2, 0;
+    @%p1 bra WAIT;
+    st.global.u32 [%a1], %r1;";
+    let nobody = Others::NOBODY;
+    let cases = [
+        (AllocKind::Device, nobody, true),
+        (AllocKind::Device, Others { host: true, ..nobody }, false),
+        (AllocKind::Device, Others { busy: true, ..nobody }, false),
+        (AllocKind::Device, Others { processes: true, ..nobody }, false),
+        (AllocKind::Managed, nobody, true),
+        (AllocKind::Managed, Others { signals: true, ..nobody }, false),
+        (AllocKind::Device, Others { signals: true, ..nobody }, true),
+        (AllocKind::HostPinned, Others { host: true, ..nobody }, false),
+        (AllocKind::Buffer, Others { host: true, ..nobody }, false),
+        (AllocKind::Buffer, nobody, true),
+    ];
+    std::thread::scope(|s| {
+        for (kind, others, ends) in cases {
+            s.spawn(move || {
+                let mut device = Device::new();
+                device.others = others;
+                let m = device.load(&kernel(body));
+                let flag = device.memory.alloc(4, 4, kind, 0, "flag").unwrap();
+                let out = device.buffer(&[0u32]);
+                let run = Run { timeout: Duration::from_secs(8), ..Run::new(3, 64) };
+                let fault = run.faults(&device, &m, "k", &[flag, out, 0]);
+                match (&fault.kind, ends) {
+                    (FaultKind::Deadlock { who, spins: true }, true) => {
+                        assert!(who.contains("global memory (flag, 4 bytes"), "{who}");
+                        assert!(
+                            who.contains("block (0,0,0) warp 1 lanes 0xffffffff spins"),
+                            "{who}"
+                        );
+                    }
+                    (FaultKind::Timeout { .. }, false) => {}
+                    (other, _) => panic!("{kind:?} {others:?}: {other:?}"),
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_loop_that_nothing_can_end_is_told() {
+    let device = Device::new();
+    let m = device.load(&kernel("LOOP: add.u32 %r1, %r1, 1;\nbra LOOP;"));
+    let run = Run { timeout: Duration::from_secs(30), ..Run::new(3, 64) };
+    let fault = run.faults(&device, &m, "k", &[0, 0, 0]);
+    let FaultKind::Deadlock { who, .. } = &fault.kind else { panic!("{fault:?}") };
+    assert!(who.starts_with("nothing can change any more"), "{who}");
 }
 
 #[test]
@@ -433,7 +497,7 @@ DONE:";
     let m = device.load(&kernel(body));
     let fault = Run::new(1, 64).faults(&device, &m, "k", &[0, 0, 0]);
     match fault.kind {
-        FaultKind::Deadlock { who } => {
+        FaultKind::Deadlock { who, .. } => {
             assert!(who.contains("barrier 1") && who.contains("barrier 2"), "{who}");
         }
         other => panic!("{other:?}"),

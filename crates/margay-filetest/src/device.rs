@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use margay_exec::jit::Engine;
-use margay_exec::launch::{Host, LaunchConfig, LaunchFailure, LaunchStats, Machine, launch};
+use margay_exec::launch::{
+    Host, LaunchConfig, LaunchFailure, LaunchStats, Machine, Others, launch,
+};
 use margay_exec::mem::texture::{
     AddressMode, ChannelKind, Dimensions, Filter, Format, Image, Object, Sampler, Texture, View,
 };
@@ -117,6 +119,10 @@ impl Host for TestHost<'_> {
     fn free(&self, address: u64) -> bool {
         let live = self.heap.lock().unwrap().remove(&address).is_some();
         live && self.memory.free(address).is_ok()
+    }
+
+    fn others(&self) -> Others {
+        Others::NOBODY
     }
 }
 

@@ -16,6 +16,7 @@ use margay_exec::observe::{
     TextureEvent, WarpSyncEvent, Watch,
 };
 use margay_exec::program::Program;
+use margay_exec::variables::VariableSite;
 
 /// A launch that is about to run.
 pub struct LaunchView<'a> {
@@ -392,8 +393,8 @@ impl Watch for SeveralWatches<'_> {
         let mut all = self.0.iter().map(|(_, _, w)| w.marked_lines());
         all.find(|m| *m != MarkedLines::default()).unwrap_or_default()
     }
-    fn beyond(&mut self, event: &AccessEvent<'_>) {
-        self.tell(Interest::VARIABLES, |w| w.beyond(event));
+    fn beyond(&mut self, event: &AccessEvent<'_>, site: &VariableSite) {
+        self.tell(Interest::VARIABLES, |w| w.beyond(event, site));
     }
     fn texture(&mut self, event: &TextureEvent<'_>) {
         self.tell(Interest::TEXTURES, |w| w.texture(event));

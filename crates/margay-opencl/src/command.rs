@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use margay_exec::rhythm::{self, Rhythm};
+use margay_runtime::activity;
 use margay_runtime::order::{self, Before, Place};
 use opencl_sys::{
     CL_COMPLETE, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT,
@@ -162,8 +163,11 @@ impl Event {
         let also_reports = !telling();
         rhythm::spin(rhythm::AWAIT, || self.has_ended.load(Ordering::Acquire));
         let mut state = self.state.lock();
-        while state.status > CL_COMPLETE {
-            self.changed.wait(&mut state);
+        if state.status > CL_COMPLETE {
+            let _waiting = activity::wait();
+            while state.status > CL_COMPLETE {
+                self.changed.wait(&mut state);
+            }
         }
         let limit = Instant::now() + MOST_TELLING;
         while also_reports && state.reporting {
@@ -445,6 +449,7 @@ const IDLE: Duration = Duration::from_millis(500);
 /// Runs a job on some thread, soon.
 fn execute(job: Job) {
     margay_exec::jit::may_exit_here();
+    activity::queued();
     let mut pool = POOL.lock();
     pool.jobs.push_back(job);
     JOBS.fetch_add(1, Ordering::Release);
@@ -465,15 +470,18 @@ fn execute(job: Job) {
 }
 
 fn serve(linger: bool) {
+    let _own = linger.then(margay_exec::threads::own);
     let mut pool = POOL.lock();
     let mut rhythm = Rhythm::default();
     loop {
         if let Some(job) = pool.jobs.pop_front() {
             drop(pool);
             rhythm.note();
+            let working = activity::work();
             if catch_unwind(AssertUnwindSafe(job)).is_err() {
                 eprintln!("margay: internal error in a command; please report it");
             }
+            drop(working);
             rhythm.ended();
             pool = POOL.lock();
             continue;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use margay_exec::mem::AllocKind;
 use margay_observe::tool::Wanted;
 
+use crate::activity;
 use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::graph::NodeWork;
@@ -207,6 +208,7 @@ impl Context {
         self.check()?;
         let plan = Plan { to, from, extent };
         plan.tell(rt, stream.shown());
+        let _working = activity::work();
         plan.run();
         Ok(())
     }

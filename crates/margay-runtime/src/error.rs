@@ -208,7 +208,7 @@ mod tests {
             FaultKind::Barrier(BarrierMisuse::Number(16)),
             FaultKind::Trap,
             FaultKind::StackOverflow { needed: 2, limit: 1 },
-            FaultKind::Deadlock { who: String::new() },
+            FaultKind::Deadlock { who: String::new(), spins: false },
         ];
         for kind in kinds {
             assert_eq!(CudaError::of_fault(&kind).name(), kind.error());

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use margay_exec::mem::{AllocKind, SharedFile};
 
+use crate::activity;
 use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::memory::Origin;
@@ -66,6 +67,7 @@ fn start_time(pid: u32) -> Option<u64> {
 
 impl Name {
     fn here(kind: Kind, fd: &SharedFile, device: u32, size: u64) -> Result<Name> {
+        activity::share();
         let pid = std::process::id();
         let started = start_time(pid).ok_or(CudaError::OperatingSystem)?;
         let fd = fd.as_fd().as_raw_fd() as u32;
@@ -94,6 +96,7 @@ impl Name {
     }
 
     fn open(self, kind: Kind) -> Result<SharedFile> {
+        activity::share();
         if start_time(self.pid) != Some(self.started) {
             return Err(kind.nonsense());
         }

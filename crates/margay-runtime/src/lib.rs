@@ -5,6 +5,7 @@
 //! Invariant: everything here returns the driver's error codes and none of it trusts a handle or
 //! a device address that came from the program. Objects are found in tables, ranges in records.
 
+pub mod activity;
 pub mod array;
 mod caller;
 pub mod capture;

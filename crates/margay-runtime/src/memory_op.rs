@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::activity;
 use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::graph::NodeWork;
@@ -112,6 +113,8 @@ impl MemoryOp {
             return there;
         };
         let mut rest = Duration::from_micros(10);
+        // It writes nothing.
+        let _waiting = activity::wait();
         loop {
             if self.check().is_err() {
                 return false;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use margay_exec::mem::{AllocKind, SharedFile};
 use parking_lot::Mutex;
 
+use crate::activity;
 use crate::context::Context;
 use crate::error::{CudaError, Result};
 use crate::graph::NodeWork;
@@ -127,6 +128,7 @@ impl Pool {
 
     /// `cuMemPoolExportToShareableHandle` as a file descriptor, which the caller closes.
     pub fn export(&self) -> Result<RawFd> {
+        activity::share();
         let fd = self.file()?.file.duplicate().map_err(|_| CudaError::OperatingSystem)?;
         Ok(fd.into_raw_fd())
     }
@@ -174,6 +176,7 @@ impl Runtime {
 
     /// `cuMemPoolImportFromShareableHandle` of another process's pool.
     pub fn import_pool(&self, fd: OwnedFd, device: u32) -> Result<Arc<Pool>> {
+        activity::share();
         self.make_pool(device, false, Some((SharedFile::from_fd(fd), true)))
     }
 

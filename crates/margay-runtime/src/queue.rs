@@ -13,10 +13,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use margay_exec::rhythm::{self, Rhythm};
+use margay_exec::threads;
 use margay_observe::tool::{Clock, Order};
 use parking_lot::{Condvar, Mutex};
 
-use crate::{held, order};
+use crate::{activity, held, order};
 
 /// Idle time after which a queue's thread ends.
 const IDLE: Duration = Duration::from_millis(500);
@@ -94,6 +95,7 @@ impl Ticket {
         if self.is_reached() {
             return;
         }
+        let _waiting = activity::wait();
         let mut state = self.queue.state.lock();
         while !self.is_reached() {
             self.queue.changed.wait(&mut state);
@@ -105,6 +107,7 @@ impl Queue {
     /// Appends work that starts once all of `after` is done.
     pub fn push(self: &Arc<Self>, after: Vec<Ticket>, work: Work) -> Ticket {
         margay_exec::jit::may_exit_here();
+        activity::queued();
         let mut state = self.state.lock();
         let sequence = self.pushed.load(Ordering::Relaxed) + 1;
         let order = order::is_kept().then(|| {
@@ -157,6 +160,7 @@ impl Queue {
 
     /// Runs items until there has been nothing to do for a while.
     fn serve(&self, linger: bool) {
+        let _own = linger.then(threads::own);
         let mut state = self.state.lock();
         let mut rhythm = Rhythm::default();
         loop {
@@ -185,6 +189,7 @@ impl Queue {
             let run = move || {
                 let work = work;
                 let _running = held::enter();
+                let _working = activity::work();
                 order::during(item.order, || (work.0)());
             };
             if std::panic::catch_unwind(run).is_err() {

@@ -194,7 +194,7 @@ pub fn describe(fault: &Fault, hint: bool, words: Words) -> String {
             line(format!("the kernel still ran after {:.1} s", after.as_secs_f64()));
             advice = Some("MARGAY_TIMEOUT (seconds; `margay run --timeout`) sets the limit");
         }
-        FaultKind::Deadlock { who } => {
+        FaultKind::Deadlock { who, .. } => {
             line(format!("no {} can make progress:", words.say("thread", "work-item")));
             who.lines().for_each(|text| line(text.to_owned()));
         }

@@ -36,7 +36,7 @@ use crate::stream::Stream;
 use crate::texture::{Owners, Reference};
 use crate::virtual_memory::VirtualMemory;
 use crate::watch;
-use crate::{caller, held, order};
+use crate::{activity, caller, held, order};
 
 /// See the module's header.
 pub struct Runtime {
@@ -158,11 +158,13 @@ fn drained(runtime: &'static Runtime, longest: Duration) -> bool {
     let contexts = runtime.contexts.all_where(|_| true);
     let (tell, told) = std::sync::mpsc::channel();
     let wait = move || {
+        let _own = margay_exec::threads::own();
         contexts.iter().for_each(|context| context.drain());
         // Nobody listens if it took too long.
         let _ = tell.send(());
     };
     let started = std::thread::Builder::new().name("margay-last-work".into()).spawn(wait);
+    let _waiting = activity::wait();
     started.is_ok() && told.recv_timeout(longest).is_ok()
 }
 

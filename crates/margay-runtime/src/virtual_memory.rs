@@ -15,6 +15,7 @@ use std::sync::Arc;
 use margay_exec::mem::{AllocKind, SharedFile};
 use parking_lot::Mutex;
 
+use crate::activity;
 use crate::error::{CudaError, Result};
 use crate::handle::{self, Handle, Table};
 use crate::memory::Origin;
@@ -183,6 +184,7 @@ impl VirtualMemory {
 
     /// `cuMemExportToShareableHandle` as a file descriptor, which the caller closes.
     pub fn export(&self, handle: Handle) -> Result<RawFd> {
+        activity::share();
         let memory = self.find(handle)?;
         let fd = memory.file.duplicate().map_err(|_| CudaError::OperatingSystem)?;
         Ok(fd.into_raw_fd())
@@ -190,6 +192,7 @@ impl VirtualMemory {
 
     /// `cuMemImportFromShareableHandle` of another process's memory.
     pub fn import(&self, fd: OwnedFd, device: u32, handle_types: u32) -> Result<Handle> {
+        activity::share();
         let file = SharedFile::from_fd(fd);
         let size = file.bytes().map_err(|_| CudaError::InvalidValue)?;
         aligned(size)?;

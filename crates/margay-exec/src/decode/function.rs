@@ -53,7 +53,7 @@ pub(crate) struct Frame<'a> {
     pub local_top: u32,
 }
 
-fn class_bytes(class: Class) -> u32 {
+pub(crate) fn class_bytes(class: Class) -> u32 {
     match class {
         Class::P => 4,
         Class::W => 128,
@@ -103,6 +103,7 @@ impl<'a> Decoder<'a> {
             kernels: crate::jit::Kernels::default(),
             accesses: OnceLock::new(),
             variables: OnceLock::new(),
+            idle: OnceLock::new(),
             module: self.module.clone(),
             registers: OnceLock::new(),
             inlined: OnceLock::new(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From IR to decoded code: the call graph, the layout of shared memory, the constant planes.
 
-mod function;
+pub(crate) mod function;
 mod select;
 mod select_convert;
 mod select_float;

@@ -338,7 +338,12 @@ fn global_pointer(
                 "outside every allocation"
             });
         }
-        cx.extents[slot] = found;
+        let mut kept = found;
+        if cx.interpreting {
+            cx.reads.note(address, &mut kept, cx.env);
+            kept = if holds(&kept) { kept } else { found };
+        }
+        cx.extents[slot] = kept;
     }
     let e = cx.extents[slot];
     if access != Access::Read && !e.writable {
@@ -436,7 +441,8 @@ fn tell_beyond(
 ) {
     let sites = cx.env.variable_sites();
     let Ok(n) = sites.binary_search_by_key(&at.pc, |site| site.pc) else { return };
-    let VariableSite { variable, first, end, .. } = sites[n];
+    let site = &sites[n];
+    let &VariableSite { variable, first, end, .. } = site;
     let (space, window, all) = match variable {
         Variable::Local(_) => (Space::Local, cx.env.local_window, u64::from(cx.env.local_size)),
         Variable::Global(_) | Variable::Argument(_) => {
@@ -457,7 +463,7 @@ fn tell_beyond(
     let (values, compiled) = (None, cx.in_code);
     let event = AccessEvent { at, space, named, access, bytes, mask, addresses, values, compiled };
     if let Some(watch) = &mut cx.watch {
-        watch.beyond(&event);
+        watch.beyond(&event, site);
     }
 }
 

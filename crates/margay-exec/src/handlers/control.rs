@@ -93,8 +93,8 @@ impl Kernel for Trap {
     }
 }
 
-/// The longest that `nanosleep` suspends a thread (PTX ISA, "nanosleep").
-const LONGEST_SLEEP: u64 = 1_000_000;
+/// The longest that `nanosleep` suspends a thread, in nanoseconds (PTX ISA, "nanosleep").
+pub const LONGEST_SLEEP: u64 = 1_000_000;
 
 /// `nanosleep`: asks the scheduler not to come back before the time has passed. Lanes that sleep
 /// together wake together, after the longest of their times.

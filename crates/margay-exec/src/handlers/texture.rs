@@ -28,6 +28,9 @@ impl Kernel for TextureAccess {
         let site = &cx.env.program.textures[i.aux as usize];
         let watched = cx.interest.contains(Interest::TEXTURES);
         let mut known = Known::default();
+        if cx.interpreting {
+            cx.reads.note_some();
+        }
         // SAFETY: operands were decoded for this frame with these classes.
         if !watched && unsafe { together(cx, site, &mut known) } {
             return Flow::Next;

@@ -222,6 +222,7 @@ pub fn start(work: impl FnOnce() + Send + 'static) -> bool {
         running.threads += 1;
     }
     let thread = std::thread::Builder::new().name("margay-compile".into()).spawn(|| {
+        let _own = crate::threads::own();
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         let mut running = running();
         running.threads = running.threads.saturating_sub(1);

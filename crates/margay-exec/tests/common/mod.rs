@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use margay_exec::fault::Fault;
 use margay_exec::launch::{
-    Host, LaunchConfig, LaunchFailure, LaunchStats, Machine, launch_observed,
+    Host, LaunchConfig, LaunchFailure, LaunchStats, Machine, Others, launch_observed,
 };
 use margay_exec::mem::{AddressSpace, AllocKind, Reach};
 use margay_exec::observe::Observer;
@@ -21,6 +21,8 @@ use parking_lot::Mutex;
 pub struct Device {
     pub memory: AddressSpace,
     pub printed: Mutex<Vec<u8>>,
+    /// Who else may write memory while a kernel runs.
+    pub others: Others,
     heap: Mutex<Vec<u64>>,
 }
 
@@ -42,6 +44,12 @@ impl Host for Device {
         heap.swap_remove(at);
         self.memory.free(address).is_ok()
     }
+    fn others(&self) -> Others {
+        self.others
+    }
+    fn is_shared(&self, _address: u64) -> bool {
+        false
+    }
 }
 
 impl Device {
@@ -49,6 +57,7 @@ impl Device {
         Device {
             memory: AddressSpace::new().expect("address space"),
             printed: Mutex::default(),
+            others: Others { host: true, ..Others::NOBODY },
             heap: Mutex::default(),
         }
     }

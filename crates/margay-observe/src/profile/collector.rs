@@ -319,6 +319,7 @@ impl Profiler {
 }
 
 fn checkpoints(profiler: &Weak<Profiler>) {
+    let _own = margay_exec::threads::own();
     loop {
         std::thread::sleep(CHECKPOINT);
         let Some(profiler) = profiler.upgrade() else { return };

@@ -47,7 +47,8 @@ fn action(kind: &FaultKind) -> &'static str {
         | FaultKind::InvalidPc { .. }
         | FaultKind::StackOverflow { .. } => "call",
         FaultKind::IllegalInstruction { .. } => "instruction",
-        FaultKind::Barrier(_) | FaultKind::Deadlock { .. } => "barrier",
+        FaultKind::Deadlock { spins: true, .. } => "wait",
+        FaultKind::Barrier(_) | FaultKind::Deadlock { spins: false, .. } => "barrier",
         FaultKind::Trap => "trap",
         FaultKind::Assert { .. } => "assert",
         FaultKind::Timeout { .. } => "still here",

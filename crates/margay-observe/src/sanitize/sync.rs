@@ -176,14 +176,15 @@ impl<'a> SyncObserver<'a> {
 
 impl Observer for SyncObserver<'_> {
     fn interest(&self) -> Interest {
-        Interest::BARRIERS | Interest::WARP_SYNCS | Interest::BLOCKS | Interest::ACCESSES
+        let events = Interest::BARRIERS | Interest::WARP_SYNCS | Interest::BLOCKS;
+        events | Interest::ACCESSES | Interest::DEADLOCKS
     }
 
     /// Code runs no lanes while others of their warp wait at a barrier, unless they only arrive there.
     fn compiled(&self) -> Interest {
         match self.facts.arrives || self.mbarriers.is_some() {
-            true => self.interest(),
-            false => self.interest() - Interest::ACCESSES,
+            true => self.interest() - Interest::DEADLOCKS,
+            false => self.interest() - Interest::DEADLOCKS - Interest::ACCESSES,
         }
     }
 
@@ -533,9 +534,21 @@ fn other_mask(event: &WarpSyncEvent<'_>) -> Option<(u32, u32)> {
 /// The finding for a launch that ended by an error of synchronisation.
 pub fn failure(failure: &LaunchFailure, words: Words) -> Option<Finding> {
     let LaunchFailure::Fault(fault) = failure else { return None };
-    let (code, message, cure) = match &fault.kind {
-        FaultKind::Deadlock { who } => (
+    let (code, action, message, cure) = match &fault.kind {
+        FaultKind::Deadlock { who, spins: true } => (
             "sync/deadlock",
+            "wait",
+            format!("deadlock: {who}"),
+            words.say(
+                "let somebody write what they wait for who is sure to come there: resident, not waiting for them, and before 7.0 \
+                 not of their own warp",
+                "let somebody write what they wait for who is sure to come there: a work-group that runs with theirs, and does not \
+                 wait for them",
+            ),
+        ),
+        FaultKind::Deadlock { who, spins: false } => (
+            "sync/deadlock",
+            "barrier",
             format!("deadlock: {who}"),
             words.say(
                 "let every thread that a barrier counts reach it, and no block wait for one that is not resident",
@@ -545,6 +558,7 @@ pub fn failure(failure: &LaunchFailure, words: Words) -> Option<Finding> {
         ),
         FaultKind::Timeout { .. } => (
             "sync/timeout",
+            "still here",
             fault.kind.to_string(),
             "look at what they wait for: who should write it, or come to the barrier? If they only compute, raise --timeout",
         ),
@@ -556,7 +570,7 @@ pub fn failure(failure: &LaunchFailure, words: Words) -> Option<Finding> {
                     "give every thread that comes to the barrier the same number of threads"
                 }
             };
-            ("sync/barrier-count", misuse.to_string(), cure)
+            ("sync/barrier-count", "barrier", misuse.to_string(), cure)
         }
         FaultKind::IllegalAddress { .. }
         | FaultKind::InvalidFree { .. }
@@ -581,7 +595,7 @@ pub fn failure(failure: &LaunchFailure, words: Words) -> Option<Finding> {
         object: None,
         words,
         actors: vec![Actor {
-            action: "barrier".to_owned(),
+            action: action.to_owned(),
             block: fault.block,
             thread: Some(fault.thread),
             host: false,

@@ -17,24 +17,17 @@ use super::view::View;
 /// Watches a launch of a kernel with variables in shared or local memory.
 pub struct VariableObserver<'a> {
     view: View<'a>,
-    sites: Vec<VariableSite>,
     reported: Mutex<HashSet<u32>>,
 }
 
 impl<'a> VariableObserver<'a> {
     /// `None` if no access can leave its variable and stay in the block's shared memory.
     pub fn new(view: View<'a>) -> Option<VariableObserver<'a>> {
-        let all = u64::from(view.shared_bytes);
-        let is_all = |site: &VariableSite| {
-            let shared = !matches!(site.variable, Variable::Local(_));
-            shared && site.first == 0 && site.end >= all
-        };
-        let sites = view.variable_sites();
-        let only = sites.iter().all(is_all);
-        (!only).then(|| VariableObserver { view, sites, reported: Mutex::default() })
+        let may_leave = view.may_leave_variables();
+        may_leave.then(|| VariableObserver { view, reported: Mutex::default() })
     }
 
-    fn report(&self, event: &AccessEvent<'_>) {
+    fn report(&self, event: &AccessEvent<'_>, site: &VariableSite) {
         let (view, pc) = (&self.view, event.at.pc);
         let times = u64::from(event.mask.count_ones());
         // Held until the first is told, as others only add to it.
@@ -43,7 +36,6 @@ impl<'a> VariableObserver<'a> {
             drop(reported);
             return view.sink.again(Check::Memory, view.kernel(), (pc, pc), times);
         }
-        let Some(site) = self.sites.iter().find(|site| site.pc == pc) else { return };
         let lane = event.mask.trailing_zeros() as usize & 31;
         let address = event.addresses[lane];
         let words = view.words;
@@ -103,12 +95,9 @@ impl<'a> VariableObserver<'a> {
 impl VariableObserver<'_> {
     /// Another variable in local memory, which an address is in.
     fn other(&self, site: &VariableSite, address: u64) -> Option<String> {
-        let view = &self.view;
-        let kernel = view.program.instruction(0)?.function;
-        let own = |&(at, size): &(u32, u32)| (view.program.frame().start + u64::from(at), size);
-        let holds = |&(at, size): &(u64, u32)| (at..at + u64::from(size)).contains(&address);
-        let mut others = kernel.locals.iter().map(own).filter(|(at, _)| *at != site.first);
-        let (at, size) = others.find(holds)?;
+        let holds =
+            |&(at, size): &(u64, u64)| at != site.first && (at..at + size).contains(&address);
+        let (at, size) = self.view.program.locals().find(holds)?;
         Some(format!("byte {} of another one of {size} bytes", address - at))
     }
 }
@@ -130,7 +119,7 @@ impl Observer for VariableObserver<'_> {
 struct VariableWatch<'w, 'a>(&'w VariableObserver<'a>);
 
 impl Watch for VariableWatch<'_, '_> {
-    fn beyond(&mut self, event: &AccessEvent<'_>) {
-        self.0.report(event);
+    fn beyond(&mut self, event: &AccessEvent<'_>, site: &VariableSite) {
+        self.0.report(event, site);
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use margay_exec::program::Program;
-use margay_exec::variables::{VariableSite, of_launch};
+use margay_exec::variables::{Variable, VariableSite, of_launch};
 use margay_ir::Space;
 use parking_lot::Mutex;
 
@@ -98,10 +98,7 @@ impl<'a> View<'a> {
     pub fn variables_at(&self) -> (Vec<Range<u64>>, Vec<Range<u64>>) {
         let (program, module) = (self.program, &self.program.module().ir);
         let range = |at: u64, size: u64| at..at.saturating_add(size);
-        let kernel = program.instruction(0).map(|i| i.function);
-        let locals = kernel.iter().flat_map(|kernel| &kernel.locals);
-        let locals =
-            locals.map(|&(at, size)| range(program.frame().start + u64::from(at), size.into()));
+        let locals = program.locals().map(|(at, size)| range(at, size));
         let shared = program.shared_variables().iter().filter_map(|&(id, at)| {
             let variable = &module.globals[id.0 as usize];
             (!variable.dynamic_shared).then(|| range(at.into(), variable.size))
@@ -109,9 +106,14 @@ impl<'a> View<'a> {
         (locals.collect(), shared.collect())
     }
 
-    /// Accesses of shared and local memory of which it is known which variable they are to.
-    pub fn variable_sites(&self) -> Vec<VariableSite> {
-        of_launch(self.launch.program, self.launch.config)
+    /// Whether some access of shared or local memory could leave its variable, and stay in the block's, or the thread's.
+    pub fn may_leave_variables(&self) -> bool {
+        let all = u64::from(self.shared_bytes);
+        let is_all = |site: &VariableSite| {
+            let shared = !matches!(site.variable, Variable::Local(_));
+            shared && site.first == 0 && site.end >= all
+        };
+        !of_launch(self.launch.program, self.launch.config).iter().all(is_all)
     }
 
     pub fn new(launch: &'a LaunchView<'a>, known: Arc<Known>, sink: &'a Sink) -> View<'a> {

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use margay_exec::fault::{Fault, FaultKind, Place};
-use margay_exec::launch::{Caller, Host, LaunchFailure, LaunchStats, Reply};
+use margay_exec::launch::{Caller, Host, LaunchFailure, LaunchStats, Others, Reply};
 use margay_exec::mem::AllocKind;
 use parking_lot::Mutex;
 
 use super::Error;
 use super::graph::Environment;
+use crate::activity;
 use crate::context::Context;
 use crate::copy::{Element, Plan};
 use crate::function::Function;
@@ -119,6 +120,8 @@ impl<'a> Grid<'a> {
             let Some(pending) = pending else { return Ok(()) };
             let mut children = Children::default();
             children.ordinary.push_back(pending);
+            // The rest of this grid runs meanwhile.
+            let _parent = activity::more_work();
             run_children(self.context, children, self.stream, self.depth + 1, None)?;
         }
     }
@@ -309,6 +312,22 @@ impl Host for Services<'_> {
 
     fn free(&self, address: u64) -> bool {
         self.context.heap.free(address)
+    }
+
+    fn activity(&self) -> u64 {
+        activity::count()
+    }
+
+    fn others(&self) -> Others {
+        activity::others()
+    }
+
+    fn is_shared(&self, address: u64) -> bool {
+        activity::is_shared(address)
+    }
+
+    fn waits(&self, waits: bool) {
+        activity::launch_waits(waits);
     }
 
     fn device_runtime(
