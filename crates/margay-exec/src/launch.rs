@@ -134,12 +134,14 @@ pub struct Others {
     pub signals: bool,
     /// Other processes have some of the device's memory.
     pub processes: bool,
+    /// Where the host program does not run: another number, if any of its threads has run meanwhile.
+    pub threads: u64,
 }
 
 impl Others {
     /// Nobody is there.
     pub const NOBODY: Others =
-        Others { busy: false, host: false, signals: false, processes: false };
+        Others { busy: false, host: false, signals: false, processes: false, threads: 0 };
 }
 
 /// The thread that calls the device run time.

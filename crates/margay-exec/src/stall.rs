@@ -5,7 +5,7 @@
 //! in the interpreter until it is proved that it [goes in a circle](crate::circle), with what it reads on the way. If that is no
 //! memory but its own, it waits for ever. If all groups of the grid go in circles, and none is left to begin, somebody else must
 //! write what they read: another launch, a copy, the host program. Whether there is anybody who could is the runtime's to say
-//! ([`Others`]). What cannot be proved runs on.
+//! ([`Others`](crate::launch::Others)). What cannot be proved runs on.
 //!
 //! Invariant: a launch ends only if all groups were proved to go in circles after it was known that nobody is left, if nobody is
 //! there after that either, and neither [`Grid::progress`] nor [`Host::activity`] has changed in between.
@@ -304,6 +304,8 @@ pub struct Closed {
     /// is not there any more may have written after the one before.
     round: u64,
     is_last: bool,
+    /// [`Others::threads`](crate::launch::Others::threads) when that round began.
+    threads: u64,
     groups: u64,
     waits: Waits,
     reads: Reads,
@@ -372,7 +374,7 @@ impl Grid<'_> {
         if !self.told.swap(true, Ordering::AcqRel) {
             self.env.host.waits(true);
         }
-        let lead = self.lead(&closed.reads, patient);
+        let (lead, threads) = self.lead(&closed.reads, patient);
         // Where many threads are looked at that takes a while.
         closed.next = Some(now + ASK_EVERY.max(20 * now.elapsed()));
         // Nothing has happened meanwhile.
@@ -380,41 +382,43 @@ impl Grid<'_> {
             closed.is_last = false;
             return Verdict::Unknown;
         };
-        if closed.is_last {
+        if closed.is_last && closed.threads == threads {
             return Verdict::Dead(closed.waits.deadlock(self.env.program, &lead));
         }
         let (since, round) = (closed.since, closed.round + 1);
-        *closed = Closed { since, round, is_last: true, ..Closed::default() };
+        *closed = Closed { since, round, is_last: true, threads, ..Closed::default() };
         Verdict::Again(round)
     }
 
-    /// What is to be said of groups that read this memory, if nobody is there to change it.
-    fn lead(&self, reads: &Reads, patient: Option<Duration>) -> Option<String> {
+    /// What is to be said of groups that read this memory, if nobody is there to change it; and
+    /// [`Others::threads`](crate::launch::Others::threads).
+    fn lead(&self, reads: &Reads, patient: Option<Duration>) -> (Option<String>, u64) {
         let host = self.env.host;
         let memory = || format!("global memory{}", reads.names(self.env.memory));
         if reads.are_the_grids() && !self.unstarted() {
             let lead = "every thread of the grid that lives waits, some at the grid's barrier, which the others have not reached";
-            return Some(lead.to_owned());
+            return (Some(lead.to_owned()), 0);
         }
         let others = host.others();
         let shared = || others.processes || reads.may_be_shared(host);
         let runs = others.host || reads.host && others.signals;
         if others.busy || runs && (reads.host || patient.is_none()) || shared() {
-            return None;
+            return (None, 0);
         }
-        Some(match (self.unstarted(), runs) {
+        let lead = match (self.unstarted(), runs) {
             (true, _) => self.no_room(),
             (false, false) => {
                 format!("every thread waits, some for {} that nobody is left to change", memory())
             }
             (false, true) => {
-                let seconds = patient?.as_secs();
+                let seconds = patient.unwrap_or(PATIENCE).as_secs();
                 format!(
                     "every thread waits, some for {} that nobody has changed for {seconds} s",
                     memory()
                 )
             }
-        })
+        };
+        (Some(lead), others.threads)
     }
 }
 

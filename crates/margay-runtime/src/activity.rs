@@ -10,6 +10,7 @@
 //! program writes by itself before it waits changes nothing here.
 
 use std::cell::Cell;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use margay_exec::launch::Others;
@@ -129,8 +130,9 @@ pub(crate) fn others() -> Others {
     let busy = BUSY.load(Ordering::Acquire) > 0;
     let processes = SHARED.load(Ordering::Acquire);
     // To look at all threads takes a while.
-    let host = busy || processes || host_runs();
-    Others { busy, host, signals: host || handles_signals(), processes }
+    let parked = if busy || processes { None } else { parked() };
+    let (host, threads) = (parked.is_none(), parked.unwrap_or(0));
+    Others { busy, host, signals: host || handles_signals(), processes, threads }
 }
 
 /// Whether the host program handles signals that others send.
@@ -146,19 +148,32 @@ fn handles_signals() -> bool {
     caught.is_none_or(|caught| caught & !(own.fold(libc_own, |all, n| all | n)) != 0)
 }
 
-/// Whether some thread of the host program does anything else than wait for the device, or for one that does, as far as that can
-/// be known.
-fn host_runs() -> bool {
+/// Whether all threads of the host program wait, for the device or for one that does, as far as that can be known: a number of
+/// those that wait for others, which is another once any of them has run. They are looked at one by one, and may wake each other
+/// meanwhile.
+fn parked() -> Option<u64> {
     let waiting = WAITING.lock().clone();
-    let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return true };
-    let runs = |thread| {
-        !waiting.contains(&thread)
-            && !threads::is_own(thread)
-            && !is_parked(thread)
-            && !has_ended(thread)
-    };
-    let mut numbers = threads.map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    numbers.any(|number| number.is_none_or(runs))
+    let mut all = DefaultHasher::new();
+    for entry in std::fs::read_dir("/proc/self/task").ok()? {
+        let thread = entry.ok()?.file_name().to_str()?.parse().ok()?;
+        if waiting.contains(&thread) || threads::is_own(thread) || has_ended(thread) {
+            continue;
+        }
+        let turns = turns(thread)?;
+        if !is_parked(thread) {
+            return None;
+        }
+        (thread, turns).hash(&mut all);
+    }
+    Some(all.finish())
+}
+
+/// How often a thread has run.
+fn turns(thread: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/status")).ok()?;
+    let counts = status.lines().filter(|line| line.contains("ctxt_switches:"));
+    let counts = counts.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+    Some(counts.sum())
 }
 
 /// Whether a thread has ended, as the first of a process may before the others.
@@ -233,7 +248,7 @@ mod tests {
         assert_eq!(busy(), before);
         assert_ne!(count(), count_before);
 
-        assert!(host_runs(), "this thread runs");
+        assert_eq!(parked(), None, "this thread runs");
         // One that waits for this one, and one that will go on by itself.
         let (gate, later) = (std::sync::Barrier::new(2), Duration::from_millis(300));
         let (send, numbers) = std::sync::mpsc::channel();
@@ -255,6 +270,7 @@ mod tests {
                     is_parked(thread)
                 });
                 assert_eq!(seen, parks);
+                assert!(turns(thread).is_some_and(|turns| turns > 0));
             }
             gate.wait();
         });
