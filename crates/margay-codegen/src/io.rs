@@ -10,8 +10,6 @@ pub struct Extent {
     pub writable: bool,
     /// Whether `ld.const` reaches it.
     pub constant: bool,
-    /// Whether the host program may change it while a kernel runs.
-    pub host: bool,
 }
 
 /// Extents that were found last, each at the place that an address in it names ([`recent`]): a table that is asked where an

@@ -18,20 +18,20 @@ use crate::program::Program;
 #[derive(Debug)]
 pub struct Idle {
     /// The outermost loop that each block of the kernel is in.
-    of_block: Vec<Option<u16>>,
+    of_block: Vec<Option<u32>>,
     /// For each of them and each register, whether it is idle there.
     loops: Vec<Vec<bool>>,
 }
 
 /// Loops that some threads are in.
-type Loops = SmallVec<[u16; 4]>;
+type Loops = SmallVec<[u32; 4]>;
 
 impl Idle {
     pub fn of(f: &Function) -> Idle {
         let mut of_block = vec![None; f.blocks.len()];
         let mut loops = Vec::new();
         for blocks in outermost_loops(f) {
-            let Ok(number) = u16::try_from(loops.len()) else { break };
+            let number = loops.len() as u32;
             blocks.iter().for_each(|b| of_block[b.0 as usize] = Some(number));
             loops.push(idle(f, &blocks));
         }
@@ -55,13 +55,12 @@ impl Idle {
     pub fn planes<'a>(
         &'a self,
         program: &'a Program,
-        loops: &'a [u16],
+        loops: &'a [u32],
     ) -> impl Iterator<Item = (u32, u32)> + 'a {
         let kernel = &program.functions[0];
-        let f = &program.module.ir.functions[kernel.id.0 as usize];
         let is_idle =
             move |r: usize| !loops.is_empty() && loops.iter().all(|&l| self.loops[l as usize][r]);
-        let registers = kernel.planes.iter().zip(&f.regs).enumerate();
+        let registers = kernel.planes.iter().zip(&program.kernel().regs).enumerate();
         let counts = registers.filter(move |&(r, _)| !is_idle(r));
         let words = [kernel.local_base, kernel.local_top].map(|at| (at, class_bytes(Class::W)));
         counts.map(|(_, (&plane, &class))| (plane, class_bytes(class))).chain(words)

@@ -190,11 +190,9 @@ pub struct Cx<'a> {
     pub polls: u64,
     /// Nanoseconds that the lanes which just gave way asked for.
     pub sleep: u64,
-    /// Whether a clock was read since the scheduler last asked: time passes by itself.
-    pub timed: bool,
     /// Warps are kept out of compiled code, so that `reads` tells what they read.
     pub interpreting: bool,
-    /// Memory that was found for accesses while `interpreting`.
+    /// Memory that was found for accesses while `interpreting`, and whether a clock was read.
     pub reads: Reads,
     pub warp_instructions: u64,
     pub thread_instructions: u64,
@@ -251,7 +249,6 @@ impl<'a> Cx<'a> {
             changes: 0,
             polls: 0,
             sleep: 0,
-            timed: false,
             interpreting: false,
             reads: Reads::default(),
             warp_instructions: 0,

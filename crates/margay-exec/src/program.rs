@@ -229,10 +229,14 @@ impl Program {
         })
     }
 
+    /// The kernel itself.
+    pub(crate) fn kernel(&self) -> &ir::Function {
+        &self.module.ir.functions[self.functions[0].id.0 as usize]
+    }
+
     /// What is idle in the kernel's loops.
     pub(crate) fn idle(&self) -> &Idle {
-        let kernel = &self.module.ir.functions[self.functions[0].id.0 as usize];
-        self.idle.get_or_init(|| Idle::of(kernel))
+        self.idle.get_or_init(|| Idle::of(self.kernel()))
     }
 
     /// Where the kernel's own variables are in a thread's local memory.
@@ -244,9 +248,8 @@ impl Program {
 
     /// The kernel's own variables there, as far as the compiler told how it divides the frame: the first byte of each, and its size.
     pub fn locals(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let kernel = &self.module.ir.functions[self.functions[0].id.0 as usize];
         let start = self.frame().start;
-        kernel.locals.iter().map(move |&(at, size)| (start + u64::from(at), u64::from(size)))
+        self.kernel().locals.iter().map(move |&(at, size)| (start + u64::from(at), u64::from(size)))
     }
 
     /// The kernel's name.

@@ -396,7 +396,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
         if stall.proves() {
             // What this group reads is told apart from what others did.
             cx.extents.fill(Extent::default());
-            (cx.reads, cx.timed) = (Reads::default(), false);
+            cx.reads = Reads::default();
         }
         match current.group.run(&mut cx, &mut pool, fuel, &stop) {
             Ok(Progress::Done) => {
@@ -431,7 +431,7 @@ fn work(grid: &Grid<'_>, mut help: Option<&mut workers::Help<'_>>) {
             Ok(Progress::Spinning) => {
                 current.spinning = true;
                 if stall.proves() {
-                    current.reads.add(&cx.reads, cx.timed);
+                    current.reads.add(&cx.reads);
                     current.polled |= cx.polls != polls_before;
                 }
                 match stall.stays_with(&current) {

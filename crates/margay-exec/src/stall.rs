@@ -36,7 +36,7 @@ const REST: Duration = Duration::from_micros(500);
 #[derive(Clone, Debug, Default)]
 pub struct Reads {
     /// A clock: time passes by itself.
-    time: bool,
+    pub time: bool,
     /// The memory of the grid's barrier.
     grid: bool,
     /// Other memory of the device.
@@ -80,20 +80,16 @@ impl Reads {
         };
         found.lo = found.lo.max(allocation.base);
         found.hi = found.hi.min(allocation.base + allocation.size);
-        match allocation.kind {
-            AllocKind::Constant => return,
-            AllocKind::Managed | AllocKind::HostPinned => self.host = true,
-            AllocKind::HostRegistered => {
-                self.host = true;
-                self.more |= !keep(&mut self.registered, allocation.base);
-            }
-            // OpenCL's buffers, too: what the host program writes to a mapped one is there once it has unmapped it.
-            AllocKind::Device
-            | AllocKind::Buffer
-            | AllocKind::Param
-            | AllocKind::Heap
-            | AllocKind::Mapped
-            | AllocKind::MappedReadOnly => self.device = true,
+        if allocation.kind == AllocKind::Constant {
+            return;
+        }
+        // Not OpenCL's buffers: what the host program writes to a mapped one is there once it has unmapped it.
+        match allocation.kind.host_visible() {
+            true => self.host = true,
+            false => self.device = true,
+        }
+        if allocation.kind == AllocKind::HostRegistered {
+            self.more |= !keep(&mut self.registered, allocation.base);
         }
         keep(&mut self.bases, allocation.base);
     }
@@ -103,8 +99,8 @@ impl Reads {
         (self.device, self.host) = (true, true);
     }
 
-    pub fn add(&mut self, other: &Reads, timed: bool) {
-        self.time |= other.time || timed;
+    pub fn add(&mut self, other: &Reads) {
+        self.time |= other.time;
         self.grid |= other.grid;
         self.device |= other.device;
         self.host |= other.host;
@@ -349,7 +345,7 @@ impl Grid<'_> {
         }
         for b in begun {
             closed.groups += 1;
-            closed.reads.add(&b.reads, false);
+            closed.reads.add(&b.reads);
             b.group.add_waits(self.env, &mut closed.waits);
         }
         closed.round

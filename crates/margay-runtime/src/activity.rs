@@ -17,6 +17,8 @@ use margay_exec::launch::Others;
 use margay_exec::threads;
 use parking_lot::Mutex;
 
+use crate::memory::mappings;
+
 /// Work that runs and does not wait.
 static BUSY: AtomicI64 = AtomicI64::new(0);
 static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -204,15 +206,8 @@ fn is_parked(thread: u32) -> bool {
 
 /// Whether other processes may have what lies at an address of the host program, as far as that can be known.
 pub(crate) fn is_shared(address: u64) -> bool {
-    // `FROM-TO rwxs …`, with a `p` in place of the `s` for memory of this process alone.
-    let is_private = |line: &str| {
-        let (range, rest) = line.split_once(' ')?;
-        let (from, to) = range.split_once('-')?;
-        let [from, to] = [from, to].map(|hex| u64::from_str_radix(hex, 16).ok());
-        (from? <= address && address < to?).then(|| rest.as_bytes().get(3) == Some(&b'p'))
-    };
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    !maps.lines().find_map(is_private).unwrap_or(false)
+    let found = mappings().into_iter().find(|(range, _)| range.contains(&address));
+    found.is_none_or(|(_, rights)| rights[3] != b'p')
 }
 
 #[cfg(test)]

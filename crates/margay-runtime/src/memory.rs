@@ -5,6 +5,7 @@
 //! device-heap blocks, has a record here. Records and the engine's table change together.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use margay_exec::mem::{AllocError, AllocKind};
@@ -282,25 +283,31 @@ impl Context {
     }
 }
 
+/// What the process has mapped, in the order of addresses: each range with its rights, `rwxs`, where a `-` stands for one that it
+/// has not, and a `p` for memory that is no other process's. Empty if that is not known.
+pub(crate) fn mappings() -> Vec<(Range<u64>, [u8; 4])> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let mapping = |line: &str| {
+        let (range, rest) = line.split_once(' ')?;
+        let (lo, hi) = range.split_once('-')?;
+        let [lo, hi] = [lo, hi].map(|hex| u64::from_str_radix(hex, 16).ok());
+        Some((lo?..hi?, *rest.as_bytes().first_chunk()?))
+    };
+    maps.lines().filter_map(mapping).collect()
+}
+
 /// Whether every byte of the range is mapped by the host program, readable and writable.
 fn is_mapped(base: u64, size: u64) -> bool {
     let Some(end) = base.checked_add(size) else { return false };
-    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return false };
     let mut reached = base;
-    for line in maps.lines() {
-        let Some((range, rest)) = line.split_once(' ') else { continue };
-        let Some((lo, hi)) = range.split_once('-') else { continue };
-        let (Ok(lo), Ok(hi)) = (u64::from_str_radix(lo, 16), u64::from_str_radix(hi, 16)) else {
-            continue;
-        };
-        // Lines are in order of addresses.
-        if hi <= reached {
+    for (range, rights) in mappings() {
+        if range.end <= reached {
             continue;
         }
-        if lo > reached || !rest.starts_with("rw") {
+        if range.start > reached || !rights.starts_with(b"rw") {
             return false;
         }
-        reached = hi;
+        reached = range.end;
         if reached >= end {
             return true;
         }

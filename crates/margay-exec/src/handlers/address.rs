@@ -321,7 +321,7 @@ fn global_pointer(
         let params = cx.env.params as u64;
         let found = if address.wrapping_sub(params) < cx.env.params_size {
             let hi = params + cx.env.params_size;
-            Extent { lo: params, hi, writable: false, constant: true, host: false }
+            Extent { lo: params, hi, writable: false, constant: true }
         } else {
             let (memory, reach) = ((cx.env.memory, epoch), cx.env.machine.reach);
             cx.recent.extent_for(memory, (address, bytes), reach)

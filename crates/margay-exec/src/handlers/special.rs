@@ -285,7 +285,7 @@ fn read(cx: &mut Cx<'_>, sreg: Sreg, r: &mut [u64; WARP]) {
     let cluster = config.cluster.map(|n| n.max(1));
     let reserved = cx.env.machine.reserved_shared as u64;
     let shared = cx.env.shared_size as u64;
-    cx.timed |= matches!(
+    cx.reads.time |= matches!(
         sreg,
         Sreg::Clock
             | Sreg::ClockHi

@@ -119,7 +119,7 @@ impl LaunchCode {
         let threads: u64 = env.config.block.iter().map(|&n| n as u64).product();
         let warps = threads.div_ceil(WARP as u64);
         let program = env.program;
-        let function = &program.module.ir.functions[program.functions[0].id.0 as usize];
+        let function = program.kernel();
         let accesses = program.kernels.accesses(program);
         let alone = env.config.cluster.iter().all(|&n| n <= 1);
         let options = Options {

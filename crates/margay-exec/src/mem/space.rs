@@ -452,20 +452,19 @@ const BANK: u64 = 64 << 10;
 fn extent_of(info: &AllocationInfo, page: bool) -> Extent {
     let writable = info.kind.writable();
     let constant = matches!(info.kind, AllocKind::Constant | AllocKind::Buffer);
-    let host = info.kind.host_visible();
     let (lo, hi) = (info.base, info.base + info.size);
     // A card's bank of constants is one piece, in which variables lie side by side.
     if page && info.kind == AllocKind::Constant {
         let (lo, hi) = (lo / BANK * BANK, hi.next_multiple_of(BANK));
-        return Extent { lo, hi, writable, constant, host };
+        return Extent { lo, hi, writable, constant };
     }
     // Mapped memory ends where its mapping ends.
     if !page || !writable || info.kind.joins() {
-        return Extent { lo, hi, writable, constant, host };
+        return Extent { lo, hi, writable, constant };
     }
     // Host memory is only known to be mapped to the end of its host page.
     let unit = if info.kind == AllocKind::HostRegistered { 4096 } else { CHUNK };
-    Extent { lo: lo / unit * unit, hi: hi.next_multiple_of(unit), writable, constant, host }
+    Extent { lo: lo / unit * unit, hi: hi.next_multiple_of(unit), writable, constant }
 }
 
 /// Result of a checked access.
@@ -484,7 +483,7 @@ mod tests {
         assert!(space.contains(a + 99, 1) && !space.contains(a + 100, 1));
         assert_eq!(
             space.extent(a + 5),
-            Extent { lo: a, hi: a + 100, writable: true, constant: false, host: false }
+            Extent { lo: a, hi: a + 100, writable: true, constant: false }
         );
         assert_eq!(space.extent(a + 100), Extent::default());
         assert!(!space.extent(b).writable);
